@@ -1,0 +1,93 @@
+/**
+ * Owns what goes wrong: the error that a client sees, the private signal that ends a request, and
+ * the one way into the server's error log. Which error reaches whom is the engine's to decide, what
+ * its page looks like is `pages.ts`.
+ */
+
+/** What an {@linkcode HttpError} carries beside its status and message. */
+export interface HttpErrorOptions extends ErrorOptions {
+  /** Headers for the answer, such as `Allow` or `Retry-After`. */
+  headers?: HeadersInit;
+}
+
+/**
+ * An error that knows its HTTP status. Its message is shown to the client.
+ *
+ * @example
+ * ```ts
+ * import { Engine, HttpError } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("/staff", () => {
+ *   throw new HttpError(403, "Staff only");
+ * });
+ *
+ * const response = await app.fetch(new Request("http://localhost/staff"));
+ * assertEquals(response.status, 403);
+ * ```
+ */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  /** The status of the answer, 400 to 599. */
+  readonly status: number;
+  /** Headers for the answer. */
+  readonly headers: Headers;
+
+  /** Throws `RangeError` when the status is not an integer from 400 to 599. */
+  constructor(status: number, message = "", options: HttpErrorOptions = {}) {
+    if (!Number.isInteger(status) || status < 400 || status > 599) {
+      throw new RangeError(
+        `Cannot make an HttpError: the status must be 400 to 599, got "${status}"`,
+      );
+    }
+    super(message, options);
+    this.status = status;
+    this.headers = new Headers(options.headers);
+  }
+}
+
+/** Thrown by `stop` and `halt` once the response is sealed; it ends the request and is no error. */
+class StopSignal {
+  /** Read by whoever catches it without meaning to. */
+  readonly message = "The framework has stopped this request";
+}
+
+const stopSignal = new StopSignal();
+
+/** Ends the handling of the current request at once. */
+export function throwStop(): never {
+  throw stopSignal;
+}
+
+/** Whether something thrown is the signal that ends a request. */
+export function isStop(thrown: unknown): boolean {
+  return thrown instanceof StopSignal;
+}
+
+/** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
+export function toError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  return new Error(
+    `Something that is no error was thrown: ${describe(thrown)}`,
+    {
+      cause: thrown,
+    },
+  );
+}
+
+/** Writes an error to the server's error log, with the place it came from. */
+export function reportError(thrown: unknown, place: string): void {
+  report(`Error ${place}: ${Deno.inspect(thrown)}`);
+}
+
+/** Writes a line to the server's error log. */
+export function report(line: string): void {
+  // deno-lint-ignore no-console -- this is the error log
+  console.error(line);
+}
+
+function describe(value: unknown): string {
+  const text = Deno.inspect(value, { depth: 1, strAbbreviateSize: 200 });
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

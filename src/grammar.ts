@@ -1,0 +1,342 @@
+/**
+ * Owns the notation of patterns: it turns the text of a pattern into methods and rows of segments,
+ * one row for every choice of optional parts. What a segment accepts is the segment's; nothing here
+ * knows paths.
+ */
+
+import type { Part } from "./segment.ts";
+
+/** What a pattern says. */
+export interface Grammar {
+  /** The methods in upper case; empty when the pattern takes every method. */
+  readonly methods: readonly string[];
+  /** The pattern without its methods, beginning with a slash or an optional part. */
+  readonly path: string;
+  /** The names of the parameters, in order of appearance. */
+  readonly names: readonly string[];
+  /** Every choice of optional parts; one that can take part comes before its absence. */
+  readonly rows: readonly Row[];
+}
+
+/** One choice of optional parts. */
+export interface Row {
+  readonly segments: readonly (readonly Part[])[];
+  /** Whether a slash was written at the end. */
+  readonly slash: boolean;
+}
+
+type Flat = Part | { readonly kind: "slash" };
+type Piece = Flat | {
+  readonly kind: "group";
+  readonly pieces: readonly Piece[];
+};
+
+/** How many choices of optional parts a pattern may have: ten independent ones. */
+const mostRows = 1_024;
+
+/** A method is a token (RFC 9110, section 5.6.2); `|` separates methods here. */
+const method = /^[!#$%&'*+.^_`~\w-]+$/;
+
+/** Methods with bars between them, the space behind them, and the path. */
+const prefixed = /^\s*((?:[^\s|]*\s*\|\s*)*[^\s|]*)\s+(.*)$/s;
+
+/** What a path can begin with and a method cannot. */
+const pathStart = /^\s*[/([\\@*]/;
+
+/** A class, an escape, a parenthesis, a name, a count, a word, any other character. */
+const tokens =
+  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)|\(\?|@[A-Za-z_]\w*|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
+
+/** What can be counted when it stands outside a parameter's expression. */
+const countable = /^(?:\[.|\\\w|\(\?)/;
+const count = /^(?:[*+?]|\{\d.*\})$/;
+
+/** Punctuation that, at the end of an expression, is text between it and what follows. */
+const separator = /^(?:\\?[-,;:~_=!&']|\\\.)$/;
+
+/** Tokens that mean nothing where they stand. */
+const misplaced: Readonly<Record<string, string>> = {
+  "|": 'has a "|" outside an expression, where (?:a|b) is meant,',
+  "@": "has an @ without a name, where \\@ is meant,",
+  "[": "has an unclosed class",
+  "\\": "ends in a lone backslash",
+};
+
+/** Reads a pattern; throws a `SyntaxError` that quotes it and points at the place. */
+export function parse(source: string): Grammar {
+  const { methods, path } = splitMethods(source);
+  const names: string[] = [];
+  const pieces = new Reader(source, path, names).read();
+  const written = slashed(path);
+  if (written !== path) pieces.unshift({ kind: "slash" });
+  const rows = expand(pieces, source).map((row) => rowOf(row, source));
+  return { methods, path: written, names, rows };
+}
+
+/** Separates the methods of a pattern from its path; throws `SyntaxError` when they are malformed. */
+export function splitMethods(
+  source: string,
+): { methods: string[]; path: string } {
+  const [, prefix, rest = ""] = prefixed.exec(source) ?? [];
+  if (prefix === undefined || pathStart.test(source)) {
+    if (/^\s/.test(source)) fail(source, "has no method before the space", 0);
+    return { methods: [], path: source.trim() };
+  }
+  const names = prefix.split("|").map((name) => name.trim().toUpperCase());
+  const wrong = names.find((name) => !method.test(name));
+  if (wrong !== undefined) {
+    fail(source, `has the malformed method "${wrong}"`, 0);
+  }
+  if (rest === "") fail(source, "has no path after its methods", source.length);
+  return { methods: [...new Set(names)], path: rest.trim() };
+}
+
+/** The path with a slash in front, unless an optional part brings its own. */
+export function slashed(path: string): string {
+  return /^\(*\//.test(path) ? path : `/${path}`;
+}
+
+/** Reads the path of one pattern, token by token. */
+class Reader {
+  readonly #source: string;
+  readonly #tokens: readonly string[];
+  readonly #names: string[];
+  #next = 0;
+  #at: number;
+
+  constructor(source: string, path: string, names: string[]) {
+    this.#source = source;
+    this.#tokens = path.match(tokens) ?? [];
+    this.#names = names;
+    this.#at = source.lastIndexOf(path);
+  }
+
+  /** Reads to the end. */
+  read(): Piece[] {
+    const pieces = this.#sequence();
+    if (this.#token !== "") this.#fail("has an unopened parenthesis");
+    return pieces;
+  }
+
+  /** The next token; empty at the end. */
+  get #token(): string {
+    return this.#tokens[this.#next] ?? "";
+  }
+
+  #take(): string {
+    const token = this.#token;
+    this.#at += token.length;
+    this.#next++;
+    return token;
+  }
+
+  #sequence(): Piece[] {
+    const pieces: Piece[] = [];
+    while (this.#token !== "" && this.#token !== ")") {
+      pieces.push(this.#piece(this.#token));
+    }
+    return pieces;
+  }
+
+  #piece(token: string): Piece {
+    if (token === "(") {
+      return {
+        kind: "group",
+        pieces: this.#enclosed(() => this.#sequence()),
+      };
+    }
+    if (countable.test(token)) return this.#expression();
+    if (misplaced[token] !== undefined) this.#fail(misplaced[token]);
+    if (token.startsWith("@")) return this.#parameter(token.slice(1));
+    this.#take();
+    if (token === "/") return { kind: "slash" };
+    if (token === "*") return { kind: "star" };
+    return {
+      kind: "text",
+      text: token.replace(/^\\%/, "%25").replace(/^\\/, ""),
+    };
+  }
+
+  /** Reads what stands between the parenthesis that is next and the one that closes it. */
+  #enclosed<Content>(read: () => Content): Content {
+    const at = this.#at;
+    this.#take();
+    const content = read();
+    if (this.#token === "") this.#fail("has an unclosed parenthesis", at);
+    this.#take();
+    return content;
+  }
+
+  /** An expression without a name, with what counts it. */
+  #expression(): Part {
+    const at = this.#at;
+    let expression = this.#atom();
+    if (count.test(this.#token)) {
+      expression += this.#take();
+      if (this.#token === "?") expression += this.#take();
+    }
+    return { kind: "expression", expression: this.#checked(expression, at) };
+  }
+
+  #parameter(name: string): Part {
+    if (this.#names.includes(name)) {
+      this.#fail(`has the name "${name}" twice, again`);
+    }
+    this.#names.push(name);
+    this.#take();
+    if (this.#token !== ":") return { kind: "parameter", name, expression: "" };
+    this.#take();
+    return { kind: "parameter", name, expression: this.#constraint(name) };
+  }
+
+  /** The expression behind a name: up to the slash, parameter or optional part that follows. */
+  #constraint(name: string): string {
+    const [start, first] = [this.#at, this.#next];
+    const atoms: { text: string; next: number; at: number }[] = [];
+    while (
+      !/^(?:[/)]?|@.+)$/.test(this.#token) &&
+      (this.#token !== "(" || this.#next === first)
+    ) {
+      const place = { next: this.#next, at: this.#at };
+      atoms.push({ text: this.#atom(), ...place });
+    }
+    if (atoms.length === 0) this.#fail(`has no expression for "${name}"`);
+    const dot = this.#token.startsWith("@") ? "." : undefined;
+    for (let last = atoms.at(-1)!; atoms.length > 1; last = atoms.at(-1)!) {
+      if (
+        !separator.test(last.text) &&
+        (last.text !== dot || last.next + 1 < this.#next)
+      ) break;
+      this.#next = last.next;
+      this.#at = last.at;
+      atoms.pop();
+    }
+    return this.#checked(atoms.map((atom) => atom.text).join(""), start);
+  }
+
+  /** One part of an expression. A group that would capture is written so that it does not. */
+  #atom(): string {
+    const token = this.#token;
+    if (
+      token === "/" || token.startsWith("[") && token.includes("/") ||
+      token === "\\/"
+    ) {
+      this.#fail(
+        "has a slash inside an expression",
+        this.#at + token.indexOf("/"),
+      );
+    }
+    if (/^@./.test(token)) this.#fail("has a parameter inside an expression");
+    if (token.startsWith("(")) {
+      const content = this.#enclosed(() => {
+        let text = "";
+        while (this.#token !== "" && this.#token !== ")") text += this.#atom();
+        return text;
+      });
+      return token === "(" ? `(?:${content})` : `(?${content})`;
+    }
+    if (/^\\[1-9]/.test(token)) {
+      this.#fail("has a back-reference inside an expression");
+    }
+    return meaning(this.#take());
+  }
+
+  #checked(expression: string, at: number): string {
+    try {
+      new RegExp(`^(?:${expression})$`, "su");
+    } catch (error) {
+      const reason = (error as Error).message.split(": ").at(-1);
+      fail(this.#source, `has a wrong expression (${reason}),`, at, error);
+    }
+    return expression;
+  }
+
+  #fail(problem: string, at: number = this.#at): never {
+    return fail(this.#source, problem, at);
+  }
+}
+
+/** A class or escape as JavaScript reads it: escapes that only protect punctuation are undone. */
+function meaning(token: string): string {
+  if (token.startsWith("[")) return token.replace(/\\([^\w\\\]^-])/g, "$1");
+  return token.replace(/^\\([^\w\\^$.*+?()[\]{}|])$/u, "$1");
+}
+
+/** Every choice of optional parts. */
+function expand(pieces: readonly Piece[], source: string): Flat[][] {
+  let rows: Flat[][] = [[]];
+  for (const piece of pieces) {
+    if (piece.kind === "group") {
+      const inner = expand(piece.pieces, source);
+      rows = rows.flatMap((
+        row,
+      ) => [...inner.map((more) => [...row, ...more]), row]);
+    } else for (const row of rows) row.push(piece);
+    if (rows.length > mostRows) {
+      fail(source, `has over ${mostRows} choices of optional parts`, 0);
+    }
+  }
+  return rows;
+}
+
+/** Cuts a row at its slashes. Empty segments, which doubled slashes leave, do not count. */
+function rowOf(pieces: readonly Flat[], source: string): Row {
+  const segments: Part[][] = [[]];
+  for (const piece of pieces) {
+    if (piece.kind === "slash") segments.push([]);
+    else segments.at(-1)!.push(piece);
+  }
+  const filled = segments.filter((parts) => parts.length > 0);
+  if (
+    filled.some((parts) =>
+      parts.length > 1 && parts.some(({ kind }) => kind === "star")
+    )
+  ) {
+    fail(
+      source,
+      "has a * that does not stand alone between slashes",
+      source.indexOf("*"),
+    );
+  }
+  const slash = segments.at(-1)!.length === 0 && filled.length > 0;
+  return { segments: filled.map(joined), slash };
+}
+
+/** Joins adjacent texts. A pattern may be written percent-encoded: it is decoded where it can be. */
+function joined(parts: readonly Part[]): Part[] {
+  const result: Part[] = [];
+  for (const part of parts) {
+    const last = result.at(-1);
+    if (part.kind !== "text" || last?.kind !== "text") result.push(part);
+    else {result[result.length - 1] = {
+        kind: "text",
+        text: last.text + part.text,
+      };}
+  }
+  return result.map((part) =>
+    part.kind === "text" ? { kind: "text", text: decoded(part.text) } : part
+  );
+}
+
+function decoded(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes; // percent signs that are meant as such
+    }
+  });
+}
+
+function fail(
+  source: string,
+  problem: string,
+  at: number,
+  cause?: unknown,
+): never {
+  const options = cause === undefined ? {} : { cause };
+  throw new SyntaxError(
+    `Cannot make a route: the pattern "${source}" ${problem} at ${at}`,
+    options,
+  );
+}

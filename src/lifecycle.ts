@@ -1,0 +1,108 @@
+/**
+ * Owns a request's way through an application: the order of the steps, the one net under all of
+ * them, and what happens when something falls into it.
+ */
+
+import { readBody } from "./body.ts";
+import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
+import { type Application, defaultMethods } from "./methods.ts";
+import type { Scope } from "./scope.ts";
+import type { Steps } from "./steps.ts";
+import { targetOf } from "./target.ts";
+
+/** Handles one request inside its scope, from the target to the response. */
+export function* handle(app: Application, scope: Scope): Steps<Response> {
+  const { visit } = scope;
+  const { request } = visit;
+  try {
+    try {
+      visit.target = targetOf(request);
+      if (request.body !== null) visit.body = yield read(app, request);
+      yield app.start();
+      yield* settle(app, scope);
+      return app.response().toResponse(request.method === "HEAD");
+    } catch (thrown) {
+      yield* recover(app, scope, thrown);
+      return app.response().toResponse(request.method === "HEAD");
+    }
+  } finally {
+    scope.answered = true;
+    if (scope.hasDeferred) app.background(afterwards(scope));
+    scope.end();
+  }
+}
+
+/** The refusals of the input itself: answered even when errors are not handled. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 408, 413, 421]);
+
+function read(app: Application, request: Request): Promise<unknown> {
+  return readBody(request, { bytes: app.setting("framework.body_limit") });
+}
+
+/** Waits for what the handler left un-awaited; a rejection of it is the request's error. */
+function* settle(app: Application, scope: Scope): Steps<void> {
+  if (scope.unsettled) {
+    const seconds = app.setting("framework.wait_timeout");
+    const late: string[] = yield scope.settle(seconds);
+    if (late.length > 0) {
+      report(
+        `The response did not wait longer than ${seconds} s for: ${
+          late.join(", ")
+        }`,
+      );
+    }
+  }
+  const { failure } = scope;
+  scope.failure = undefined;
+  if (failure) throw failure.reason;
+}
+
+/** Ends what was thrown: the stop signal is no error, anything else goes to `error`. */
+function* recover(
+  app: Application,
+  scope: Scope,
+  thrown: unknown,
+): Steps<void> {
+  if (!isStop(thrown)) yield* fail(app, thrown);
+  try {
+    yield* settle(app, scope);
+  } catch (late) {
+    if (!isStop(late)) reportError(late, "in work that nobody awaited");
+  }
+}
+
+function* fail(app: Application, thrown: unknown): Steps<void> {
+  const refused = thrown instanceof HttpError && REFUSALS.has(thrown.status);
+  if (!refused && !app.setting("framework.handle_errors")) throw thrown;
+  const response = app.response();
+  if (response.sent) {
+    return reportError(thrown, "after the response was sealed");
+  }
+  const error = toError(thrown);
+  try {
+    yield app.call("error", error);
+  } catch (second) {
+    if (isStop(second)) return;
+    reportError(second, `in "error", which was handling: ${error.message}`);
+    response.reopen();
+    defaultMethods.error!(app, error);
+  }
+}
+
+/** Runs deferred work once the response is on its way; its errors can only be logged. */
+export async function afterwards(scope: Scope): Promise<void> {
+  const release = scope.hold();
+  await new Promise((resolve) => setTimeout(resolve));
+  for (
+    let work = scope.nextDeferred();
+    work !== undefined;
+    work = scope.nextDeferred()
+  ) {
+    try {
+      await work();
+    } catch (error) {
+      if (!isStop(error)) reportError(error, "in deferred work");
+    }
+  }
+  release();
+}

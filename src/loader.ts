@@ -1,0 +1,120 @@
+/**
+ * Owns the registered classes: how an instance is made, which one is shared, and for how long.
+ */
+
+import { reportError } from "./errors.ts";
+import { outside, type Scope, Store } from "./scope.ts";
+import { isThenable } from "./steps.ts";
+
+/** A class whose instances can be made. */
+// deno-lint-ignore no-explicit-any -- a class takes what it takes: its parameters are given when it is registered
+export type Class<Instance extends object = object> = new (
+  ...params: any[]
+) => Instance;
+
+/** How the instances of a registered class are made, and how long the shared one lives. */
+export interface Registration {
+  /** The class, or the name of one that is autoloaded. */
+  readonly type: Class | string;
+  /** The arguments of the constructor; a function makes them anew for each instance. */
+  readonly params: readonly unknown[] | (() => readonly unknown[]);
+  /** Runs at once after each construction, with the new object. */
+  readonly callback?: ((instance: object) => unknown) | undefined;
+  /**
+   * The life of the shared instance: the application's; that of the request which registered the
+   * class; or, for a component such as `response`, each request's.
+   */
+  readonly lifetime: "application" | "request" | "each request";
+}
+
+/** Registered classes by name, in the two layers of the application's state. */
+export class Loader {
+  readonly #registrations: Store<Registration>;
+  readonly #shared = new WeakMap<Registration, object | Promise<object>>();
+  readonly #scope: (name: string) => Scope;
+  readonly #find: (name: string) => Promise<Class>;
+
+  /** `scope` finds the current request or throws; `find` finds a class by its name. */
+  constructor(
+    owner: object,
+    scope: (name: string) => Scope,
+    find: (name: string) => Promise<Class>,
+  ) {
+    this.#registrations = new Store(owner);
+    this.#scope = scope;
+    this.#find = find;
+  }
+
+  /** Registers a class; one of that name is replaced, and with it the shared instance. */
+  register(name: string, registration: Registration): void {
+    this.#registrations.set(name, registration);
+  }
+
+  /** The registration of that name. */
+  get(name: string): Registration | undefined {
+    return this.#registrations.get(name);
+  }
+
+  /** The names of all registrations. */
+  names(): string[] {
+    return this.#registrations.keys();
+  }
+
+  /** A new instance; a promise when the class is autoloaded. */
+  make(name: string, registration: Registration): object | Promise<object> {
+    const { type } = registration;
+    if (typeof type !== "string") return construct(name, type, registration);
+    return this.#find(type).then((found) =>
+      construct(name, found, registration)
+    );
+  }
+
+  /** The shared instance, made on first use; a promise when the class is autoloaded. */
+  shared(name: string, registration: Registration): object | Promise<object> {
+    if (registration.lifetime === "each request") {
+      return this.#component(name, registration);
+    }
+    const known = this.#shared.get(registration);
+    if (known !== undefined) return known;
+    // What the whole application shares is made outside the request, so that it cannot keep one.
+    const make = (): object | Promise<object> => this.make(name, registration);
+    const made = registration.lifetime === "application"
+      ? outside(make)
+      : make();
+    this.#shared.set(registration, made);
+    if (made instanceof Promise) {
+      made.catch(() => this.#shared.delete(registration));
+    }
+    return made;
+  }
+
+  #component(
+    name: string,
+    registration: Registration,
+  ): object | Promise<object> {
+    const scope = this.#scope(name);
+    const known = scope.component(name);
+    if (known !== undefined) return known;
+    const made = this.make(name, registration);
+    scope.keep(name, made);
+    return made;
+  }
+}
+
+function construct(
+  name: string,
+  type: Class,
+  { params, callback }: Registration,
+): object {
+  const instance = new type(
+    ...typeof params === "function" ? params() : params,
+  );
+  const outcome = callback?.(instance);
+  if (isThenable(outcome)) {
+    outcome.then(
+      undefined,
+      (reason) => reportError(reason, `in the callback of "${name}"`),
+    );
+  }
+  return instance;
+}

@@ -1,0 +1,66 @@
+/**
+ * Owns what an answer without content of its own looks like: the default pages of `notFound` and
+ * `error`, as HTML for people and as problem details for JSON clients (RFC 9457).
+ */
+
+import { accepts } from "@std/http/negotiation";
+import { STATUS_TEXT, type StatusCode } from "@std/http/status";
+
+/** A default page: its content type and its text. */
+export interface Page {
+  readonly type: string;
+  readonly text: string;
+}
+
+/** The page for a status, in the form that the client asks for; everything in it is escaped. */
+export function page(
+  request: Request,
+  status: number,
+  message: string,
+  details = "",
+): Page {
+  const title = STATUS_TEXT[status as StatusCode] ?? "Error";
+  if (wantsJson(request)) {
+    const problem = {
+      type: "about:blank",
+      title,
+      status,
+      ...(message ? { detail: message } : {}),
+    };
+    return { type: "application/problem+json", text: JSON.stringify(problem) };
+  }
+  const heading = `${status} ${title}`;
+  const paragraph = message && message !== title
+    ? `<p>${escape(message)}</p>\n`
+    : "";
+  return {
+    type: "text/html; charset=utf-8",
+    text: `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${heading}</title>
+<h1>${heading}</h1>
+${paragraph}${details}</html>
+`,
+  };
+}
+
+/** Escapes text for HTML content and quoted attributes. */
+export function escape(text: string): string {
+  return text.replace(
+    /[&<>"']/g,
+    (character) => `&#${character.charCodeAt(0)};`,
+  );
+}
+
+function wantsJson(request: Request): boolean {
+  if (!request.headers.get("accept")?.includes("json")) return false;
+  const type = accepts(
+    request,
+    "text/html",
+    "application/problem+json",
+    "application/json",
+  );
+  return type !== undefined && type !== "text/html";
+}

@@ -1,0 +1,264 @@
+/**
+ * Owns what a handler can ask about its request. Every answer is worked out when it is first asked
+ * for, so that a request costs nothing until then. The body's contents are the body's; which path
+ * and base count is decided by who makes the request object.
+ */
+
+import { Body, type Data } from "./body.ts";
+import { type Fields, parseFields } from "./fields.ts";
+import type { Files } from "./upload.ts";
+
+/** What is known about a request beside the web `Request`. */
+export interface RequestContext {
+  /** The path as it was sent, still encoded and with the base: it starts with "/". */
+  readonly path: string;
+  /** The query as it was sent, with its "?"; or "". */
+  readonly search: string;
+  /** The path under which the application lives, without a slash at its end; or "". */
+  readonly base: string;
+  /** The other end of the connection. */
+  readonly remote: Deno.Addr | undefined;
+  /** Whether the other end is a proxy whose `X-Forwarded-*` headers are to be believed. */
+  readonly trustProxy: boolean;
+  /** The body, already read; undefined when there is none or a route takes it as a stream. */
+  readonly body: Body | undefined;
+}
+
+/** Cookies by name. */
+export type Cookies = Record<string, string | undefined>;
+
+/** The headers in which proxies pass the client's address on, in the order they are looked at. */
+const proxyHeaders = [
+  "client-ip",
+  "x-forwarded-for",
+  "x-forwarded",
+  "x-cluster-client-ip",
+  "forwarded-for",
+  "forwarded",
+] as const;
+
+/**
+ * One request. `query`, `data`, `cookies` and `files` are records without prototype, so every name
+ * is the client's data and nothing else. A header that was not sent reads "".
+ */
+export class HttpRequest {
+  readonly #raw: Request;
+  readonly #context: RequestContext;
+  #body: Body | undefined;
+  #replay: Request | undefined;
+  #query: Fields | undefined;
+  #cookies: Cookies | undefined;
+
+  /** Only keeps the two. */
+  constructor(raw: Request, context: RequestContext) {
+    this.#raw = raw;
+    this.#context = context;
+  }
+
+  /** The path with its query, as sent: encoded, and with the base in front. */
+  get url(): string {
+    return this.#context.path + this.#context.search;
+  }
+
+  /** The path under which the application lives: "/", or such as "/blog". */
+  get base(): string {
+    return this.#context.base || "/";
+  }
+
+  /** The method in capitals. */
+  get method(): string {
+    return this.#raw.method.toUpperCase();
+  }
+
+  /** The URL of the page that led here, from the `Referer` header. */
+  get referrer(): string {
+    return this.getHeader("referer");
+  }
+
+  /**
+   * The address of the client, or "" when there is none, as on a Unix socket. With a trusted proxy,
+   * the last address of `X-Forwarded-For`: the one our proxy added, where those before it are only
+   * what the client claims.
+   */
+  get ip(): string {
+    const { remote, trustProxy } = this.#context;
+    const forwarded = trustProxy
+      ? addressOf(lastOf(this.getHeader("x-forwarded-for")))
+      : "";
+    return forwarded ||
+      (remote && "hostname" in remote ? addressOf(remote.hostname) : "");
+  }
+
+  /** Whether a script says that it sent the request, by `X-Requested-With: XMLHttpRequest`. */
+  get ajax(): boolean {
+    return this.getHeader("x-requested-with").toLowerCase() ===
+      "xmlhttprequest";
+  }
+
+  /** The protocol; with a trusted proxy, the one that `X-Forwarded-Proto` gives last. */
+  get scheme(): "http" | "https" {
+    if (this.#context.trustProxy) {
+      const forwarded = lastOf(this.getHeader("x-forwarded-proto"))
+        .toLowerCase();
+      if (forwarded === "http" || forwarded === "https") return forwarded;
+    }
+    return this.#raw.url.startsWith("https:") ? "https" : "http";
+  }
+
+  /** What the client says it is. */
+  get user_agent(): string {
+    return this.getHeader("user-agent");
+  }
+
+  /** The `Content-Type` header. */
+  get type(): string {
+    return this.getHeader("content-type");
+  }
+
+  /** The `Content-Length` header; 0 when there is none, as for a body sent in chunks. */
+  get length(): number {
+    const length = this.getHeader("content-length");
+    return /^\d{1,15}$/.test(length) ? Number(length) : 0;
+  }
+
+  /**
+   * The fields of the query: a repeated name has its last value, and `a[]=1&b[c]=2` makes a list
+   * and a record. Throws `HttpError` 400 beyond 1,000 fields or eight brackets a name.
+   */
+  get query(): Fields {
+    return this.#query ??= parseFields(
+      this.#context.search.slice(1),
+      "the query",
+      400,
+    );
+  }
+
+  /**
+   * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws
+   * `HttpError` 400 when the body is malformed, 413 beyond its limits.
+   */
+  get data(): Data {
+    return this.#content("data").data;
+  }
+
+  /** The cookies, percent-decoded where that is possible; of a repeated name, the first. */
+  get cookies(): Cookies {
+    return this.#cookies ??= parseCookies(this.getHeader("cookie"));
+  }
+
+  /**
+   * The uploads of a multipart form: `UploadedFile`s, or a list of them where a name was repeated
+   * or ends with `[]`. Throws as `data` does.
+   */
+  get files(): Files {
+    return this.#content("files").files;
+  }
+
+  /** Whether the connection is secure, by its `scheme`. */
+  get secure(): boolean {
+    return this.scheme === "https";
+  }
+
+  /** The `Accept` header. */
+  get accept(): string {
+    return this.getHeader("accept");
+  }
+
+  /** The address that a proxy passed on, or "". Anybody can send one: only for show. */
+  get proxy_ip(): string {
+    for (const name of proxyHeaders) {
+      const address = addressOf(firstOf(this.getHeader(name)));
+      if (address !== "") return address;
+    }
+    return "";
+  }
+
+  /**
+   * The body as text, "" when there is none, in the charset of its type. Throws
+   * `HttpError` 415 when that charset is unknown.
+   */
+  getBody(): string {
+    return this.#content("getBody()").text();
+  }
+
+  /** The body as bytes: the same array on every call. */
+  getBytes(): Uint8Array<ArrayBuffer> {
+    return this.#content("getBytes()").bytes;
+  }
+
+  /** A header by its name in any case; "" when it was not sent. */
+  getHeader(name: string): string {
+    return this.#raw.headers.get(name) ?? "";
+  }
+
+  /**
+   * The web `Request`. Its body can be read here too, although it was read for `data`; the raw
+   * stream, where a route takes it.
+   */
+  get raw(): Request {
+    const { body } = this.#context;
+    if (body === undefined || this.method === "GET" || this.method === "HEAD") {
+      return this.#raw;
+    }
+    const { url, method, headers } = this.#raw;
+    return this.#replay ??= new Request(url, {
+      method,
+      headers,
+      body: body.bytes,
+    });
+  }
+
+  #content(asked: string): Body {
+    if (this.#body !== undefined) return this.#body;
+    const { body } = this.#context;
+    if (body === undefined && this.#raw.body !== null) {
+      throw new TypeError(
+        `Cannot read ${asked}: the route takes the raw stream, raw.body`,
+      );
+    }
+    return this.#body = body ?? new Body();
+  }
+}
+
+function firstOf(list: string): string {
+  return list.split(",", 1)[0]!.trim();
+}
+
+function lastOf(list: string): string {
+  return list.slice(list.lastIndexOf(",") + 1).trim();
+}
+
+/**
+ * Takes the address out of `192.0.2.1:80`, `[2001:db8::1]:80`, `::ffff:192.0.2.1` and
+ * `for="[2001:db8::1]";proto=https` (RFC 7239 section 4); "" when there is no valid one.
+ */
+function addressOf(text: string): string {
+  const node = (/(?:^|;)\s*for="?([^;"]*)/i.exec(text)?.[1] ?? text).trim();
+  const found = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/i.exec(node) ??
+    /^\[?([\da-f:.]*:[\da-f:.]*?)(?:\](?::\d+)?)?$/i.exec(node);
+  const address = found?.[1] ?? "";
+  const host = address.includes(":") ? `[${address}]` : address;
+  return host !== "" && URL.canParse(`http://${host}`) ? address : "";
+}
+
+/** Reads a Cookie header; what is no `name=value` in it is passed over (RFC 6265 section 5.2). */
+function parseCookies(header: string): Cookies {
+  const cookies: Cookies = Object.create(null);
+  for (const pair of header.split(";")) {
+    const equals = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(equals, 0)).trim();
+    if (name === "" || name in cookies) continue;
+    const value = pair.slice(equals + 1).trim();
+    cookies[name] = decode(/^"(.*)"$/.exec(value)?.[1] ?? value);
+  }
+  return cookies;
+}
+
+function decode(value: string): string {
+  try {
+    return value.includes("%") ? decodeURIComponent(value) : value;
+  } catch (error) {
+    if (error instanceof URIError) return value; // a "%" that was never an escape
+    throw error;
+  }
+}

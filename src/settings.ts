@@ -1,0 +1,94 @@
+/**
+ * Owns every setting of the framework: its name, its default and, in one line, its meaning. The code
+ * reads its defaults here and the README its table. A setting is an ordinary variable, so
+ * `set`, `get`, `has` and `clear` work on it; one that is not set counts as its default.
+ */
+
+/** The settings by name, with the type of each. Durations are seconds, sizes are bytes. */
+export interface Settings {
+  /** Replaces the base path of the request: it is stripped from paths and put before URLs. */
+  "framework.base_url": string | null;
+  /** Whether the literals of a pattern match case-sensitively. */
+  "framework.case_sensitive": boolean;
+  /** Whether errors are answered through `error`; when false, `fetch` rejects with them. */
+  "framework.handle_errors": boolean;
+  /** Whether errors that `error` answers are also written to the server's error log. */
+  "framework.log_errors": boolean;
+  /** The folder that holds the view templates. */
+  "framework.views.path": string;
+  /** The extension a view's name gets when no file has the bare name. */
+  "framework.views.extension": string;
+  /** Whether pages of errors show the stack, the request and near routes, to loopback clients only. */
+  "framework.debug": boolean;
+  /** The largest request body, in bytes; a larger one is a 413. */
+  "framework.body_limit": number;
+  /** Whether `X-Forwarded-*` headers decide `ip`, `scheme` and `secure`. */
+  "framework.trust_proxy": boolean;
+  /** Whether a path that is known under other methods only is a 405 in place of a 404. */
+  "framework.method_not_allowed": boolean;
+  /** How many seconds a response waits for calls that the handler did not await. */
+  "framework.wait_timeout": number;
+  /** How many seconds running requests get to finish when the server shuts down. */
+  "framework.shutdown_timeout": number;
+  /** The hosts that are answered, or null for any; another host is a 421. */
+  "framework.hosts": readonly string[] | null;
+}
+
+/** The default of every setting. */
+export const defaults: Readonly<Settings> = Object.freeze({
+  "framework.base_url": null,
+  "framework.case_sensitive": false,
+  "framework.handle_errors": true,
+  "framework.log_errors": false,
+  "framework.views.path": "./views",
+  "framework.views.extension": ".php",
+  "framework.debug": false,
+  "framework.body_limit": 8 * 1024 * 1024,
+  "framework.trust_proxy": false,
+  "framework.method_not_allowed": false,
+  "framework.wait_timeout": 10,
+  "framework.shutdown_timeout": 10,
+  "framework.hosts": null,
+});
+
+/** Throws `TypeError` or `RangeError` when a value does not fit the setting of that name. */
+export function checkSetting(key: string, value: unknown): void {
+  const fits = rules[key as keyof Settings];
+  if (fits === undefined || value === null || value === undefined) return;
+  const [kind, check] = fits;
+  if (!check(value)) {
+    throw new TypeError(
+      `Cannot set "${key}": it must be ${kind}, got ${Deno.inspect(value)}`,
+    );
+  }
+}
+
+type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
+
+const FLAG: Rule = ["true or false", (value) => typeof value === "boolean"];
+const TEXT: Rule = ["a string", (value) => typeof value === "string"];
+const AMOUNT: Rule = [
+  "a number from 0",
+  (value) => typeof value === "number" && value >= 0,
+];
+const NAMES: Rule = [
+  "a list of strings",
+  (value) => Array.isArray(value) && value.every(TEXT[1]),
+];
+
+/** What each setting takes; null always stands for the default. */
+const rules: Readonly<Record<keyof Settings, Rule>> = {
+  "framework.base_url": TEXT,
+  "framework.case_sensitive": FLAG,
+  "framework.handle_errors": FLAG,
+  "framework.log_errors": FLAG,
+  "framework.views.path": TEXT,
+  "framework.views.extension": TEXT,
+  "framework.debug": FLAG,
+  "framework.body_limit": AMOUNT,
+  "framework.trust_proxy": FLAG,
+  "framework.method_not_allowed": FLAG,
+  "framework.wait_timeout": AMOUNT,
+  "framework.shutdown_timeout": AMOUNT,
+  "framework.hosts": NAMES,
+};

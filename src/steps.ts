@@ -1,0 +1,50 @@
+/**
+ * Owns one idea: work that is synchronous until a promise turns up.
+ *
+ * A method, a filter and a route callback may each be synchronous or not. Written as a generator
+ * that yields whatever may be a promise, one body of code serves both: {@linkcode run} steps through
+ * it without leaving the current turn while plain values are yielded, and goes on asynchronously
+ * from the first promise, so that synchronous work stays synchronous.
+ */
+
+/** Steps of work: each `yield` hands out a value or a promise and takes back the settled value. */
+// deno-lint-ignore no-explicit-any -- what comes back is whatever was yielded: each step knows its own type
+export type Steps<Result> = Generator<unknown, Result, any>;
+
+/** Runs the steps; answers a promise only when a step yielded one (or a foreign thenable). */
+export function run<Result>(steps: Steps<Result>): Result | Promise<Result> {
+  let step = steps.next();
+  while (!step.done) {
+    if (isThenable(step.value)) return resume(steps, step.value);
+    step = steps.next(step.value);
+  }
+  return step.value;
+}
+
+/** Whether a value can be waited for: a promise, or a foreign thenable. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return value !== null &&
+    (typeof value === "object" || typeof value === "function") &&
+    typeof (value as { then?: unknown }).then === "function";
+}
+
+async function resume<Result>(
+  steps: Steps<Result>,
+  pending: PromiseLike<unknown>,
+): Promise<Result> {
+  let step: IteratorResult<unknown, Result>;
+  let next: unknown = pending;
+  do {
+    let settled: unknown;
+    let failed = false;
+    try {
+      settled = await next;
+    } catch (reason) {
+      settled = reason;
+      failed = true;
+    }
+    step = failed ? steps.throw(settled) : steps.next(settled);
+    next = step.value;
+  } while (!step.done);
+  return step.value;
+}

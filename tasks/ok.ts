@@ -1,0 +1,59 @@
+/**
+ * Owns the gate: runs every check there is, prints a line for each and exits with 1 when one fails.
+ * `--without-tests` leaves the suite out, for a caller that has run it already.
+ */
+
+import { deno, type Outcome } from "./command.ts";
+import { rehearse } from "./package.ts";
+import { oversized } from "./size.ts";
+
+const { output } = await deno(["task", "-q", "flag"]);
+const flags = output.split("\n").filter((line) => line !== "");
+
+/** The checks by name. Slow types are found by the rehearsal: `lint` would look for JSR. */
+const CHECKS: Record<string, () => Promise<Outcome>> = {
+  format: () => deno(["fmt", "--check"]),
+  lint: () =>
+    deno(["lint", "--rules-exclude=no-slow-types", "--ignore=mod.ts,src/"]),
+  "lint of the package": () =>
+    deno([
+      "lint",
+      "--rules-exclude=no-slow-types",
+      "--rules-include=no-console",
+      "mod.ts",
+      "src/",
+    ]),
+  types: () => deno(["task", "-q", "check"]),
+  tests: () => deno(["task", "-q", "test"]),
+  documentation: async () =>
+    deno(["doc", "--lint", ...flags, ...await entries()]),
+  package: () => rehearse(flags.length > 0),
+  size: () => weigh(),
+};
+
+if (Deno.args.includes("--without-tests")) delete CHECKS["tests"];
+
+let failed = 0;
+for (const [name, check] of Object.entries(CHECKS)) {
+  const { success, report } = await check();
+  if (!success) failed++;
+  console.log(success ? `ok      ${name}` : `FAILED  ${name}\n${report}`);
+}
+console.log(
+  `${Object.keys(CHECKS).length - failed} checks passed, ${failed} failed`,
+);
+Deno.exit(failed === 0 ? 0 : 1);
+
+/** The files that the package exports. */
+async function entries(): Promise<string[]> {
+  const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
+  return typeof exports === "string"
+    ? [exports]
+    : Object.values<string>(exports);
+}
+
+async function weigh(): Promise<Outcome> {
+  const problems = await oversized("src");
+  const report = problems.join("\n");
+  return { success: problems.length === 0, output: report, report };
+}

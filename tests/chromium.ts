@@ -1,0 +1,235 @@
+/**
+ * Owns driving a headless Chromium over its DevTools protocol, as far as the browser tests need it.
+ * What is tested is `browser_test.ts`'s.
+ */
+
+/** Where Chromium may be; the first one that starts is used. */
+const PROGRAMS = [
+  "chromium",
+  "chromium-browser",
+  "google-chrome",
+  "google-chrome-stable",
+];
+
+const FLAGS = [
+  "--headless=new",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+  "--remote-debugging-port=0",
+];
+
+/** The keys that are more than the text they type. */
+const KEYS: Readonly<Record<string, { code: number; text?: string }>> = {
+  Tab: { code: 9 },
+  Enter: { code: 13, text: "\r" },
+};
+
+type Message = Record<string, unknown>;
+
+/** A running Chromium. */
+export class Chromium implements AsyncDisposable {
+  readonly #process: Deno.ChildProcess;
+  readonly #profile: string;
+  readonly #messages: Messages;
+
+  private constructor(process: Deno.ChildProcess, profile: string) {
+    this.#process = process;
+    this.#profile = profile;
+    this.#messages = new Messages(process.stderr);
+  }
+
+  /** Starts Chromium; undefined when none is installed. */
+  static async launch(): Promise<Chromium | undefined> {
+    const profile = await Deno.makeTempDir({ prefix: "chromium" });
+    for (const program of PROGRAMS) {
+      try {
+        const process = new Deno.Command(program, {
+          args: [...FLAGS, `--user-data-dir=${profile}`, "about:blank"],
+          stdin: "null",
+          stdout: "null",
+          stderr: "piped",
+        }).spawn();
+        return new Chromium(process, profile);
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
+    }
+    await Deno.remove(profile, { recursive: true });
+    return undefined;
+  }
+
+  /** Opens a page of that size in CSS pixels. */
+  async open(width: number, height: number, dark = false): Promise<Page> {
+    const address = `http://127.0.0.1:${await this.#messages.port}/json/new`;
+    const target = await (await fetch(address, { method: "PUT" })).json();
+    const socket = new WebSocket(target.webSocketDebuggerUrl);
+    await new Promise((resolve) => socket.onopen = resolve);
+    const page = new Page(socket);
+    await page.send("Page.enable");
+    await page.send("Runtime.enable");
+    await page.send("Log.enable");
+    const mobile = width < 600;
+    await page.send("Emulation.setDeviceMetricsOverride", {
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile,
+    });
+    const scheme = {
+      name: "prefers-color-scheme",
+      value: dark ? "dark" : "light",
+    };
+    await page.send("Emulation.setEmulatedMedia", { features: [scheme] });
+    return page;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.#process.status;
+    await this.#messages.end;
+    await Deno.remove(this.#profile, { recursive: true });
+  }
+}
+
+/** One page of a browser. */
+export class Page implements AsyncDisposable {
+  /** What the page complained about: failed loads, violations of its policy, script errors. */
+  readonly complaints: string[] = [];
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<
+    number,
+    { done: (result: Message) => void; failed: (reason: Error) => void }
+  >();
+  readonly #events = new Map<string, () => void>();
+  #lastId = 0;
+
+  /** Made by {@linkcode Chromium.open}. */
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
+  }
+
+  /** Loads an address and waits for the page. */
+  async go(url: string): Promise<void> {
+    await this.#loading(() => this.send("Page.navigate", { url }));
+  }
+
+  /** Presses a key that is expected to lead to another page, and waits for that page. */
+  async pressAndLoad(key: string): Promise<void> {
+    await this.#loading(() => this.press(key));
+  }
+
+  /** Presses and releases a key of the keyboard. */
+  async press(key: string): Promise<void> {
+    const { code, text } = KEYS[key] ?? { code: 0, text: key };
+    const event = {
+      key,
+      code: key,
+      windowsVirtualKeyCode: code,
+      ...(text === undefined ? {} : { text }),
+    };
+    await this.send("Input.dispatchKeyEvent", { type: "keyDown", ...event });
+    await this.send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
+  }
+
+  /** Types a text where the focus is; a line break is the Enter key. */
+  async type(text: string): Promise<void> {
+    for (const [index, line] of text.split("\n").entries()) {
+      if (index > 0) await this.press("Enter");
+      await this.send("Input.insertText", { text: line });
+    }
+  }
+
+  /** Answers the value of a JavaScript expression on the page; a promise is awaited. */
+  async read<Value>(expression: string): Promise<Value> {
+    const options = { expression, returnByValue: true, awaitPromise: true };
+    const { result, exceptionDetails } = await this.send(
+      "Runtime.evaluate",
+      options,
+    );
+    if (exceptionDetails !== undefined) {
+      throw new Error(JSON.stringify(exceptionDetails));
+    }
+    return (result as { value: Value }).value;
+  }
+
+  /** Writes a picture of the whole page as PNG. */
+  async picture(file: string): Promise<void> {
+    const { data } = await this.send("Page.captureScreenshot", {
+      captureBeyondViewport: true,
+    });
+    await Deno.writeFile(file, Uint8Array.fromBase64(data as string));
+  }
+
+  /** Sends one command of the protocol. */
+  send(method: string, params: Message = {}): Promise<Message> {
+    const id = ++this.#lastId;
+    this.#socket.send(JSON.stringify({ id, method, params }));
+    return new Promise((done, failed) =>
+      this.#waiting.set(id, { done, failed })
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#socket.onclose = resolve);
+    this.#socket.close();
+    await closed;
+  }
+
+  async #loading(act: () => Promise<unknown>): Promise<void> {
+    const loaded = new Promise<void>((resolve) =>
+      this.#events.set("Page.loadEventFired", resolve)
+    );
+    await act();
+    await loaded;
+  }
+
+  // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
+  #receive({ id, result, error, method, params }: any): void {
+    if (id !== undefined) {
+      const { done, failed } = this.#waiting.get(id)!;
+      this.#waiting.delete(id);
+      return error === undefined
+        ? done(result)
+        : failed(new Error(error.message));
+    }
+    if (method === "Log.entryAdded") {
+      this.complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
+    }
+    if (method === "Runtime.exceptionThrown") {
+      this.complaints.push(params.exceptionDetails.text);
+    }
+    this.#events.get(method)?.();
+  }
+}
+
+/** What Chromium writes to its standard error: read to the end, so that it never has to wait. */
+class Messages {
+  /** The port for the protocol. */
+  readonly port: Promise<string>;
+  /** Settles when Chromium has ended. */
+  readonly end: Promise<void>;
+
+  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    this.port = promise;
+    this.end = this.#read(stream, resolve, reject);
+  }
+
+  async #read(
+    stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+    found: (port: string) => void,
+    missing: (reason: Error) => void,
+  ): Promise<void> {
+    let text = "";
+    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      const port = /listening on ws:\/\/[^:]+:(\d+)/.exec(text)?.[1];
+      if (port !== undefined) found(port);
+    }
+    missing(new Error(`Cannot start Chromium: ${text}`));
+  }
+}

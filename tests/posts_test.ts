@@ -1,0 +1,233 @@
+/** The blog's store: what it reads, what it writes, and what it refuses to touch. */
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { Posts, slugOf } from "../blog/posts.ts";
+
+/** Runs a test on a file of its own; without a text, the file is missing. */
+async function withFile(
+  text: string | Uint8Array | undefined,
+  test: (posts: Posts, file: string, folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "posts" });
+  const file = `${folder}/posts.json`;
+  try {
+    if (typeof text === "string") await Deno.writeTextFile(file, text);
+    else if (text !== undefined) await Deno.writeFile(file, text);
+    await test(new Posts(file), file, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const slugs: [title: string, slug: string][] = [
+  ["Hello World", "hello-world"],
+  ["two  spaces ", "two--spaces-"],
+  ["C/C++ & 100%?", "c/c++-&-100%?"],
+  ["ÄRGER <b>", "ärger-<b>"],
+  ["tab\tstays", "tab\tstays"],
+  ["already-there", "already-there"],
+  ["", ""],
+];
+
+for (const [title, slug] of slugs) {
+  Deno.test(`\`slugOf()\` makes ${JSON.stringify(slug)} of ${JSON.stringify(title)}`, () => {
+    assertEquals(slugOf(title), slug);
+  });
+}
+
+Deno.test("`all()` reads the posts in the order of the file", async () => {
+  const list = [{ slug: "b", title: "B", content: "2" }, {
+    slug: "a",
+    title: "A",
+    content: "1",
+  }];
+  await withFile(JSON.stringify(list), async (posts) => {
+    assertEquals(await posts.all(), list);
+  });
+});
+
+Deno.test("`all()` sees what another program wrote since", async () => {
+  await withFile("[]", async (posts, file) => {
+    assertEquals(await posts.all(), []);
+    await Deno.writeTextFile(file, `[{"slug":"a","title":"A","content":""}]`);
+    assertEquals((await posts.all()).length, 1);
+  });
+});
+
+Deno.test("`all()` answers no posts when there is no file", async () => {
+  await withFile(undefined, async (posts) => {
+    assertEquals(await posts.all(), []);
+  });
+});
+
+Deno.test("`find()` answers the first post with the slug, or undefined", async () => {
+  await withFile(undefined, async (posts) => {
+    await posts.create("Same", "first");
+    await posts.create("same", "second");
+    assertEquals((await posts.find("same"))?.content, "first");
+    assertEquals(await posts.find("other"), undefined);
+  });
+});
+
+Deno.test("`create()` appends a post to a file it makes, pretty-printed", async () => {
+  await withFile(undefined, async (posts, file) => {
+    const post = await posts.create("My Post", "Line 1\r\nLine 2");
+    assertEquals(post, {
+      slug: "my-post",
+      title: "My Post",
+      content: "Line 1\r\nLine 2",
+    });
+    assertEquals(
+      await Deno.readTextFile(file),
+      JSON.stringify([post], null, 2) + "\n",
+    );
+  });
+});
+
+Deno.test("`create()` keeps unknown fields, their order and the spelling of numbers", async () => {
+  const old = `[
+  {
+    "id": 12345678901234567890,
+    "slug": "a",
+    "rating": 1.0,
+    "title": "A",
+    "tags": [
+      "x",
+      {
+        "__proto__": 1e400
+      }
+    ],
+    "content": "c"
+  }
+]
+`;
+  await withFile(old, async (posts, file) => {
+    await posts.create("B", "d");
+    const added =
+      `,\n  {\n    "slug": "b",\n    "title": "B",\n    "content": "d"\n  }\n]\n`;
+    assertEquals(await Deno.readTextFile(file), old.replace(/\n\]\n$/, added));
+  });
+});
+
+Deno.test("`create()` loses none of 100 posts that come at once, and keeps their order", async () => {
+  await withFile(undefined, async (posts) => {
+    const titles = Array.from({ length: 100 }, (_, index) => `Post ${index}`);
+    await Promise.all(titles.map((title) => posts.create(title, "text")));
+    assertEquals((await posts.all()).map(({ title }) => title), titles);
+  });
+});
+
+Deno.test("`create()` loses nothing when several stores use one file", async () => {
+  await withFile(undefined, async (posts, file) => {
+    const stores = [posts, new Posts(file), new Posts(file)];
+    await Promise.all(
+      Array.from(
+        { length: 60 },
+        (_, index) => stores[index % 3]!.create(`${index}`, ""),
+      ),
+    );
+    assertEquals((await posts.all()).length, 60);
+  });
+});
+
+Deno.test("`create()` shows readers the old list or the new one, never less", async () => {
+  await withFile("[]", async (posts) => {
+    let writing = true;
+    const read = async () => {
+      let least = 0;
+      while (writing) {
+        const { length } = await posts.all();
+        assertEquals(length >= least, true, `${length} posts after ${least}`);
+        least = length;
+      }
+    };
+    const reader = read();
+    for (let index = 0; index < 30; index++) {
+      await posts.create(`${index}`, "x".repeat(20_000));
+    }
+    writing = false;
+    await reader;
+  });
+});
+
+Deno.test("`create()` leaves nothing beside the posts but the lock", async () => {
+  await withFile("[]", async (posts, _file, folder) => {
+    await posts.create("A", "");
+    const names = (await Array.fromAsync(Deno.readDir(folder))).map((
+      { name },
+    ) => name);
+    assertEquals(names.sort(), ["posts.json", "posts.json.lock"]);
+  });
+});
+
+Deno.test("`create()` goes on after what a killed writer left behind", async () => {
+  await withFile("[]", async (posts, file) => {
+    await Deno.writeTextFile(`${file}.new`, `[{"slug": "half`);
+    await posts.create("A", "");
+    assertEquals((await posts.all()).length, 1);
+  });
+});
+
+const refusals: [what: string, text: string | Uint8Array, message: string][] = [
+  ["no JSON", `[{"slug": "a"`, "Expected"],
+  ["an empty file", "", "Unexpected end"],
+  ["an object", `{"posts": []}`, "it must hold a JSON array"],
+  ["null", "null", "it must hold a JSON array"],
+  ["a number among the posts", `[1]`, `post 1 has no text "slug"`],
+  ["null among the posts", `[null]`, `post 1 has no text "slug"`],
+  [
+    "a post without content",
+    `[{"slug":"a","title":"A","content":""},{"slug":"b","title":"B"}]`,
+    `post 2 has no text "content"`,
+  ],
+  [
+    "a title that is no text",
+    `[{"slug":"a","title":7,"content":""}]`,
+    `post 1 has no text "title"`,
+  ],
+  [
+    "bytes that are not UTF-8",
+    Uint8Array.of(0x5b, 0x22, 0xff, 0x22, 0x5d),
+    "not valid",
+  ],
+];
+
+for (const [what, text, message] of refusals) {
+  Deno.test(`\`create()\` refuses a file that holds ${what} and leaves it as it is`, async () => {
+    await withFile(text, async (posts, file) => {
+      const before = await Deno.readFile(file);
+      for (const use of [() => posts.all(), () => posts.create("A", "")]) {
+        const error = await assertRejects(
+          use,
+          Error,
+          `Cannot read the posts in "${file}": `,
+        );
+        assertEquals(error.message.includes(message), true, error.message);
+      }
+      assertEquals(await Deno.readFile(file), before);
+    });
+  });
+}
+
+Deno.test("`create()` works again once a refused file is repaired", async () => {
+  await withFile("{", async (posts, file) => {
+    await assertRejects(() => posts.create("A", ""));
+    await Deno.writeTextFile(file, "[]");
+    await posts.create("B", "");
+    assertEquals((await posts.all()).map(({ title }) => title), ["B"]);
+  });
+});
+
+Deno.test("`create()` rejects for every waiting post when the folder is missing", async () => {
+  await withFile(undefined, async (_posts, _file, folder) => {
+    const posts = new Posts(`${folder}/missing/posts.json`);
+    const outcomes = await Promise.allSettled([
+      posts.create("A", ""),
+      posts.create("B", ""),
+    ]);
+    assertEquals(outcomes.map(({ status }) => status), [
+      "rejected",
+      "rejected",
+    ]);
+  });
+});

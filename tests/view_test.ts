@@ -1,0 +1,509 @@
+/** The default view: finding templates, rendering them, and what their mistakes look like. */
+
+import {
+  assertEquals,
+  assertFalse,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { HttpError } from "../src/errors.ts";
+import { markup, View, type ViewContext } from "../src/view.ts";
+
+type Files = Record<string, string>;
+
+/** A view over a folder of its own, which is gone with the test. */
+async function withView(
+  files: Files,
+  test: (view: View, folder: string, context: Settings) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "view" });
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      const file = `${folder}/${name}`;
+      await Deno.mkdir(file.replace(/[^/]*$/, ""), { recursive: true });
+      await Deno.writeTextFile(file, text);
+    }
+    const settings = new Settings(folder);
+    await test(new View(settings), folder, settings);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+class Settings implements ViewContext {
+  readonly variables = new Map<string, unknown>();
+  ending = ".php";
+  debugging = false;
+
+  constructor(public folder: string) {}
+
+  path(): string {
+    return this.folder;
+  }
+  extension(): string {
+    return this.ending;
+  }
+  debug(): boolean {
+    return this.debugging;
+  }
+}
+
+/** Renders one template. */
+async function rendered(
+  template: string,
+  data?: Record<string, unknown>,
+): Promise<string> {
+  let text = "";
+  await withView({ "page.vto": template }, async (view) => {
+    text = await view.fetch("page", data);
+  });
+  return text;
+}
+
+const prints: [
+  what: string,
+  template: string,
+  data: Record<string, unknown>,
+  text: string,
+][] = [
+  ["a value", "Hello {{ name }}", { name: "Ann" }, "Hello Ann"],
+  [
+    "markup escaped",
+    "{{ text }}",
+    { text: `<b a="x">'&'` },
+    "&lt;b a=&quot;x&quot;&gt;&#39;&amp;&#39;",
+  ],
+  ["zero", "{{ count }}", { count: 0 }, "0"],
+  ["false", "{{ open }}", { open: false }, "false"],
+  ["NaN", "{{ count }}", { count: NaN }, "NaN"],
+  ["nothing for null and undefined", "[{{ a }}{{ b }}]", { a: null }, "[]"],
+  ["marked text as it is", "{{ html }}", { html: markup("<b>") }, "<b>"],
+  ["what `safe` lets through", "{{ html |> safe }}", { html: "<b>" }, "<b>"],
+  ["a name that is global", "{{ location }} {{ process }}", {
+    location: "Berlin",
+    process: 1,
+  }, "Berlin 1"],
+  [
+    "a global that the data do not have",
+    "{{ encodeURIComponent('a b') }}",
+    {},
+    "a%20b",
+  ],
+  ["a property of a global's name", "{{ post.location }}", {
+    post: { location: "Rome" },
+  }, "Rome"],
+  [
+    "a name that is not ASCII",
+    "{{ größe }} {{ $x }}",
+    { größe: 3, $x: 4 },
+    "3 4",
+  ],
+  [
+    "a global that the template declares",
+    "{{> const URL = 1 }}{{ URL }}",
+    {},
+    "1",
+  ],
+  [
+    "a global that the template sets",
+    "{{ set location = 2 }}{{ location }}",
+    {},
+    "2",
+  ],
+  [
+    "a loop variable of a global's name",
+    "{{ for event of [1, 2] }}{{ event }}{{ /for }}",
+    {},
+    "12",
+  ],
+  ["all data at once", "{{ it.name }}", { name: "Ann" }, "Ann"],
+];
+
+for (const [what, template, data, text] of prints) {
+  Deno.test(`\`fetch()\` prints ${what}`, async () => {
+    assertEquals(await rendered(template, data), text);
+  });
+}
+
+Deno.test("`fetch()` looks for the name, the name with the extension and the name with `.vto`", async () => {
+  const files = {
+    "a": "bare",
+    "a.html": "html",
+    "a.vto": "vto",
+    "b.html": "html",
+    "b.vto": "vto",
+    "c.vto": "vto",
+  };
+  await withView(files, async (view, _folder, settings) => {
+    settings.ending = ".html";
+    const found = await Promise.all(
+      ["a", "b", "c", "a.vto"].map((name) => view.fetch(name)),
+    );
+    assertEquals(found, ["bare", "html", "vto", "vto"]);
+  });
+});
+
+Deno.test("`fetch()` reads `.php` files with the default extension", async () => {
+  await withView({ "home.php": "Hi {{ name }}" }, async (view) => {
+    assertEquals(await view.fetch("home", { name: "Ann" }), "Hi Ann");
+  });
+});
+
+Deno.test("`fetch()` passes over a folder of the template's name", async () => {
+  await withView(
+    { "home/part.vto": "part", "home.vto": "home" },
+    async (view) => {
+      assertEquals(await view.fetch("home"), "home");
+      assertEquals(await view.fetch("home/part"), "part");
+    },
+  );
+});
+
+Deno.test("`fetch()` reads files whose names hold `?`, `#` and `%`", async () => {
+  await withView(
+    { "c#.vto": "sharp", "what?.vto": "what", "100%.vto": "all" },
+    async (view) => {
+      const found = await Promise.all(
+        ["c#", "what?", "100%"].map((name) => view.fetch(name)),
+      );
+      assertEquals(found, ["sharp", "what", "all"]);
+    },
+  );
+});
+
+Deno.test("`fetch()` lists what it tried when there is no template", async () => {
+  await withView({}, async (view, folder) => {
+    await assertRejects(
+      () => view.fetch("home"),
+      Error,
+      `Cannot find the template "home": tried "${folder}/home", "${folder}/home.php", "${folder}/home.vto"`,
+    );
+  });
+});
+
+const escapes = [
+  "../secret",
+  "../secret.vto",
+  "a/../../secret.vto",
+  "/../secret.vto",
+  "..\\secret.vto",
+  "./../secret",
+];
+
+for (const name of escapes) {
+  Deno.test(`\`fetch()\` stays in the views folder for ${JSON.stringify(name)}`, async () => {
+    await withView(
+      { "secret.vto": "secret", "views/a/b.vto": "" },
+      async (view, folder, settings) => {
+        settings.folder = `${folder}/views`;
+        await assertRejects(
+          () => view.fetch(name),
+          Error,
+          "Cannot find the template",
+        );
+        assertFalse(await view.exists(name));
+      },
+    );
+  });
+}
+
+Deno.test("`fetch()` refuses the path of a file that exists elsewhere", async () => {
+  await withView(
+    { "secret.vto": "secret", "views/a.vto": "" },
+    async (view, folder, settings) => {
+      settings.folder = `${folder}/views`;
+      await assertRejects(
+        () => view.fetch(`${folder}/secret.vto`),
+        Error,
+        "Cannot find the template",
+      );
+    },
+  );
+});
+
+Deno.test("`fetch()` follows links inside the views folder and none out of it", async () => {
+  await withView(
+    { "views-2/secret.vto": "secret", "views/a.vto": "inside" },
+    async (view, folder, settings) => {
+      settings.folder = `${folder}/views`;
+      await Deno.symlink(`${folder}/views/a.vto`, `${folder}/views/in.vto`);
+      await Deno.symlink(
+        `${folder}/views-2/secret.vto`,
+        `${folder}/views/out.vto`,
+      );
+      await Deno.symlink(`${folder}/views-2`, `${folder}/views/more`);
+      assertEquals(await view.fetch("in"), "inside");
+      await assertRejects(
+        () => view.fetch("out"),
+        Error,
+        "Cannot find the template",
+      );
+      await assertRejects(
+        () => view.fetch("more/secret"),
+        Error,
+        "Cannot find the template",
+      );
+    },
+  );
+});
+
+Deno.test("`fetch()` keeps what templates include in the views folder", async () => {
+  const files = {
+    "secret.vto": "secret",
+    "views/a.vto": `{{ include "../../secret.vto" }}`,
+  };
+  await withView(files, async (view, folder, settings) => {
+    settings.folder = `${folder}/views`;
+    await assertRejects(
+      () => view.fetch("a"),
+      Error,
+      "Cannot find the template",
+    );
+  });
+});
+
+Deno.test("`fetch()` finds included templates from the folder of the including one", async () => {
+  const files = {
+    "a/page.vto": `{{ include "./part" }}{{ include "part" }}`,
+    "a/part.vto": "near",
+    "part.vto": "far",
+  };
+  await withView(files, async (view) => {
+    assertEquals(await view.fetch("a/page"), "nearfar");
+  });
+});
+
+Deno.test("`fetch()` puts a page into its layout, escaped once", async () => {
+  const files = {
+    "layout.vto": "<title>{{ title }}</title>{{ content }}",
+    "page.vto": `{{ layout "layout" }}<p>{{ text }}</p>`,
+  };
+  await withView(files, async (view) => {
+    assertEquals(
+      await view.fetch("page", { title: "A & B", text: "<" }),
+      "<title>A &amp; B</title><p>&lt;</p>",
+    );
+  });
+});
+
+Deno.test("`set()` gives a variable to every template, and the data win over it", async () => {
+  await withView({ "page.vto": "{{ site }}/{{ name }}" }, async (view) => {
+    view.set("site", "Blog");
+    view.set({ name: "nobody" });
+    assertEquals(await view.fetch("page"), "Blog/nobody");
+    assertEquals(await view.fetch("page", { name: "Ann" }), "Blog/Ann");
+  });
+});
+
+Deno.test("`get()`, `has()` and `clear()` read and clear variables", async () => {
+  await withView({}, (view) => {
+    view.set({ a: 1, b: 0, c: null });
+    assertEquals([view.get("a"), view.get("d")], [1, undefined]);
+    assertEquals(["a", "b", "c", "d"].map((name) => view.has(name)), [
+      true,
+      true,
+      false,
+      false,
+    ]);
+    view.clear("a");
+    assertEquals([view.has("a"), view.has("b")], [false, true]);
+    view.clear();
+    assertFalse(view.has("b"));
+    return Promise.resolve();
+  });
+});
+
+Deno.test("`fetch()` keeps the locals of one render from the next", async () => {
+  await withView({
+    "page.vto": "{{ name }}{{ set extra = 1 }}",
+    "next.vto": "[{{ name }}{{ extra }}]",
+  }, async (view) => {
+    const data = { name: "Ann" };
+    await view.fetch("page", data);
+    assertEquals(await view.fetch("next"), "[]");
+    assertEquals(data, { name: "Ann" });
+  });
+});
+
+Deno.test("`fetch()` keeps overlapping renders apart", async () => {
+  await withView(
+    { "page.vto": "{{ name }}{{ await pause }}{{ name }}" },
+    async (view) => {
+      const names = Array.from({ length: 50 }, (_, index) => `${index}`);
+      const texts = await Promise.all(
+        names.map((name) =>
+          view.fetch("page", { name, pause: Promise.resolve("-") })
+        ),
+      );
+      assertEquals(
+        texts,
+        names.map((name) => `${name}-${name}`),
+      );
+    },
+  );
+});
+
+Deno.test("`exists()` tells whether a name has a template", async () => {
+  await withView({ "home.vto": "" }, async (view) => {
+    const found = await Promise.all(
+      ["home", "home.vto", "away"].map((name) => view.exists(name)),
+    );
+    assertEquals(found, [true, true, false]);
+  });
+});
+
+Deno.test("`fetch()` finds a template that was missing the first time", async () => {
+  await withView(
+    { "page.vto": `{{ include "part" }}` },
+    async (view, folder) => {
+      await assertRejects(
+        () => view.fetch("page"),
+        Error,
+        `Cannot find the template "part"`,
+      );
+      await Deno.writeTextFile(`${folder}/part.vto`, "part");
+      assertEquals(await view.fetch("page"), "part");
+    },
+  );
+});
+
+Deno.test("`fetch()` reads a template again after it could not be compiled", async () => {
+  await withView({ "page.vto": "{{ if }}" }, async (view, folder) => {
+    await assertRejects(() => view.fetch("page"));
+    await Deno.writeTextFile(`${folder}/page.vto`, "fine");
+    assertEquals(await view.fetch("page"), "fine");
+  });
+});
+
+Deno.test("`fetch()` reads a changed template at once under `framework.debug` only", async () => {
+  await withView({
+    "page.vto": "{{ layout 'frame' }}1",
+    "frame.vto": "<{{ content }}>",
+  }, async (view, folder, settings) => {
+    assertEquals(await view.fetch("page"), "<1>");
+    await Deno.writeTextFile(`${folder}/frame.vto`, "[{{ content }}]");
+    assertEquals(await view.fetch("page"), "<1>");
+    settings.debugging = true;
+    assertEquals(await view.fetch("page"), "[1]");
+  });
+});
+
+Deno.test("`fetch()` follows a views folder that changes", async () => {
+  await withView(
+    { "one/page.vto": "1", "two/page.vto": "2" },
+    async (view, folder, settings) => {
+      settings.folder = `${folder}/one/`;
+      assertEquals(await view.fetch("page"), "1");
+      settings.folder = `${folder}/two`;
+      assertEquals(await view.fetch("page"), "2");
+    },
+  );
+});
+
+const mistakes: [
+  what: string,
+  template: string,
+  line: number,
+  text: string,
+  message: string,
+][] = [
+  [
+    "a call of nothing",
+    "<p>\n\n  {{ greet() }}\n",
+    3,
+    "  {{ greet() }}",
+    "greet is not a function",
+  ],
+  [
+    "a tag that is not closed",
+    "<p>\n{{ if true }}\nx",
+    2,
+    "{{ if true }}",
+    `Missing closing tag`,
+  ],
+  [
+    "JavaScript that does not parse",
+    "<p>\n{{ 1 }}\n{{ a b }}\n",
+    3,
+    "{{ a b }}",
+    "missing ) after argument list",
+  ],
+  [
+    "a missing part",
+    "<p>\n{{ include 'part' }}",
+    2,
+    "{{ include 'part' }}",
+    `Cannot find the template "part"`,
+  ],
+];
+
+for (const [what, template, line, text, message] of mistakes) {
+  Deno.test(`\`fetch()\` shows the template's file and line for ${what}`, async () => {
+    await withView({ "page.vto": template }, async (view, folder) => {
+      const error = await assertRejects(
+        () => view.fetch("page"),
+        Error,
+        message,
+      );
+      assertStringIncludes(
+        error.message,
+        `Cannot render "${folder}/page.vto" at line ${line}: `,
+      );
+      assertStringIncludes(error.message, `\n  ${line} | ${text}`);
+    });
+  });
+}
+
+Deno.test("`fetch()` names the included template that failed, with the error as its cause", async () => {
+  await withView({
+    "page.vto": `{{ include "part" }}`,
+    "part.vto": "\n{{ fail() }}",
+  }, async (view, folder) => {
+    const cause = new RangeError("too much");
+    const fail = () => {
+      throw cause;
+    };
+    const error = await assertRejects(
+      () => view.fetch("page", { fail }),
+      Error,
+      `"${folder}/part.vto" at line 2: too much`,
+    );
+    assertStrictEquals(error.cause, cause);
+  });
+});
+
+Deno.test("`fetch()` lets an `HttpError` and what is no error out of a template as it is", async () => {
+  await withView({ "page.vto": "{{ fail() }}" }, async (view) => {
+    for (const thrown of [new HttpError(403, "Members only"), { stop: true }]) {
+      const fail = () => {
+        throw thrown;
+      };
+      const caught = await view.fetch("page", { fail }).catch((
+        reason: unknown,
+      ) => reason);
+      assertStrictEquals(caught, thrown);
+    }
+  });
+});
+
+Deno.test("`fetch()` stops a template that includes itself", async () => {
+  await withView({ "page.vto": `{{ include "page" }}` }, async (view) => {
+    await assertRejects(
+      () => view.fetch("page"),
+      Error,
+      "it may include itself",
+    );
+  });
+});
+
+Deno.test("`markup()` makes a string that prints unescaped and measures like one", () => {
+  const html = markup("<b>");
+  assertInstanceOf(html, String);
+  assertEquals([`${html}`, html.length, JSON.stringify(html)], [
+    "<b>",
+    3,
+    `"<b>"`,
+  ]);
+});
