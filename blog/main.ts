@@ -21,18 +21,17 @@ declareBlog(Framework.app(), {
   public: join(folder, "public"),
 });
 
-const port = portFrom(Deno.args);
 try {
-  Framework.start({ hostname: HOSTNAME, port });
+  Framework.start({ hostname: HOSTNAME, port: portOf(Deno.args) });
 } catch (error) {
-  if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-  console.error(
-    `Cannot start the blog: another program listens on ${HOSTNAME}:${port}`,
-  );
+  const taken = error instanceof Error &&
+    error.cause instanceof Deno.errors.AddrInUse;
+  if (!taken) throw error;
+  console.error(error.message);
   Deno.exit(1);
 }
 
-function portFrom(args: readonly string[]): number {
+function portOf(args: readonly string[]): number {
   const given = args.find((arg) => arg.startsWith("--port="))?.slice(
     "--port=".length,
   );

@@ -46,13 +46,20 @@ export function declareBlog(app: Engine, paths: BlogPaths): void {
   });
 }
 
-/** Puts the blog's template engine in the place of the default view, and has `render` use it. */
+/**
+ * Puts the blog's template engine in the place of the default view, and has `render` use it. A page
+ * carries its fingerprint, so whoever has the very page already need not load it again.
+ */
 function declareViews(app: Engine, { views, cache }: BlogPaths): void {
-  const blog = app.register("view", TemplateEngine, [{ views, cache }]);
+  app.register("view", TemplateEngine, [{ views, cache }]);
   app.map("render", async (template: string, data: Record<string, unknown>) => {
-    const page = await blog.view().assign(data).display(template);
-    app.response().write(page);
-    return page;
+    const page = await app.view<TemplateEngine>().assign(data).display(
+      template,
+    );
+    const response = app.response().header("Cache-Control", "no-cache").write(
+      page,
+    );
+    if (response.status() === 200) app.etag(await digest(page));
   });
   app.map("notFound", () => app.render("404", { title: "Page not found" }));
 }
@@ -77,13 +84,6 @@ function declarePages(app: Engine, posts: Posts): void {
     const { title, content } = app.request().data;
     await posts.create(text(title), text(content));
     app.redirect("/");
-  });
-
-  // Whoever has the very page already need not load it again.
-  app.after("render", async ([template], output) => {
-    if (template !== "home") return;
-    app.response().header("Cache-Control", "no-cache");
-    app.etag(await digest(String(output.value)));
   });
 }
 

@@ -52,15 +52,11 @@ export async function readBody(
   }
   const bytes = await collect(request.body.getReader(), limits.bytes, timeout);
   if (bytes.length < length) throw refusal(400, "it ended early");
-  if (bytes.length === 0 || !multipartType.test(mediaTypeOf(type))) {
-    return new Body(bytes, type, limits.fields);
-  }
-  return new Body(
-    bytes,
-    type,
-    limits.fields,
-    await readForm(bytes, type, limits).catch(keep),
-  );
+  const isForm = bytes.length > 0 && multipartType.test(mediaTypeOf(type));
+  const form = isForm
+    ? await readForm(bytes, type, limits).catch(keep)
+    : undefined;
+  return new Body(bytes, type, limits.fields, form);
 }
 
 /** The body of one request as bytes; everything else is made of them when it is first asked for. */
@@ -135,12 +131,9 @@ async function collect(
   const chunks: Bytes[] = [];
   let size = 0;
   let late = false;
-  const timer = timeout > 0
-    ? setTimeout(
-      () => void (late = true, abandon(reader)),
-      Math.min(timeout * 1_000, longestTimer),
-    )
-    : undefined;
+  const expire = () => (late = true, abandon(reader));
+  const wait = Math.min(timeout * 1_000, longestTimer);
+  const timer = timeout > 0 ? setTimeout(expire, wait) : undefined;
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -152,9 +145,8 @@ async function collect(
     }
   } catch (error) {
     abandon(reader);
-    throw error instanceof HttpError
-      ? error
-      : refusal(400, "it ended early", { cause: error });
+    if (error instanceof HttpError) throw error;
+    throw refusal(400, "it ended early", { cause: error });
   } finally {
     clearTimeout(timer);
   }
@@ -187,11 +179,8 @@ function refusal(
   state: string,
   options?: HttpErrorOptions,
 ): HttpError {
-  return new HttpError(
-    status,
-    `Cannot read the request body: ${state}`,
-    options,
-  );
+  const message = `Cannot read the request body: ${state}`;
+  return new HttpError(status, message, options);
 }
 
 /** Keeps a refusal for whoever reads the form: a route that does not care still runs. */
@@ -212,7 +201,7 @@ function decode(bytes: Bytes, type: string, fatal = false): string {
     return new TextDecoder(charset, { fatal }).decode(bytes);
   } catch (cause) {
     const status = cause instanceof RangeError ? 415 : 400;
-    throw refusal(status, `it is not text in the charset "${charset}"`, {
+    throw refusal(status, `it is no text in the charset "${charset}"`, {
       cause,
     });
   }
@@ -220,43 +209,35 @@ function decode(bytes: Bytes, type: string, fatal = false): string {
 
 /** Makes one record of an object's members or of an array's elements, named "0", "1" and so on. */
 function membersOf(value: unknown): Data {
-  return Object.assign(
-    Object.create(null),
-    typeof value === "object" ? value : undefined,
-  );
+  const members: Data = Object.create(null);
+  if (typeof value !== "object" || value === null) return members;
+  if (!Array.isArray(value)) return Object.setPrototypeOf(value, null);
+  value.forEach((element, index) => members[index] = element);
+  return members;
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const place = placeOf(text, faultOf(text));
-    throw new HttpError(
-      400,
-      `Cannot read the JSON body: ${faultOf(text)}${place}`,
-      { cause },
-    );
+    const fault = faultOf(cause as SyntaxError);
+    const message = `Cannot read the JSON body: ${fault}${
+      placeOf(fault, text)
+    }`;
+    throw new HttpError(400, message, { cause });
   }
 }
 
-/** What the parser says of malformed text, without the part in which it quotes the text. */
-function faultOf(text: string): string | undefined {
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch (error) {
-    return (error as SyntaxError).message.replace(
-      /(?<=^Unexpected token '.+?'), .*$/su,
-      "",
-    );
-  }
+/** What the parser says is wrong, without the part in which it quotes the client. */
+function faultOf(error: SyntaxError): string {
+  return error.message.replace(/(?<=^Unexpected token '.+?'), .*$/su, "");
 }
 
 /**
- * Where a fault is, if the parser has not said so: of all beginnings of the text, the shortest that
- * has the same fault ends with it.
+ * Where an unexpected token is, the one fault whose place the parser does not tell: of all
+ * beginnings of the text, the shortest that has this fault ends with it.
  */
-function placeOf(text: string, fault = ""): string {
+function placeOf(fault: string, text: string): string {
   if (!fault.startsWith("Unexpected token") || text.length > longestSearch) {
     return "";
   }
@@ -264,8 +245,17 @@ function placeOf(text: string, fault = ""): string {
   let faulty = text.length;
   while (faulty - fine > 1) {
     const middle = (fine + faulty) >> 1;
-    if (faultOf(text.slice(0, middle)) === fault) faulty = middle;
+    if (hasFault(text.slice(0, middle), fault)) faulty = middle;
     else fine = middle;
   }
   return ` at position ${fine}`;
+}
+
+function hasFault(text: string, fault: string): boolean {
+  try {
+    JSON.parse(text);
+    return false;
+  } catch (error) {
+    return faultOf(error as SyntaxError) === fault;
+  }
 }

@@ -116,9 +116,12 @@ function isRecord<Leaf>(
     Object.getPrototypeOf(value) === null;
 }
 
+/** A free index: the first, where the others count from 0. It leaps, as clients choose how many. */
 function nextIndex(record: NestedRecord<unknown>): string {
-  let index = Object.keys(record).length;
-  while (index in record) index++;
+  let index = 0;
+  for (let step = 256; step >= 1; step /= 2) {
+    while (index + step - 1 in record) index += step;
+  }
   return String(index);
 }
 

@@ -40,6 +40,18 @@ const proxyHeaders = [
 /**
  * One request. `query`, `data`, `cookies` and `files` are records without prototype, so every name
  * is the client's data and nothing else. A header that was not sent reads "".
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("/search", () => `Searching for ${app.request().query.word}`);
+ *
+ * const response = await app.fetch(new Request("http://localhost/search?word=tea"));
+ * assertEquals(await response.text(), "Searching for tea");
+ * ```
  */
 export class HttpRequest {
   readonly #raw: Request;
@@ -82,11 +94,13 @@ export class HttpRequest {
    */
   get ip(): string {
     const { remote, trustProxy } = this.#context;
-    const forwarded = trustProxy
-      ? addressOf(lastOf(this.getHeader("x-forwarded-for")))
+    const forwarded = trustProxy &&
+      addressOf(lastOf(this.getHeader("x-forwarded-for")));
+    if (forwarded) return forwarded;
+    // An IPv6 socket shows its IPv4 clients in a mapped form, which no list of addresses expects.
+    return remote && "hostname" in remote
+      ? remote.hostname.replace(/^::ffff:(?=\d+\.)/i, "")
       : "";
-    return forwarded ||
-      (remote && "hostname" in remote ? addressOf(remote.hostname) : "");
   }
 
   /** Whether a script says that it sent the request, by `X-Requested-With: XMLHttpRequest`. */

@@ -29,6 +29,14 @@ type Item = Exclude<Part, { kind: "star" }> | Run;
  */
 const mixedLimit = 2_000;
 
+/** What takes slashes too, and what takes all but them. */
+const beyond: Readonly<Record<string, string>> = {
+  ".": "[^/]",
+  "\\D": "[^\\d/]",
+  "\\W": "[^\\w/]",
+  "\\S": "[^\\s/]",
+};
+
 /** One segment of a pattern. No segment but `*` accepts empty text. */
 export class Segment {
   /** What two segments that accept the same share, whatever their parameters are called. */
@@ -62,7 +70,9 @@ export class Segment {
       ? first.text
       : undefined;
     this.names = items.flatMap(namesOf);
-    this.key = this.literal ?? parts.map((part) => show(part, "")).join("/");
+    this.key = parts.map((part) =>
+      part.kind === "text" ? sourceOf(part, "") : show(part, "")
+    ).join("/");
   }
 
   /** Whether the decoded text of one segment is accepted. */
@@ -90,6 +100,18 @@ export class Segment {
     });
   }
 
+  /** The segment with values in place of its parameters; none when it has a nameless expression. */
+  fill(
+    value: (name: string) => string,
+    text: (text: string) => string = (text) => text,
+  ): string | undefined {
+    const filled = this.#parts.map((part) => {
+      if (part.kind === "text") return text(part.text);
+      return part.kind === "parameter" ? value(part.name) : undefined;
+    });
+    return filled.includes(undefined) ? undefined : filled.join("");
+  }
+
   /** The segment as it is written. */
   toString(): string {
     return this.#parts.map((part) => show(part)).join("");
@@ -97,7 +119,15 @@ export class Segment {
 
   /** The segment's share in an expression for whole paths. */
   get source(): string {
-    return this.#parts.map((part) => sourceOf(part, "[^/]+")).join("");
+    const plain = this.literal !== undefined || this.#texts !== undefined;
+    const sources = this.#parts.map((part) => sourceOf(part, ".+"));
+    return (plain ? "" : "(?=[^/])") + sources.map(confined).join("");
+  }
+
+  /** The text that everything accepted begins with. */
+  get prefix(): string {
+    const [first] = this.#items;
+    return first?.kind === "text" ? first.text : "";
   }
 
   #expression(caseSensitive: boolean): RegExp {
@@ -116,15 +146,14 @@ export function foldCode(code: number): number {
   return lower.length === 1 ? lower.charCodeAt(0) : code;
 }
 
-function fold(text: string): string {
-  // deno-lint-ignore no-control-regex -- all of ASCII is meant
-  return text.replace(
-    /[\x00-\x7f]+|[^]/g,
-    (some) =>
-      some.charCodeAt(0) < 128
-        ? some.toLowerCase()
-        : String.fromCharCode(foldCode(some.charCodeAt(0))),
-  );
+/** A text with each code unit folded. */
+export function fold(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text.toLowerCase();
+  let folded = "";
+  for (let at = 0; at < text.length; at++) {
+    folded += String.fromCharCode(foldCode(text.charCodeAt(at)));
+  }
+  return folded;
 }
 
 function isSame(a: string, b: string, caseSensitive: boolean): boolean {
@@ -200,6 +229,14 @@ function sourceOf(part: Part | Item, free: string): string {
       return `(?<${part.name}>${part.expression || free})`;
   }
   return "";
+}
+
+/** An expression in which what would take any character takes no slash. */
+function confined(source: string): string {
+  return source.replace(
+    /\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g,
+    (atom) => beyond[atom] ?? atom.replace(/^\[\^/, "[^/"),
+  );
 }
 
 /**

@@ -1,8 +1,10 @@
 /**
- * Owns the canonical target of a request: the one path that routing, groups and file serving read.
+ * Owns the canonical target of a request: the one path that routing, groups, middleware and file
+ * serving read, and which hosts are answered.
  *
- * `request.url` cannot be it: the runtime builds it from the unchecked `Host` header, so that a header
- * could choose the route. The path is taken from the request target as it was sent.
+ * `request.url` cannot be it: the runtime puts it together from the unchecked `Host` header, so that
+ * a header could choose the route. The path is taken from the request target as it was sent, and
+ * made what the URL standard makes of it, so that whoever parses the URL again sees the same path.
  */
 
 import { HttpError } from "./errors.ts";
@@ -10,68 +12,136 @@ import { HttpError } from "./errors.ts";
 /** What a request asks for. */
 export interface Target {
   readonly method: string;
-  /** The path as sent, still encoded, beginning with a slash, dot segments removed. */
+  /** The path, still encoded: it begins with a slash and has no dot segments. */
   readonly path: string;
-  /** The query as sent with its question mark, or nothing. */
+  /** The query with its question mark, still encoded, or nothing. */
   readonly search: string;
 }
 
 /** The target that stands for a request whose own is malformed. */
 export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
-/** RFC 9110, section 4.2.3 and RFC 3986, section 3.2: a name or an address, and a port. */
-const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-fA-F:.]+\])(?::\d*)?$/;
+/**
+ * A host with its port. RFC 3986 (section 3.2.2) allows more characters than any name has; quotes
+ * and the like would only reach applications that build links of the host.
+ */
+const HOST = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d*)?$/i;
 
-/** What a path never has when it was sent as it should be. */
+/** A URL whose authority has to be looked at; the runtime names a Unix socket in the scheme. */
+const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
+
+/** What the URL standard would change in a path, and escapes, which may be malformed. */
+const ODD_PATH = /[^!$&-;=@-[\]_a-z|~]|\/\./;
+
+/** What the URL standard would change in a query. */
+const ODD_SEARCH = /[^!$-&(-;=?-~]/;
+
 // deno-lint-ignore no-control-regex -- control characters are what must be found
-const ODD = /[\\#\x00-\x20\x7f]|\/(?:\.|%2e){1,2}(?:\/|$)/i;
+const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 
-/** Takes the target from a request; throws a 400 when it or its host is malformed. */
+const SLASH = 47;
+
+/**
+ * Takes the target from a request, the same whichever way it is spelled. A foreign absolute-form is
+ * its own path: routes do not depend on hosts (RFC 9112, section 3.2.2).
+ *
+ * Throws {@linkcode HttpError} 400 when the target or a host is malformed, also for an escape that
+ * is no UTF-8, and for a NUL, at which a file system would end the path.
+ */
 export function targetOf(request: Request): Target {
   const { url, method } = request;
-  const host = request.headers.get("host");
-  if (host !== null && !HOST.test(host)) {
-    throw new HttpError(400, "The Host header is malformed");
-  }
-  const start = url.indexOf("://") + 3;
-  const end = host !== null && url.startsWith(host, start)
-    ? start + host.length
-    : -1;
-  const sent = end === -1 ? fromUrl(url) : url.slice(end);
+  const sent = originForm(url, request.headers.get("host") ?? "");
   const question = sent.indexOf("?");
   const path = question === -1 ? sent : sent.slice(0, question);
-  const search = question === -1 ? "" : withoutFragment(sent.slice(question));
-  return {
-    method,
-    path: ODD.test(path) ? canonical(path) : path || "/",
-    search,
-  };
-}
-
-/** The target of a request that was not received but made, such as in a test. */
-function fromUrl(url: string): string {
-  const { pathname, search } = new URL(url);
-  return pathname + search;
-}
-
-function withoutFragment(search: string): string {
-  const hash = search.indexOf("#");
-  return hash === -1 ? search : search.slice(0, hash);
-}
-
-/** Dot segments resolved (RFC 3986, section 5.2.4); what no client sends honestly is a 400. */
-function canonical(path: string): string {
-  // deno-lint-ignore no-control-regex -- control characters are what must be found
-  if (/[\\#\x00-\x20\x7f]/.test(path)) {
-    throw new HttpError(400, "The request target is malformed");
+  const search = question === -1 ? "" : sent.slice(question);
+  if (path === "" || ODD_PATH.test(path) || ODD_SEARCH.test(search)) {
+    return { method, ...canonical(path, search) };
   }
-  const resolved: string[] = [];
-  const segments = path.split("/").slice(1);
-  for (const [index, segment] of segments.entries()) {
-    const plain = segment.replace(/%2e/gi, ".");
-    if (plain === "..") resolved.pop();
-    if (plain !== "." && plain !== "..") resolved.push(segment);
-    else if (index === segments.length - 1) resolved.push("");
+  return { method, path, search };
+}
+
+/**
+ * Throws {@linkcode HttpError} 421 when a request names a host that is not allowed; with null every
+ * host is. An allowed host without a port stands for all its ports. Of an absolute-form, which can
+ * differ from the `Host` header, both must be allowed: nobody knows which one the application reads.
+ */
+export function checkHost(
+  request: Request,
+  allowed: readonly string[] | null,
+): void {
+  if (allowed === null) return;
+  const authority = ABSOLUTE.exec(request.url)?.[2] ?? "";
+  for (const host of [authority, request.headers.get("host") || authority]) {
+    if (!allowed.some((name) => isNamed(host, name))) {
+      throw new HttpError(421, `The host "${host}" is not served here`);
+    }
   }
-  return `/${resolved.join("/")}`;
+}
+
+/** Whether a text is a host, with or without a port, as a `Host` header may name it. */
+export function isHost(text: string): boolean {
+  return HOST.test(text) && URL.canParse(`http://${text}`);
+}
+
+/** The host that was checked last: most requests name the same one. */
+let checked = "";
+
+/** The target without its authority. */
+function originForm(url: string, host: string): string {
+  if (host !== "" && host !== checked) {
+    if (!isHost(host)) throw malformed("Host header", host);
+    checked = host;
+  }
+  const start = url.startsWith("https://") ? 8 : 7;
+  const end = start + host.length;
+  const isPlain = host !== "" && url.startsWith("http") &&
+    url.startsWith(host, start) && url.charCodeAt(end) === SLASH;
+  return isPlain ? url.slice(end) : withoutAuthority(url);
+}
+
+/** An authority without a path, which only CONNECT sends, asks for a proxy: there is none here. */
+function withoutAuthority(url: string): string {
+  const [, socket, host = "", sent = ""] = ABSOLUTE.exec(url) ?? [];
+  if (!/^[/?]/.test(sent) || socket === undefined && !isHost(host)) {
+    throw malformed("request target", url);
+  }
+  return sent;
+}
+
+function canonical(
+  path: string,
+  search: string,
+): { path: string; search: string } {
+  const sent = path + search;
+  if (MALFORMED.test(sent) || decoded(path).includes("\0")) {
+    throw malformed("request target", sent);
+  }
+  const url = new URL(`http://localhost${sent}`);
+  return { path: url.pathname, search: url.search };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw malformed("request target", path);
+  }
+}
+
+function malformed(what: string, text: string): HttpError {
+  const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return new HttpError(
+    400,
+    `The ${what} is malformed: ${JSON.stringify(shown)}`,
+  );
+}
+
+/** Whether a host is the named one; names have no case, and a dot at the end changes nothing. */
+function isNamed(host: string, name: string): boolean {
+  const hasPort = /:\d*$/.test(name.replace(/\[.*\]/, ""));
+  return plain(hasPort ? host : host.replace(/:\d*$/, "")) === plain(name);
+}
+
+function plain(host: string): string {
+  return host.toLowerCase().replace(/\.(?=:|$)/, "");
 }

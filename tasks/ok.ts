@@ -35,7 +35,7 @@ if (Deno.args.includes("--without-tests")) delete CHECKS["tests"];
 
 let failed = 0;
 for (const [name, check] of Object.entries(CHECKS)) {
-  const { success, report } = await check();
+  const { success, report } = await check().catch(broken);
   if (!success) failed++;
   console.log(success ? `ok      ${name}` : `FAILED  ${name}\n${report}`);
 }
@@ -43,6 +43,11 @@ console.log(
   `${Object.keys(CHECKS).length - failed} checks passed, ${failed} failed`,
 );
 Deno.exit(failed === 0 ? 0 : 1);
+
+/** A check that could not be made has failed. */
+function broken(error: unknown): Outcome {
+  return { success: false, output: "", report: String(error) };
+}
 
 /** The files that the package exports. */
 async function entries(): Promise<string[]> {

@@ -3,7 +3,7 @@
  * What is tested is `browser_test.ts`'s.
  */
 
-/** Where Chromium may be; the first one that starts is used. */
+/** The names Chromium may have; the first that is installed is used. */
 const PROGRAMS = [
   "chromium",
   "chromium-browser",
@@ -41,24 +41,33 @@ export class Chromium implements AsyncDisposable {
     this.#messages = new Messages(process.stderr);
   }
 
-  /** Starts Chromium; undefined when none is installed. */
-  static async launch(): Promise<Chromium | undefined> {
-    const profile = await Deno.makeTempDir({ prefix: "chromium" });
+  /** The name of the installed program; undefined when there is none. */
+  static async find(): Promise<string | undefined> {
     for (const program of PROGRAMS) {
       try {
-        const process = new Deno.Command(program, {
-          args: [...FLAGS, `--user-data-dir=${profile}`, "about:blank"],
-          stdin: "null",
+        await new Deno.Command(program, {
+          args: ["--version"],
           stdout: "null",
-          stderr: "piped",
-        }).spawn();
-        return new Chromium(process, profile);
+          stderr: "null",
+        }).output();
+        return program;
       } catch (error) {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
       }
     }
-    await Deno.remove(profile, { recursive: true });
     return undefined;
+  }
+
+  /** Starts an installed program. */
+  static async launch(program: string): Promise<Chromium> {
+    const profile = await Deno.makeTempDir({ prefix: "chromium" });
+    const process = new Deno.Command(program, {
+      args: [...FLAGS, `--user-data-dir=${profile}`, "about:blank"],
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    return new Chromium(process, profile);
   }
 
   /** Opens a page of that size in CSS pixels. */

@@ -1,0 +1,204 @@
+/**
+ * Measures finding a route, and building the table, against the routers of other frameworks: the same
+ * tables of routes, the same paths, in turns within one run. Prints medians and ratios.
+ *
+ *     deno run -A bench/router.ts [rounds]
+ */
+
+import findMyWay from "npm:find-my-way@9";
+import { RegExpRouter } from "npm:hono@4/router/reg-exp-router";
+import { TrieRouter } from "npm:hono@4/router/trie-router";
+import { addRoute, createRouter, findRoute } from "npm:rou3@1";
+import { Router } from "../src/router.ts";
+
+/** A router as it is measured: building a table answers how one path is looked up. */
+type Contender = (routes: readonly Route[]) => (path: string) => unknown;
+
+/** The parts of a route in the notation of all: `:name`, `?` for an optional one, `*` at the end. */
+type Route = readonly string[];
+
+const sizes = [10, 100, 1_000, 10_000];
+const lookups = 20_000;
+
+/** What the routes of each kind are, and the paths that are looked up, by the number of the route. */
+const kinds: Record<
+  string,
+  { route: (n: number) => Route; path: (n: number) => string }
+> = {
+  static: {
+    route: (n) => [`section${n % 97}`, `page${n}`],
+    path: (n) => `/section${n % 97}/page${n}`,
+  },
+  "one parameter": {
+    route: (n) => [`thing${n}`, ":id"],
+    path: (n) => `/thing${n}/42`,
+  },
+  "two parameters": {
+    route: (n) => [`thing${n}`, ":id", "part", ":name"],
+    path: (n) => `/thing${n}/42/part/wheel`,
+  },
+  optional: {
+    route: (n) => [`blog${n}`, ":year", ":month?"],
+    path: (n) => n % 2 ? `/blog${n}/2024/05` : `/blog${n}/2024`,
+  },
+  wildcard: {
+    route: (n) => [`files${n}`, "*"],
+    path: (n) => `/files${n}/css/site/main.css`,
+  },
+  miss: {
+    route: (n) => [`thing${n}`, ":id", "part"],
+    path: (n) => `/thing${n}/42/other`,
+  },
+};
+
+const contenders: Record<string, Contender> = {
+  "this router": (routes) => {
+    const router = new Router();
+    for (const route of routes) {
+      router.route<string>(`GET ${ours(route)}`, () => {});
+    }
+    return (path) => router.match("GET", path, false)?.values;
+  },
+  "find-my-way": (routes) => {
+    const router = findMyWay();
+    for (const route of routes) router.on("GET", theirs(route), () => {});
+    return (path) => router.find("GET", path);
+  },
+  "Hono TrieRouter": (routes) => {
+    const router = new TrieRouter<number>();
+    for (const route of routes) router.add("GET", theirs(route), 1);
+    return (path) => router.match("GET", path);
+  },
+  "Hono RegExpRouter": (routes) => {
+    const router = new RegExpRouter<number>();
+    for (const route of routes) router.add("GET", theirs(route), 1);
+    return (path) => router.match("GET", path);
+  },
+  "rou3": (routes) => {
+    const router = createRouter<number>();
+    for (const route of routes) {
+      const optional = route.at(-1)!.endsWith("?");
+      if (optional) addRoute(router, "GET", theirs(route.slice(0, -1)), 1);
+      const path = theirs(route).replace("?", "").replace(/\*$/, "**");
+      addRoute(router, "GET", path, 1);
+    }
+    return (path) => findRoute(router, "GET", path);
+  },
+};
+
+function ours(route: Route): string {
+  return route.map((part) => {
+    const name = part.replace(/^:/, "@");
+    return name.endsWith("?") ? `(/${name.slice(0, -1)})` : `/${name}`;
+  }).join("");
+}
+
+function theirs(route: Route): string {
+  return route.map((part) => `/${part}`).join("");
+}
+
+/** The time of one run of the work, in nanoseconds. */
+function time(work: () => void): number {
+  const start = performance.now();
+  work();
+  return (performance.now() - start) * 1e6;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+interface Figures {
+  readonly build: number;
+  readonly match: number;
+}
+
+/** Medians of building and of one look-up, of all contenders in turns. */
+function measure(
+  kind: keyof typeof kinds,
+  size: number,
+  rounds: number,
+): Map<string, Figures> {
+  const { route, path } = kinds[kind]!;
+  const routes = Array.from({ length: size }, (_, n) => route(n));
+  const paths = Array.from({ length: 64 }, (_, n) => path((n * 7919) % size));
+  const runs = Object.entries(contenders)
+    .filter(([name]) => size < 10_000 || name !== "Hono RegExpRouter")
+    .map(([name, make]) => ({
+      name,
+      make,
+      builds: [] as number[],
+      matches: [] as number[],
+      look: make(routes),
+    }));
+  for (const { look, name } of runs) {
+    if ((kind === "miss") !== isMiss(look(paths[1]!))) {
+      throw new Error(`${name} is wrong about ${paths[1]} among ${kind}`);
+    }
+  }
+  for (let round = -1; round < rounds; round++) {
+    for (const run of runs) {
+      const build = time(() => void (run.look = run.make(routes)));
+      run.look(paths[0]!); // some build on the first look-up
+      const match = time(() => {
+        for (let n = 0; n < lookups; n++) run.look(paths[n & 63]!);
+      }) / lookups;
+      if (round < 0) continue; // warming up
+      run.builds.push(build);
+      run.matches.push(match);
+    }
+  }
+  return new Map(runs.map((run) => [run.name, {
+    build: median(run.builds) / size,
+    match: median(run.matches),
+  }]));
+}
+
+/** Whether a router's answer says that nothing was found. */
+function isMiss(found: unknown): boolean {
+  if (found === undefined || found === null) return true;
+  return Array.isArray(found) && Array.isArray(found[0]) &&
+    found[0].length === 0;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+function print(figure: keyof Figures, rounds: number): void {
+  const names = Object.keys(contenders);
+  console.log(
+    `\n${
+      figure === "match" ? "Match" : "Build, per route"
+    }: ns, and how many times ours\n`,
+  );
+  console.log(row(["kind", "routes", ...names]));
+  console.log(row(["---", "--:", ...names.map(() => "--:")]));
+  for (const [kind, sizesOf] of results) {
+    for (const [size, figures] of sizesOf) {
+      const own = figures.get("this router")![figure];
+      const cells = names.map((name) => {
+        const value = figures.get(name)?.[figure];
+        if (value === undefined) return "–";
+        return name === "this router"
+          ? value.toFixed(0)
+          : `${value.toFixed(0)} (${(value / own).toFixed(2)})`;
+      });
+      console.log(row([kind, String(size), ...cells]));
+    }
+  }
+  console.log(
+    `\nMedians of ${rounds} rounds in turns, Deno ${Deno.version.deno}.`,
+  );
+}
+
+const rounds = Number(Deno.args[0] ?? 7);
+const results = new Map<string, Map<number, Map<string, Figures>>>();
+for (const kind of Object.keys(kinds)) {
+  results.set(
+    kind,
+    new Map(sizes.map((size) => [size, measure(kind, size, rounds)])),
+  );
+}
+print("match", rounds);
+print("build", rounds);

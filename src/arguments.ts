@@ -1,0 +1,81 @@
+/**
+ * Owns the types of a route callback's arguments, read by the compiler from the text of a pattern. It
+ * follows the grammar as far as names and optional parts go; nothing here exists at run time.
+ */
+
+/** The arguments that a pattern gives: a string for each name, or null where a part is optional. */
+export type RouteArguments<Pattern extends string> = string extends Pattern
+  ? (string | null)[]
+  : Pattern extends `${string}\\${"@" | "(" | ")" | "[" | "]"}${string}`
+    ? (string | null)[]
+  : Read<WithoutClasses<Pattern>>;
+
+/**
+ * A function that takes these arguments. Where the compiler cannot know them, any strings will do:
+ * the parameters of a method are compared in both directions.
+ */
+export type Taking<Arguments extends unknown[]> = number extends
+  Arguments["length"] ? { call(...values: Arguments): unknown }["call"]
+  : (...values: Arguments) => unknown;
+
+/** Classes of characters are dropped: what stands in them names nothing. */
+type WithoutClasses<Text extends string> = Text extends
+  `${infer Before}[${string}]${infer After}`
+  ? `${Before}${WithoutClasses<After>}`
+  : Text;
+
+/** Reads on behind each `@`; the depth has an element for each open parenthesis. */
+type Read<
+  Text extends string,
+  Depth extends 1[] = [],
+  Found extends unknown[] = [],
+> = Text extends `${infer Before}@${infer After}`
+  ? After extends `${NameStart}${string}` ? Read<
+      After,
+      Closed<Before, Opened<Before, Depth>>,
+      [
+        ...Found,
+        Closed<Before, Opened<Before, Depth>> extends [] ? string
+          : string | null,
+      ]
+    >
+  : Read<After, Closed<Before, Opened<Before, Depth>>, Found>
+  : Found;
+
+type Opened<Text extends string, Depth extends 1[]> = Text extends
+  `${string}(${infer After}` ? Opened<After, [...Depth, 1]> : Depth;
+
+type Closed<Text extends string, Depth extends 1[]> = Text extends
+  `${string})${infer After}`
+  ? Closed<After, Depth extends [1, ...infer Rest extends 1[]] ? Rest : []>
+  : Depth;
+
+type Letter =
+  | "a"
+  | "b"
+  | "c"
+  | "d"
+  | "e"
+  | "f"
+  | "g"
+  | "h"
+  | "i"
+  | "j"
+  | "k"
+  | "l"
+  | "m"
+  | "n"
+  | "o"
+  | "p"
+  | "q"
+  | "r"
+  | "s"
+  | "t"
+  | "u"
+  | "v"
+  | "w"
+  | "x"
+  | "y"
+  | "z";
+
+type NameStart = Letter | Uppercase<Letter> | "_";

@@ -1,0 +1,110 @@
+/**
+ * Owns the forms of a callback, of routes and of mapped methods alike, and makes each of them a plain
+ * function.
+ */
+
+import type { Class } from "./loader.ts";
+import { didYouMean } from "./near.ts";
+
+/**
+ * What can be given as a callback: a function; an object and the name of its method; a class and a
+ * method, for which each call makes an instance, unless the method is static; or the name of a class
+ * that is autoloaded, with `->` before a method of an instance and `::` before a static one.
+ */
+export type CallbackForm =
+  | ((...params: never[]) => unknown)
+  | readonly [target: object, method: string]
+  | `${string}->${string}`
+  | `${string}::${string}`;
+
+type Callable = (...params: unknown[]) => unknown;
+
+const named = /^([A-Za-z_$][\w$]*)(->|::)([\w$]+)$/;
+
+/**
+ * The function that a callback stands for; `what` names its owner in messages. Throws `TypeError`
+ * when it has none of the forms, or when there is no such method.
+ */
+export function resolveCallback(
+  callback: unknown,
+  find: (name: string) => Promise<Class>,
+  what: string,
+): (...params: unknown[]) => unknown {
+  if (typeof callback === "string") return autoloaded(callback, find, what);
+  if (typeof callback === "function" && !isClass(callback)) {
+    return callback as Callable;
+  }
+  if (Array.isArray(callback) && callback.length === 2) {
+    const [target, method] = callback as unknown[];
+    if (target instanceof Object && typeof method === "string") {
+      return methodOf(target, method, what);
+    }
+  }
+  const hint = isClass(callback)
+    ? `, where [${callback.name}, "method"] is meant`
+    : "";
+  throw new TypeError(
+    `Cannot make ${what}: the callback must be a function, [target, "method"] or "Class->method", got ${
+      Deno.inspect(callback, { depth: 1 })
+    }${hint}`,
+  );
+}
+
+/** Whether a value was written as a class, so that it cannot be called without `new`. */
+export function isClass(value: unknown): value is new () => object {
+  return typeof value === "function" &&
+    /^class\b/.test(Function.prototype.toString.call(value));
+}
+
+function autoloaded(
+  callback: string,
+  find: (name: string) => Promise<Class>,
+  what: string,
+): Callable {
+  const [, name, kind, method] = named.exec(callback) ?? [];
+  if (name === undefined || method === undefined) {
+    throw new TypeError(
+      `Cannot make ${what}: the callback "${callback}" must be written "Class->method" or "Class::method"`,
+    );
+  }
+  return async (...params) => {
+    const type = await find(name);
+    return methodOf(type, method, what, kind === "::")(...params);
+  };
+}
+
+function methodOf(
+  target: object,
+  method: string,
+  what: string,
+  staticFirst = false,
+): Callable {
+  const type = typeof target === "function" ? target as Class : undefined;
+  const own = isMethod(target, method);
+  const ofInstance = type !== undefined && isMethod(type.prototype, method);
+  if (ofInstance && !(staticFirst && own)) {
+    return (...params) => invoke(new type(), method, params);
+  }
+  if (own) return (...params) => invoke(target, method, params);
+  const owner = type?.prototype ?? target;
+  const name = type?.name ?? owner.constructor?.name ?? "object";
+  throw new TypeError(
+    `Cannot make ${what}: "${name}" has no method "${method}"${
+      didYouMean(
+        method,
+        Object.getOwnPropertyNames(
+          type ? owner : Object.getPrototypeOf(owner) ?? owner,
+        ),
+      )
+    }`,
+  );
+}
+
+function isMethod(target: object | undefined, method: string): boolean {
+  return typeof (target as Record<string, unknown> | undefined)?.[method] ===
+    "function";
+}
+
+function invoke(target: object, method: string, params: unknown[]): unknown {
+  return (target as Record<string, Callable>)[method]!(...params);
+}

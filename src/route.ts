@@ -1,0 +1,104 @@
+/**
+ * Owns the route object: what a declaration answers and what a callback is passed on request. Finding
+ * routes is the router's.
+ */
+
+import type { RouteArguments, Taking } from "./arguments.ts";
+import {
+  checkMiddleware,
+  type Middleware,
+  type RouteParameters,
+} from "./middleware.ts";
+
+/**
+ * The callback of a route. Its arguments are typed from the pattern: a string for each named
+ * parameter in order of appearance, or null where a part is optional, and the route itself when it is
+ * passed.
+ */
+export type RouteCallback<
+  Pattern extends string,
+  Pass extends boolean = false,
+> =
+  | Taking<
+    [...RouteArguments<Pattern>, ...(Pass extends true ? [route: Route] : [])]
+  >
+  | readonly [target: object, method: string]
+  | `${string}->${string}`
+  | `${string}::${string}`;
+
+/** What a route is made of. */
+export interface RouteDetails {
+  readonly methods: readonly string[];
+  readonly pattern: string;
+  readonly alias: string;
+  readonly middleware: readonly Middleware[];
+  /** Compiles the expression. */
+  readonly regex: () => RegExp;
+  /** What the request gave; none for the route as declared. */
+  readonly params?: RouteParameters;
+  readonly splat?: string;
+}
+
+/** A route as declared, or, passed to its callback, as one request matched it. */
+export class Route {
+  /** The methods that it matches; `*` alone for every method. */
+  readonly methods: string[];
+  /** The named parameters of this request, decoded; null where an optional part took no part. */
+  readonly params: RouteParameters;
+  /** What `*` matched, decoded; several are joined by slashes. */
+  readonly splat: string;
+  /** The pattern without its methods, group prefixes included. */
+  readonly pattern: string;
+  /** The name for `getUrl`, or nothing. */
+  readonly alias: string;
+  readonly #details: RouteDetails;
+  readonly #middleware: Middleware[];
+
+  /** Routes are made by the router. */
+  constructor(details: RouteDetails) {
+    const { methods, pattern, alias, middleware, params, splat } = details;
+    this.methods = methods.length > 0 ? [...methods] : ["*"];
+    this.params = params ?? {};
+    this.splat = splat ?? "";
+    this.pattern = pattern;
+    this.alias = alias;
+    this.#details = details;
+    this.#middleware = [...middleware];
+  }
+
+  /** The expression for whole paths, decoded; parameters are named groups. */
+  get regex(): RegExp {
+    return this.#details.regex();
+  }
+
+  /** The middleware in the order in which it runs: that of groups first. */
+  get middleware(): readonly Middleware[] {
+    return this.#middleware;
+  }
+
+  /**
+   * Adds middleware behind what is there: a function that runs before the callback, or an object or
+   * class with `before` or `after`. Throws when the route is one that a request was given.
+   */
+  addMiddleware(...middleware: Middleware[]): this {
+    if (this.#details.params) {
+      throw new Error(
+        `Cannot add middleware to "${this.pattern}": the route is being handled`,
+      );
+    }
+    for (const each of middleware) checkMiddleware(each);
+    this.#middleware.push(...middleware);
+    return this;
+  }
+
+  /** The route as a request matched it. */
+  matched(params: RouteParameters, splat: string, regex: () => RegExp): Route {
+    return new Route({
+      ...this.#details,
+      middleware: this.#middleware,
+      params,
+      splat,
+      regex,
+    });
+  }
+}

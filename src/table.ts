@@ -1,0 +1,142 @@
+/**
+ * Owns the routes of one layer, in the order of their declaration, and what matching one of them
+ * gives. Which layers there are is the router's to know, and the scope's.
+ */
+
+import type { Alternative, Pattern, Reading } from "./pattern.ts";
+import type { RouteParameters } from "./middleware.ts";
+import type { Route } from "./route.ts";
+import { type Entry, type Query, Trie } from "./trie.ts";
+
+/** A declared route with what it takes to match and to call it. */
+export interface Declaration {
+  readonly route: Route;
+  readonly pattern: Pattern;
+  readonly callback: (...params: unknown[]) => unknown;
+  readonly passRoute: boolean;
+}
+
+/** One alternative of a declaration. */
+interface Row extends Entry {
+  readonly declaration: Declaration;
+  readonly alternative: Alternative;
+  /** The order from which the next route's alternatives count. */
+  readonly next: number;
+}
+
+/** The routes of the application, or those of one request. */
+export class RouteTable {
+  /** What is declared, in order. */
+  readonly declarations: Declaration[] = [];
+  readonly #index = new Trie<Row>();
+  readonly #aliases = new Map<string, Declaration>();
+  readonly #named = new Set<string>();
+  #order = 0;
+
+  /** Adds a route behind those that are there; throws when its alias leads elsewhere already. */
+  add(declaration: Declaration): void {
+    const { pattern, route: { alias } } = declaration;
+    const known = this.#aliases.get(alias);
+    if (known && known.pattern.path !== pattern.path) {
+      throw new Error(
+        `Cannot make a route: the alias "${alias}" of "${pattern.path}" is taken by "${known.pattern.path}"`,
+      );
+    }
+    if (alias !== "" && !known) this.#aliases.set(alias, declaration);
+    const { methods, alternatives } = pattern;
+    const next = this.#order + alternatives.length;
+    for (const alternative of alternatives) {
+      const row = {
+        order: this.#order++,
+        methods,
+        declaration,
+        alternative,
+        next,
+      };
+      this.#index.add(alternative.segments, row);
+    }
+    for (const method of methods) this.#named.add(method);
+    this.declarations.push(declaration);
+  }
+
+  /** The pattern with that alias. */
+  aliased(alias: string): Pattern | undefined {
+    return this.#aliases.get(alias)?.pattern;
+  }
+
+  /** The aliases in use. */
+  aliases(): Iterable<string> {
+    return this.#aliases.keys();
+  }
+
+  /** Whether a route names the method at all. */
+  names(method: string): boolean {
+    return this.#named.has(method);
+  }
+
+  /** The first match. */
+  find(query: Query): Match | undefined {
+    const row = this.#index.find(query);
+    return row && new Match(this, row, query);
+  }
+}
+
+/** A route that matches a path, with what the path gives. */
+export class Match {
+  /** The route as declared. */
+  readonly route: Route;
+  /** The table in which it was found. */
+  readonly table: RouteTable;
+  readonly #row: Row;
+  readonly #query: Query;
+  #reading: Reading | undefined;
+  #params: RouteParameters | undefined;
+
+  constructor(table: RouteTable, row: Row, query: Query) {
+    this.route = row.declaration.route;
+    this.table = table;
+    this.#row = row;
+    this.#query = query;
+  }
+
+  /** What finds the next match in the same table. */
+  get rest(): Query {
+    return { ...this.#query, from: this.#row.next };
+  }
+
+  /** The values of the named parameters in order; null where an optional part took no part. */
+  get values(): readonly (string | null)[] {
+    return this.#read().values;
+  }
+
+  /** The values by name. */
+  get params(): RouteParameters {
+    if (this.#params) return this.#params;
+    const params: RouteParameters = Object.create(null);
+    const { names } = this.#row.declaration.pattern;
+    for (const [place, name] of names.entries()) {
+      params[name] = this.values[place]!;
+    }
+    return this.#params = params;
+  }
+
+  /** Invokes the callback. */
+  call(): unknown {
+    const { callback, passRoute } = this.#row.declaration;
+    if (passRoute) return callback(...this.values, this.toRoute());
+    return callback(...this.values);
+  }
+
+  /** A route object of its own for this request. */
+  toRoute(): Route {
+    const { caseSensitive } = this.#query;
+    const { pattern } = this.#row.declaration;
+    const regex = (): RegExp => pattern.regex(caseSensitive);
+    return this.route.matched({ ...this.params }, this.#read().splat, regex);
+  }
+
+  #read(): Reading {
+    const { path, caseSensitive } = this.#query;
+    return this.#reading ??= this.#row.alternative.read(path, caseSensitive);
+  }
+}

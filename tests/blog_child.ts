@@ -1,0 +1,204 @@
+/**
+ * Owns running the blog as a process of its own, over a folder of its own, with the permissions that
+ * `deno task blog` gives it. What is tested is `blog_process_test.ts`'s and `browser_test.ts`'s.
+ */
+
+/** The folder of the project. */
+const ROOT = new URL("../", import.meta.url);
+
+/** What a run of the blog leaves behind. */
+const LEFTOVERS = /^cache$|\.(?:lock|new)$/;
+
+/** What `deno task blog` reads of the project beside the blog. */
+const PROJECT = ["deno.json", "deno.lock", "mod.ts", "src", "compat", "tasks"];
+
+/** What a checkout of the standard library imports by name from within. */
+const INTERNAL = ["@std/internal/os"];
+
+/** A copy of the blog in a temporary folder. */
+export class BlogCopy implements AsyncDisposable {
+  private constructor(readonly folder: string) {}
+
+  /** Copies the blog, its posts included, without what a run has left behind. */
+  static async make(): Promise<BlogCopy> {
+    const folder = await Deno.makeTempDir({ prefix: "blog" });
+    await copy(new URL("blog", ROOT), `${folder}/blog`);
+    await Deno.writeTextFile(`${folder}/import_map.json`, await importMap());
+    return new BlogCopy(folder);
+  }
+
+  /** Adds the rest of the project, so that its tasks can run here. */
+  async addProject(): Promise<void> {
+    for (const name of PROJECT) {
+      await copy(new URL(name, ROOT), `${this.folder}/${name}`);
+    }
+  }
+
+  /** The file of the posts. */
+  get posts(): string {
+    return `${this.folder}/blog/data/posts.json`;
+  }
+
+  /** The titles of the posts in the file. */
+  async titles(): Promise<string[]> {
+    const posts: { title: string }[] = JSON.parse(
+      await Deno.readTextFile(this.posts),
+    );
+    return posts.map(({ title }) => title);
+  }
+
+  /** Starts the blog on a free port; the flags may be changed before. */
+  async start(
+    change: (flags: string[]) => string[] = (flags) => flags,
+  ): Promise<BlogProcess> {
+    const child = new BlogProcess(
+      this.folder,
+      runArguments(change(await taskFlags())),
+    );
+    await child.listening;
+    if (child.origin === "") {
+      throw new Error(`The blog did not start: ${child.printed}`);
+    }
+    return child;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+/** A running blog. */
+export class BlogProcess implements AsyncDisposable {
+  /** Where it listens; empty when it ended before it did. */
+  origin = "";
+  /** Settles when it listens, or has ended. */
+  readonly listening: Promise<void>;
+  /** What it printed, standard output and error mixed. */
+  printed = "";
+  readonly #process: Deno.ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  /** Starts Deno in the folder. */
+  constructor(
+    folder: string,
+    args: readonly string[],
+    env: Record<string, string> = {},
+  ) {
+    this.#process = new Deno.Command(Deno.execPath(), {
+      args: [...args],
+      cwd: folder,
+      env: { NO_COLOR: "1", ...env },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.listening = promise;
+    this.#ended = Promise.all([
+      this.#read(this.#process.stdout, resolve),
+      this.#read(this.#process.stderr, resolve),
+    ])
+      .then(() => resolve());
+  }
+
+  /** Creates a post and answers the status; 0 when there was no answer. */
+  async create(title: string): Promise<number> {
+    try {
+      const body = new URLSearchParams({ title, content: `About ${title}` });
+      const response = await fetch(`${this.origin}/create`, {
+        method: "POST",
+        body,
+        redirect: "manual",
+      });
+      await response.body?.cancel();
+      return response.status;
+    } catch {
+      return 0;
+    }
+  }
+
+  /** Sends a signal and answers the exit code. */
+  async end(signal: Deno.Signal = "SIGTERM"): Promise<number> {
+    try {
+      this.#process.kill(signal);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // it has ended already
+    }
+    const { code } = await this.#process.status;
+    await this.#ended;
+    return code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+  }
+
+  async #read(
+    stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+    listens: () => void,
+  ): Promise<void> {
+    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
+      this.printed += part;
+      const origin = /Listening on (http:\/\/[\d.]+:\d+)/.exec(this.printed)
+        ?.[1];
+      if (origin === undefined) continue;
+      this.origin = origin;
+      listens();
+    }
+  }
+}
+
+/** The arguments that start the blog with the given flags; port 0 is a free one. */
+export function runArguments(flags: readonly string[], port = 0): string[] {
+  return [
+    "run",
+    "-q",
+    "--no-lock",
+    "--import-map=import_map.json",
+    ...flags,
+    "blog/main.ts",
+    `--port=${port}`,
+  ];
+}
+
+/** The permissions of `deno task blog`, for a free port in place of its own. */
+export async function taskFlags(): Promise<string[]> {
+  const { tasks } = JSON.parse(
+    await Deno.readTextFile(new URL("deno.json", ROOT)),
+  );
+  const command: string = tasks.blog.command ?? tasks.blog;
+  return (command.match(/--allow-\S+/g) ?? []).map((flag) =>
+    flag.replace(":8000", ":0")
+  );
+}
+
+/**
+ * An import map that leads where this process's own does: the standard library here may be the real
+ * one or its stand-ins, and what is started must use the same.
+ */
+async function importMap(): Promise<string> {
+  const { imports } = JSON.parse(
+    await Deno.readTextFile(new URL("compat/import_map.json", ROOT)),
+  );
+  for (const name of [...Object.keys(imports), ...INTERNAL]) {
+    if (!name.startsWith("@")) continue;
+    try {
+      imports[name] = import.meta.resolve(name);
+    } catch {
+      // A name that nothing here maps is one that nothing here needs.
+    }
+  }
+  return JSON.stringify({ imports });
+}
+
+/** Copies a file, or a folder without what a run of the blog leaves behind. */
+async function copy(from: URL, to: string): Promise<void> {
+  if (!(await Deno.stat(from)).isDirectory) {
+    return await Deno.copyFile(from, to);
+  }
+  await Deno.mkdir(to);
+  for await (const { name } of Deno.readDir(from)) {
+    if (LEFTOVERS.test(name)) continue;
+    await copy(new URL(`${from.pathname}/${name}`, from), `${to}/${name}`);
+  }
+}

@@ -1,0 +1,179 @@
+/** The blog as a process: what survives crowds, kills and neighbours, and what it may do. */
+
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import {
+  BlogCopy,
+  BlogProcess,
+  runArguments,
+  taskFlags,
+} from "./blog_child.ts";
+
+Deno.test("`deno task blog` loses none of 100 posts created at once", async () => {
+  await using copy = await BlogCopy.make();
+  await using blog = await copy.start();
+  const names = Array.from({ length: 100 }, (_, index) => `Post ${index}`);
+  const statuses = await Promise.all(names.map((name) => blog.create(name)));
+  assertEquals(new Set(statuses), new Set([303]));
+  const titles = await copy.titles();
+  assertEquals(titles.length, 103);
+  assertEquals(new Set(titles.slice(3)), new Set(names));
+});
+
+Deno.test("`deno task blog` loses nothing when two run on one file", async () => {
+  await using copy = await BlogCopy.make();
+  await using one = await copy.start();
+  await using two = await copy.start();
+  const names = Array.from({ length: 80 }, (_, index) => `Post ${index}`);
+  const statuses = await Promise.all(
+    names.map((name, index) => (index % 2 ? one : two).create(name)),
+  );
+  assertEquals(new Set(statuses), new Set([303]));
+  assertEquals(new Set((await copy.titles()).slice(3)), new Set(names));
+});
+
+Deno.test("`deno task blog` killed while it saves leaves a whole file with every acknowledged post", async () => {
+  await using copy = await BlogCopy.make();
+  for (let round = 0; round < 3; round++) {
+    await using blog = await copy.start();
+    const acknowledged: string[] = [];
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let index = 0;; index++) {
+        const name = `Round ${round}, writer ${writer}, post ${index}`;
+        if (await blog.create(name) !== 303) return;
+        acknowledged.push(name);
+        if (acknowledged.length === 40) await blog.end("SIGKILL");
+      }
+    });
+    await Promise.all(writers);
+    const titles = new Set(await copy.titles());
+    assertEquals(acknowledged.filter((name) => !titles.has(name)), []);
+    assert(acknowledged.length >= 40);
+  }
+});
+
+Deno.test("`deno task blog` refuses a corrupt file and leaves it as it is", async () => {
+  await using copy = await BlogCopy.make();
+  await Deno.writeTextFile(copy.posts, `[{"slug": "half`);
+  await using blog = await copy.start();
+  assertEquals([await statusOf(blog, "/"), await blog.create("New")], [
+    500,
+    500,
+  ]);
+  assertEquals(await Deno.readTextFile(copy.posts), `[{"slug": "half`);
+});
+
+Deno.test("`deno task blog` works with the permissions it has, and writes nothing else", async () => {
+  await using copy = await BlogCopy.make();
+  await using blog = await copy.start();
+  assertEquals(await everything(blog), [200, 200, 200, 303]);
+  assert(!blog.printed.includes("not written"), blog.printed);
+  assertEquals((await filesOf(`${copy.folder}/blog/data`)).sort(), [
+    "posts.json",
+    "posts.json.lock",
+  ]);
+  assertEquals((await filesOf(`${copy.folder}/blog/cache`)).length, 3);
+});
+
+Deno.test("`deno task blog` has no permission that it does not need", async () => {
+  const flags = (await taskFlags()).map((flag) => flag.split("=")[0]);
+  assertEquals(flags, ["--allow-net", "--allow-read", "--allow-write"]);
+  await using copy = await BlogCopy.make();
+
+  const offline = (await taskFlags()).filter((flag) =>
+    !flag.startsWith("--allow-net")
+  );
+  await using silent = new BlogProcess(copy.folder, runArguments(offline));
+  await silent.listening;
+  assertEquals(silent.origin, "");
+  assertStringIncludes(silent.printed, "--allow-net");
+  await using blind = await copy.start((flags) =>
+    flags.filter((flag) => !flag.startsWith("--allow-read"))
+  );
+  assertEquals(await everything(blind), [500, 500, 500, 500]);
+  await using mute = await copy.start((flags) =>
+    flags.map((flag) => flag.replace("blog/data,", ""))
+  );
+  assertEquals(await everything(mute), [200, 200, 200, 500]);
+  await Deno.remove(`${copy.folder}/blog/cache`, { recursive: true });
+  await using slow = await copy.start((flags) =>
+    flags.map((flag) => flag.replace(",blog/cache", ""))
+  );
+  assertEquals(await everything(slow), [200, 200, 200, 303]);
+  assertStringIncludes(slow.printed, "is not written");
+});
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`\`deno task blog\` ends cleanly on ${signal}`, async () => {
+    await using copy = await BlogCopy.make();
+    await using blog = await copy.start();
+    assertEquals(await statusOf(blog, "/"), 200);
+    assertEquals(await blog.end(signal), 0);
+  });
+}
+
+Deno.test("`deno task blog` says that the port is taken, and fails", async () => {
+  await using copy = await BlogCopy.make();
+  await using first = await copy.start();
+  const port = Number(new URL(first.origin).port);
+  const flags = (await taskFlags()).map((flag) =>
+    flag.replace(":0", `:${port}`)
+  );
+  await using second = new BlogProcess(copy.folder, runArguments(flags, port));
+  await second.listening;
+  assertStringIncludes(second.printed, `127.0.0.1:${port}`);
+  assert(!second.printed.includes("at "), "a stack is no message");
+  assertNotEquals(await second.end(), 0);
+});
+
+Deno.test({
+  name: "`deno task blog` serves the blog on port 8000",
+  ignore: isTaken(8000),
+}, async () => {
+  await using copy = await BlogCopy.make();
+  await copy.addProject();
+  // No registry answers at this address, so that the choice of the standard library takes no time.
+  await using blog = new BlogProcess(copy.folder, ["task", "blog"], {
+    JSR_URL: "http://127.0.0.1:9",
+  });
+  await blog.listening;
+  assertEquals(blog.origin, "http://127.0.0.1:8000", blog.printed);
+  assertEquals(await everything(blog), [200, 200, 200, 303]);
+  assertEquals(await blog.end("SIGINT"), 0);
+});
+
+/** Whether another program listens on a port, so that a test cannot. */
+function isTaken(port: number): boolean {
+  try {
+    Deno.listen({ hostname: "127.0.0.1", port }).close();
+    return false;
+  } catch {
+    console.warn(
+      `The test of \`deno task blog\` is skipped: port ${port} is taken`,
+    );
+    return true;
+  }
+}
+
+/** The statuses of all that the blog does: home, form, style sheet, creating a post. */
+async function everything(blog: BlogProcess): Promise<number[]> {
+  const statuses: number[] = [];
+  for (const address of ["/", "/create", "/public/style.css"]) {
+    statuses.push(await statusOf(blog, address));
+  }
+  return [...statuses, await blog.create("One more")];
+}
+
+async function statusOf(blog: BlogProcess, address: string): Promise<number> {
+  const response = await fetch(blog.origin + address);
+  await response.body?.cancel();
+  return response.status;
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  return (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+}

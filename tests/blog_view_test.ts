@@ -1,0 +1,228 @@
+/** The blog's template engine: its pages, and the cache folder that serves the next start. */
+
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { TemplateEngine } from "../blog/view.ts";
+
+/** A folder with templates, and engines over it as after a start each. */
+class Folder {
+  constructor(public path: string) {}
+
+  get cache(): string {
+    return `${this.path}/cache`;
+  }
+
+  start(cache: string = this.cache): TemplateEngine {
+    return new TemplateEngine({ views: `${this.path}/views`, cache });
+  }
+
+  async write(template: string): Promise<void> {
+    await Deno.mkdir(`${this.path}/views`, { recursive: true });
+    await Deno.writeTextFile(`${this.path}/views/page.vto`, template);
+  }
+
+  /** Puts a compiled template into the cache whose page is another than its source says. */
+  async forge(
+    change: (module: string) => string = (module) => module,
+  ): Promise<void> {
+    const compiled = await Deno.readTextFile(`${this.cache}/page.vto.js`);
+    const [head, ...rest] = compiled.split("export const template");
+    const forged = change(head!) +
+      ["", ...rest].join("export const template").replaceAll(
+        "compiled",
+        "cached",
+      );
+    await Deno.remove(this.cache, { recursive: true });
+    // Under another address, since a program loads each module only once.
+    await Deno.rename(this.path, `${this.path}-moved`);
+    this.path += "-moved";
+    await Deno.mkdir(this.cache);
+    await Deno.writeTextFile(`${this.cache}/page.vto.js`, forged);
+  }
+}
+
+async function withFolder(
+  test: (folder: Folder) => Promise<void>,
+): Promise<void> {
+  const folder = new Folder(await Deno.makeTempDir({ prefix: "templates" }));
+  try {
+    await folder.write("compiled {{ name }}");
+    await test(folder);
+  } finally {
+    await Deno.remove(folder.path, { recursive: true });
+  }
+}
+
+/** Runs a test with the warnings that it causes. */
+async function warningsOf(test: () => Promise<void>): Promise<string[]> {
+  const warnings: string[] = [];
+  const { warn } = console;
+  console.warn = (text: string) => warnings.push(text);
+  try {
+    await test();
+  } finally {
+    console.warn = warn;
+  }
+  return warnings;
+}
+
+Deno.test("`display()` shows the assigned data, escaped", async () => {
+  await withFolder(async (folder) => {
+    assertEquals(
+      await folder.start().assign({ name: "<Ann>" }).display("page"),
+      "compiled &lt;Ann&gt;",
+    );
+  });
+});
+
+Deno.test("`assign()` keeps the data of one page from every other", async () => {
+  await withFolder(async (folder) => {
+    const engine = folder.start();
+    const ann = engine.assign({ name: "Ann" });
+    const nobody = engine.assign({});
+    assertEquals(
+      await Promise.all([ann.display("page"), nobody.display("page")]),
+      ["compiled Ann", "compiled "],
+    );
+  });
+});
+
+Deno.test("`display()` compiles once and writes the result to the cache folder", async () => {
+  await withFolder(async (folder) => {
+    const engine = folder.start();
+    await Promise.all(
+      [1, 2, 3].map((name) => engine.assign({ name }).display("page")),
+    );
+    const names = (await Array.fromAsync(Deno.readDir(folder.cache))).map((
+      { name },
+    ) => name);
+    assertEquals(names, ["page.vto.js"]);
+  });
+});
+
+Deno.test("`display()` loads what an earlier start compiled", async () => {
+  await withFolder(async (folder) => {
+    await folder.start().assign({}).display("page");
+    await folder.forge();
+    assertEquals(
+      await folder.start().assign({ name: 1 }).display("page"),
+      "cached 1",
+    );
+  });
+});
+
+Deno.test("`display()` ignores what was compiled from another text", async () => {
+  await withFolder(async (folder) => {
+    await folder.start().assign({}).display("page");
+    await folder.forge();
+    await folder.write("compiled anew {{ name }}");
+    assertEquals(
+      await folder.start().assign({ name: 1 }).display("page"),
+      "compiled anew 1",
+    );
+    assertStringIncludes(
+      await Deno.readTextFile(`${folder.cache}/page.vto.js`),
+      "compiled anew",
+    );
+  });
+});
+
+Deno.test("`display()` ignores what another version of Vento compiled", async () => {
+  await withFolder(async (folder) => {
+    await folder.start().assign({}).display("page");
+    await folder.forge((head) =>
+      head.replace(/compiler = .*/, `compiler = "ventojs@0";`)
+    );
+    assertEquals(
+      await folder.start().assign({ name: 1 }).display("page"),
+      "compiled 1",
+    );
+  });
+});
+
+const broken = ["", "export const", "throw new Error();", "export default 1;"];
+
+for (const text of broken) {
+  Deno.test(`\`display()\` ignores a file in the cache that holds ${JSON.stringify(text)}`, async () => {
+    await withFolder(async (folder) => {
+      await Deno.mkdir(folder.cache);
+      await Deno.writeTextFile(`${folder.cache}/page.vto.js`, text);
+      assertEquals(
+        await folder.start().assign({ name: 1 }).display("page"),
+        "compiled 1",
+      );
+    });
+  });
+}
+
+Deno.test("`display()` works when the cache folder is deleted while running", async () => {
+  await withFolder(async (folder) => {
+    const engine = folder.start();
+    await engine.assign({}).display("page");
+    await Deno.remove(folder.cache, { recursive: true });
+    assertEquals(
+      await engine.assign({ name: 1 }).display("page"),
+      "compiled 1",
+    );
+    assertEquals(
+      await folder.start().assign({ name: 2 }).display("page"),
+      "compiled 2",
+    );
+  });
+});
+
+Deno.test("`display()` works without a cache where none can be written, and says so", async () => {
+  await withFolder(async (folder) => {
+    const impossible = `${folder.path}/views/page.vto/cache`;
+    const warnings = await warningsOf(async () => {
+      assertEquals(
+        await folder.start(impossible).assign({ name: 1 }).display("page"),
+        "compiled 1",
+      );
+    });
+    assertEquals(warnings.length, 1);
+    assertStringIncludes(
+      warnings[0]!,
+      `The template cache "${impossible}" is not written: `,
+    );
+  });
+});
+
+Deno.test("`display()` finds a template that was missing the first time", async () => {
+  await withFolder(async (folder) => {
+    const engine = folder.start();
+    await assertRejects(
+      () => engine.assign({}).display("other"),
+      Deno.errors.NotFound,
+    );
+    await Deno.writeTextFile(`${folder.path}/views/other.vto`, "there");
+    assertEquals(await engine.assign({}).display("other"), "there");
+  });
+});
+
+Deno.test("the five templates of the blog load from the cache as they were compiled", async () => {
+  await withFolder(async (folder) => {
+    const views = decodeURIComponent(
+      new URL("../blog/views", import.meta.url).pathname,
+    );
+    const post = { slug: "a/b", title: "A < B", content: "One\nTwo" };
+    const pages = {
+      home: { title: "t", posts: [post] },
+      post: { title: "t", post },
+      create: { title: "t" },
+      "404": { title: "t" },
+    };
+    for (const [template, data] of Object.entries(pages)) {
+      const first = await new TemplateEngine({ views, cache: folder.cache })
+        .assign(data).display(template);
+      const second = await new TemplateEngine({ views, cache: folder.cache })
+        .assign(data).display(template);
+      assert(first.startsWith("<!doctype html>"));
+      assertEquals(second, first);
+    }
+  });
+});

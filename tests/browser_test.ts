@@ -1,0 +1,185 @@
+/**
+ * The blog in a real browser: keyboard, odd titles, accessibility, sizes and colours. Skipped where no
+ * Chromium is installed. With `BLOG_PICTURES=folder` each page is photographed into that folder.
+ */
+
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertStringIncludes,
+} from "@std/assert";
+import axe from "npm:axe-core@4.14.1";
+import { BlogCopy, type BlogProcess } from "./blog_child.ts";
+import { Chromium, type Page } from "./chromium.ts";
+
+const program = await Chromium.find();
+if (program === undefined) {
+  console.warn("The browser tests are skipped: no Chromium is installed");
+}
+
+/** Declares a test with a blog of its own and a browser, or skips it. */
+function browserTest(
+  name: string,
+  test: (
+    chromium: Chromium,
+    blog: BlogProcess,
+    copy: BlogCopy,
+  ) => Promise<void>,
+): void {
+  Deno.test({ name, ignore: program === undefined }, async () => {
+    await using copy = await BlogCopy.make();
+    await using blog = await copy.start();
+    await using chromium = await Chromium.launch(program!);
+    await test(chromium, blog, copy);
+  });
+}
+
+browserTest(
+  "a post is read with the keyboard alone",
+  async (chromium, blog) => {
+    await using page = await chromium.open(1280, 800);
+    await page.go(blog.origin);
+    await page.press("Tab");
+    assertEquals(await focused(page), "Skip to the content");
+    await tabTo(page, "The sea in November");
+    await page.pressAndLoad("Enter");
+    assertEquals(await textOf(page, "h1"), "The sea in November");
+    await tabTo(page, "← All posts");
+    await page.pressAndLoad("Enter");
+    assertEquals(await textOf(page, "h1"), "All posts");
+    assertEquals(page.complaints, []);
+  },
+);
+
+browserTest(
+  "a post is written with the keyboard alone",
+  async (chromium, blog, copy) => {
+    await using page = await chromium.open(1280, 800);
+    await page.go(blog.origin);
+    await tabTo(page, "Write a post");
+    await page.pressAndLoad("Enter");
+    await tabTo(page, "Title");
+    await page.type("Written by Hand");
+    await tabTo(page, "Content");
+    await page.type("Line one\n\nLine <three>");
+    await tabTo(page, "Publish");
+    await page.pressAndLoad("Enter");
+    assertEquals((await copy.titles()).at(-1), "Written by Hand");
+    await tabTo(page, "Written by Hand");
+    await page.pressAndLoad("Enter");
+    assertEquals(await textOf(page, ".text"), "Line one\n\nLine <three>");
+    assertEquals(page.complaints, []);
+  },
+);
+
+browserTest(
+  "the form is not sent while a field is empty",
+  async (chromium, blog, copy) => {
+    await using page = await chromium.open(1280, 800);
+    await page.go(`${blog.origin}/create`);
+    await tabTo(page, "Title");
+    await page.type("Title only");
+    await page.press("Enter");
+    assertEquals(await focused(page), "Content");
+    assertFalse((await copy.titles()).includes("Title only"));
+  },
+);
+
+browserTest(
+  "every title leads to its page and prints as it was written",
+  async (chromium, blog) => {
+    const titles = [
+      "C/C++ & 100%?",
+      "<script>hacked = 1</script>",
+      "Straße ✓ 日本語",
+      `"a" 'b' + #c`,
+      "{{ 7 * 7 }}",
+    ];
+    for (const title of titles) await blog.create(title);
+    await using page = await chromium.open(390, 844);
+    for (const [index, title] of titles.entries()) {
+      await page.go(blog.origin);
+      const link = `document.querySelectorAll(".posts a")[${3 + index}].href`;
+      await page.go(await page.read<string>(link));
+      assertEquals(await textOf(page, "h1"), title);
+      assertEquals(await page.read("document.title"), title);
+      assertEquals(await page.read("typeof hacked"), "undefined");
+    }
+    assertEquals(page.complaints, []);
+  },
+);
+
+browserTest(
+  "a script that found its way into a page would not run",
+  async (chromium, blog) => {
+    await using page = await chromium.open(1280, 800);
+    await page.go(blog.origin);
+    await page.read(`(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.hacked = 1";
+    document.body.append(script);
+  })()`);
+    assertEquals(await page.read("typeof hacked"), "undefined");
+    assertStringIncludes(page.complaints.join(), "Content Security Policy");
+  },
+);
+
+for (const [width, height] of [[320, 640], [390, 844], [1280, 800]] as const) {
+  browserTest(
+    `every page is accessible and fits, light and dark, when it is ${width} pixels wide`,
+    async (chromium, blog) => {
+      await blog.create("Donaudampfschifffahrtsgesellschaft".repeat(4));
+      for (const dark of [false, true]) {
+        await using page = await chromium.open(width, height, dark);
+        for (
+          const name of ["", "post/the-sea-in-november", "create", "nowhere"]
+        ) {
+          await page.go(`${blog.origin}/${name}`);
+          await photograph(
+            page,
+            `${name.split("/")[0] || "home"}-${width}${dark ? "-dark" : ""}`,
+          );
+          await page.read(axe.source);
+          const found = await page.read<{ id: string }[]>(
+            "axe.run().then(({ violations }) => violations)",
+          );
+          assertEquals(found.map(({ id }) => id), [], `/${name}`);
+          assert(
+            await page.read(
+              "document.documentElement.scrollWidth <= innerWidth",
+            ),
+            `/${name} is too wide`,
+          );
+        }
+      }
+    },
+  );
+}
+
+/** Presses Tab until the focus is on what has that text or label. */
+async function tabTo(page: Page, text: string): Promise<void> {
+  for (let count = 0; count < 30; count++) {
+    await page.press("Tab");
+    if (await focused(page) === text) return;
+  }
+  throw new Error(`The Tab key does not lead to "${text}"`);
+}
+
+/** The text or label of what has the focus. */
+async function focused(page: Page): Promise<string> {
+  return await page.read(
+    "(document.activeElement.labels?.[0] ?? document.activeElement).innerText",
+  );
+}
+
+async function textOf(page: Page, selector: string): Promise<string> {
+  return await page.read(
+    `document.querySelector(${JSON.stringify(selector)}).innerText`,
+  );
+}
+
+async function photograph(page: Page, name: string): Promise<void> {
+  const folder = Deno.env.get("BLOG_PICTURES");
+  if (folder !== undefined) await page.picture(`${folder}/${name}.png`);
+}

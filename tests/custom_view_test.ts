@@ -1,0 +1,56 @@
+/** A template engine of one's own in the place of the default view. */
+
+import { Engine } from "@framework/core";
+import { assertEquals } from "@std/assert";
+import { Eta } from "npm:eta@^4.6.0";
+
+/** An application whose views are Eta's, over a folder with one template. */
+async function withEta(test: (app: Engine) => Promise<void>): Promise<void> {
+  const views = await Deno.makeTempDir({ prefix: "eta" });
+  await Deno.writeTextFile(
+    `${views}/hello.eta`,
+    "<p>Hello, <%= it.name %></p>",
+  );
+  const app = new Engine();
+  app.register("view", Eta, [{ views }]);
+  app.map(
+    "render",
+    async (template: string, data: Record<string, unknown> = {}) => {
+      app.response().write(await app.view<Eta>().renderAsync(template, data));
+    },
+  );
+  app.route("/hello/@name", (name) => app.render("hello", { name }));
+  try {
+    await test(app);
+  } finally {
+    await Deno.remove(views, { recursive: true });
+  }
+}
+
+Deno.test("`register()` puts another engine in the place of the view, and a mapped `render()` uses it", async () => {
+  await withEta(async (app) => {
+    const response = await app.fetch(
+      new Request("http://localhost/hello/Tom%20%26%20Ann"),
+    );
+    assertEquals(await response.text(), "<p>Hello, Tom &amp; Ann</p>");
+  });
+});
+
+Deno.test("`view()` answers the one shared instance of the registered class", async () => {
+  await withEta((app) => {
+    assertEquals(app.view<Eta>() instanceof Eta, true);
+    assertEquals(app.view<Eta>(), app.view<Eta>());
+    return Promise.resolve();
+  });
+});
+
+Deno.test("`notFound()` mapped over renders with the registered engine and stays a 404", async () => {
+  await withEta(async (app) => {
+    app.map("notFound", () => app.render("hello", { name: "nobody" }));
+    const response = await app.fetch(new Request("http://localhost/nowhere"));
+    assertEquals([response.status, await response.text()], [
+      404,
+      "<p>Hello, nobody</p>",
+    ]);
+  });
+});

@@ -1,0 +1,53 @@
+/**
+ * Owns running one test on both forms of an application: an `Engine` of its own, and `Framework` with
+ * a new engine behind it.
+ */
+
+import { Engine, Framework } from "@framework/core";
+
+/** What both forms have in common, with the calls of mapped names that a test may make. */
+export interface App
+  extends
+    Pick<Engine, Exclude<keyof Engine, "map" | "register" | "app" | "original">> {
+  // deno-lint-ignore no-explicit-any -- a test maps what it likes
+  map(name: string, callback: any, passRoute?: boolean): unknown;
+  // deno-lint-ignore no-explicit-any -- a test registers what it likes
+  register(name: string, type: any, params?: unknown[], callback?: any): unknown;
+  // deno-lint-ignore no-explicit-any -- a test calls the original with what it takes
+  original(name: string): any;
+}
+
+/** Declares a test for each form; the name says which one it is on. */
+export function onBothForms(
+  name: string,
+  test: (app: App, t: Deno.TestContext) => unknown,
+): void {
+  Deno.test(`Engine: ${name}`, async (t) => {
+    await test(new Engine() as App, t);
+  });
+  Deno.test(`Framework: ${name}`, async (t) => {
+    const before = Framework.app();
+    Framework.app(new Engine());
+    try {
+      await test(Framework as App, t);
+    } finally {
+      Framework.app(before);
+    }
+  });
+}
+
+/** Calls a mapped method or registered class by its name. */
+// deno-lint-ignore no-explicit-any -- the test knows what it mapped
+export function call(app: App, name: string, ...params: unknown[]): any {
+  // deno-lint-ignore no-explicit-any -- mapped names are not in the type
+  return (app as any)[name](...params);
+}
+
+/** Requests a path of an application, as `GET` unless the init says otherwise. */
+export async function visit(
+  app: Pick<App, "fetch">,
+  path: string,
+  init?: RequestInit,
+): Promise<Response> {
+  return await app.fetch(new Request(`http://localhost${path}`, init));
+}

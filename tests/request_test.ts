@@ -1,0 +1,374 @@
+/** Tests of {@linkcode HttpRequest}: what a handler can ask about its request. */
+
+import {
+  assert,
+  assertEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import { Body } from "../src/body.ts";
+import { HttpError } from "../src/errors.ts";
+import { HttpRequest, type RequestContext } from "../src/request.ts";
+
+const tcp: Deno.NetAddr = {
+  transport: "tcp",
+  hostname: "192.0.2.9",
+  port: 5000,
+};
+
+function requestOf(
+  headers: Record<string, string> = {},
+  context: Partial<RequestContext> = {},
+  url = "http://localhost/",
+): HttpRequest {
+  return new HttpRequest(new Request(url, { headers }), {
+    path: "/",
+    search: "",
+    base: "",
+    remote: tcp,
+    trustProxy: false,
+    body: undefined,
+    ...context,
+  });
+}
+
+function queryOf(text: string): unknown {
+  return requestOf({}, { search: `?${text}` }).query;
+}
+
+/** Makes plain objects of records without prototype, so that they compare with literals. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+Deno.test("`url` is the path and query as sent, with the base in front", () => {
+  const request = requestOf({}, {
+    path: "/blog/caf%C3%A9",
+    search: "?q=%20a",
+    base: "/blog",
+  });
+  assertEquals(request.url, "/blog/caf%C3%A9?q=%20a");
+});
+
+Deno.test("`base` is a slash at the root, and otherwise the path of the application", () => {
+  assertEquals(requestOf().base, "/");
+  assertEquals(requestOf({}, { base: "/blog" }).base, "/blog");
+});
+
+Deno.test("`method` is in capitals", () => {
+  const raw = new Request("http://localhost/", { method: "patch" });
+  const context = {
+    path: "/",
+    search: "",
+    base: "",
+    remote: tcp,
+    trustProxy: false,
+  };
+  assertEquals(
+    new HttpRequest(raw, { ...context, body: undefined }).method,
+    "PATCH",
+  );
+});
+
+Deno.test("the properties that are headers read as sent, and empty when they were not", () => {
+  const table = [
+    ["referrer", "referer", "http://example.com/a"],
+    ["user_agent", "user-agent", "Browser/1.0 (X; Y)"],
+    ["type", "content-type", "text/plain; charset=UTF-8"],
+    ["accept", "accept", "text/html, */*;q=0.1"],
+  ] as const;
+  for (const [property, header, value] of table) {
+    assertEquals(requestOf({ [header]: value })[property], value, property);
+    assertEquals(requestOf()[property], "", property);
+  }
+});
+
+Deno.test("`getHeader()` takes a name in any case and answers an empty string without one", () => {
+  const request = requestOf({ "X-Token": "abc" });
+  assertEquals(request.getHeader("x-TOKEN"), "abc");
+  assertEquals(request.getHeader("x-other"), "");
+});
+
+Deno.test("`length` is a number, 0 when the header is missing or none", () => {
+  const table = [["12", 12], ["0", 0], ["-1", 0], ["1e3", 0], ["abc", 0], [
+    "9".repeat(30),
+    0,
+  ]];
+  for (const [header, length] of table) {
+    assertEquals(
+      requestOf({ "content-length": String(header) }).length,
+      length,
+      String(header),
+    );
+  }
+  assertEquals(requestOf().length, 0);
+});
+
+Deno.test("`ajax` is told by X-Requested-With in any case", () => {
+  assertEquals(requestOf({ "x-requested-with": "xmlHTTPrequest" }).ajax, true);
+  assertEquals(requestOf({ "x-requested-with": "fetch" }).ajax, false);
+  assertEquals(requestOf().ajax, false);
+});
+
+Deno.test("`scheme` and `secure` come from the connection", () => {
+  const secure = requestOf({}, {}, "https://localhost/");
+  assertEquals([secure.scheme, secure.secure], ["https", true]);
+  assertEquals([requestOf().scheme, requestOf().secure], ["http", false]);
+});
+
+Deno.test("`ip` is the address of the connection, empty where there is none", () => {
+  const unix: Deno.UnixAddr = { transport: "unix", path: "/run/app.sock" };
+  assertEquals(requestOf().ip, "192.0.2.9");
+  assertEquals(
+    requestOf({}, { remote: { ...tcp, hostname: "2001:db8::1" } }).ip,
+    "2001:db8::1",
+  );
+  assertEquals(requestOf({}, { remote: unix }).ip, "");
+  assertEquals(requestOf({}, { remote: undefined }).ip, "");
+});
+
+Deno.test("`ip` writes an IPv4 client of an IPv6 socket as IPv4", () => {
+  const remote: Deno.NetAddr = { ...tcp, hostname: "::ffff:192.0.2.9" };
+  assertEquals(requestOf({}, { remote }).ip, "192.0.2.9");
+});
+
+Deno.test("`ip`, `scheme` and `secure` ignore forwarding headers of a proxy nobody trusts", () => {
+  const request = requestOf({
+    "x-forwarded-for": "203.0.113.5",
+    "x-forwarded-proto": "https",
+  });
+  assertEquals([request.ip, request.scheme, request.secure], [
+    "192.0.2.9",
+    "http",
+    false,
+  ]);
+});
+
+Deno.test("`ip` is the address a trusted proxy added last", () => {
+  const table = [
+    ["203.0.113.5", "203.0.113.5"],
+    ["10.9.9.9, 203.0.113.5", "203.0.113.5"],
+    ["203.0.113.5:4711", "203.0.113.5"],
+    ["[2001:db8::7]:4711", "2001:db8::7"],
+    ["2001:db8::7", "2001:db8::7"],
+    ["203.0.113.5, unknown", "192.0.2.9"],
+    ["999.1.1.1", "192.0.2.9"],
+    ["", "192.0.2.9"],
+  ] as const;
+  for (const [header, ip] of table) {
+    const request = requestOf({ "x-forwarded-for": header }, {
+      trustProxy: true,
+    });
+    assertEquals(request.ip, ip, header);
+  }
+});
+
+Deno.test("`scheme` is the last protocol a trusted proxy gave, if it is one", () => {
+  const table = [["https", "https"], ["HTTPS", "https"], [
+    "https, http",
+    "http",
+  ], ["ws", "http"]];
+  for (const [header, scheme] of table) {
+    const request = requestOf({ "x-forwarded-proto": header! }, {
+      trustProxy: true,
+    });
+    assertEquals(request.scheme, scheme, header);
+    assertEquals(request.secure, scheme === "https", header);
+  }
+});
+
+Deno.test("`proxy_ip` reports the first address that a proxy passed on", () => {
+  const table: [Record<string, string>, string][] = [
+    [{}, ""],
+    [{ "x-forwarded-for": "203.0.113.5, 10.0.0.1" }, "203.0.113.5"],
+    [
+      { "client-ip": "203.0.113.6", "x-forwarded-for": "203.0.113.5" },
+      "203.0.113.6",
+    ],
+    [{ "client-ip": "<script>", "x-forwarded": "203.0.113.7" }, "203.0.113.7"],
+    [{ "x-cluster-client-ip": "2001:db8::1" }, "2001:db8::1"],
+    [
+      { "forwarded": 'proto=https;for="[2001:db8::1]:80", for=1.1.1.1' },
+      "2001:db8::1",
+    ],
+    [{ "forwarded": "for=_hidden" }, ""],
+  ];
+  for (const [headers, address] of table) {
+    assertEquals(requestOf(headers).proxy_ip, address, JSON.stringify(headers));
+  }
+});
+
+Deno.test("`query` decodes names and values, and leaves a bad escape as it is", () => {
+  const table: [string, unknown][] = [
+    ["", {}],
+    ["a=1&b=x+y&c=%C3%BC", { a: "1", b: "x y", c: "ü" }],
+    ["a=%zz&b=%&c=%4", { a: "%zz", b: "%", c: "%4" }],
+    ["a=%ff", { a: "\ufffd" }],
+    ["a&b=&=c&&", { a: "", b: "", "": "c" }],
+    ["?a=1", { "?a": "1" }],
+    ["a=1&a=2", { a: "2" }],
+  ];
+  for (const [text, expected] of table) {
+    assertEquals(plain(queryOf(text)), expected, text);
+  }
+});
+
+Deno.test("`query` makes lists and records of brackets", () => {
+  const table: [string, unknown][] = [
+    ["a[]=1&a[]=2", { a: ["1", "2"] }],
+    ["a[0]=1&a[1]=2", { a: ["1", "2"] }],
+    ["a[1]=2&a[0]=1", { a: ["1", "2"] }],
+    ["a[2]=1", { a: { 2: "1" } }],
+    ["a[b]=1&a[c]=2", { a: { b: "1", c: "2" } }],
+    ["a[]=1&a[b]=2&a[b][c]=3", { a: { 0: "1", b: { c: "3" } } }],
+    ["a[x]=1&a[]=2&a[]=3", { a: { x: "1", 0: "2", 1: "3" } }],
+    ["a[][n]=1&a[][n]=2", { a: [{ n: "1" }, { n: "2" }] }],
+    ["a[0][n]=1&a[0][m]=2&a[1][n]=3", { a: [{ n: "1", m: "2" }, { n: "3" }] }],
+    ["a=1&a[b]=2", { a: { b: "2" } }],
+    ["a[b]=1&a=2", { a: "2" }],
+    ["a%5Bb%5D=1", { a: { b: "1" } }],
+  ];
+  for (const [text, expected] of table) {
+    assertEquals(plain(queryOf(text)), expected, text);
+  }
+});
+
+Deno.test("`query` keeps the order of a long list", () => {
+  const numbers = Array.from({ length: 999 }, (_, index) => String(index));
+  const text = numbers.map((number) => `a[]=${number}`).join("&");
+  assertEquals(plain(queryOf(text)), { a: numbers });
+});
+
+Deno.test("`query` takes unpaired brackets literally", () => {
+  for (
+    const name of ["a[", "a]", "a[b", "[a]", "a[b]c", "a[[b]]", "a[b]]", "[]"]
+  ) {
+    assertEquals(Object.keys(queryOf(`${name}=1`) as object), [name]);
+  }
+});
+
+Deno.test("`query` reads names of the language as plain data", () => {
+  const search =
+    "?__proto__[polluted]=1&constructor=2&keys=3&a[__proto__][polluted]=4";
+  const { query } = requestOf({}, { search });
+  assertEquals(Object.getPrototypeOf(query), null);
+  assertEquals(
+    JSON.stringify(query),
+    '{"__proto__":{"polluted":"1"},"constructor":"2","keys":"3","a":{"__proto__":{"polluted":"4"}}}',
+  );
+  assertEquals([query.polluted, query.toString], [undefined, undefined]);
+  assertEquals(({} as Record<string, unknown>).polluted, undefined);
+});
+
+Deno.test("`query` refuses more than 1,000 fields and more than eight brackets with 400", () => {
+  assertEquals(Object.keys(queryOf("a=1&".repeat(999) + "b=2") as object), [
+    "a",
+    "b",
+  ]);
+  assertEquals(plain(queryOf(`a${"[x]".repeat(8)}=1`)) instanceof Object, true);
+  for (const text of ["a&".repeat(1000) + "b", `a${"[x]".repeat(9)}=1`]) {
+    const error = assertThrows(() => queryOf(text), HttpError);
+    assertEquals(error.status, 400);
+  }
+});
+
+Deno.test("`query`, `data`, `cookies` and `files` are the same records on every reading", () => {
+  const body = new Body(
+    new TextEncoder().encode('{"a":1}'),
+    "application/json",
+  );
+  const request = requestOf({ cookie: "a=1" }, { search: "?a=1", body });
+  for (const property of ["query", "data", "cookies", "files"] as const) {
+    assertStrictEquals(request[property], request[property], property);
+    assertEquals(Object.getPrototypeOf(request[property]), null, property);
+  }
+});
+
+Deno.test("`cookies` reads any header without failing", () => {
+  const table: [string, unknown][] = [
+    ["", {}],
+    ["=", {}],
+    ["=a; b=1", { b: "1" }],
+    ["a=1; b=2", { a: "1", b: "2" }],
+    ["a=1;b=2;;  ; c", { a: "1", b: "2" }],
+    ["a=x%20y%3B; b=%zz; c=100%", { a: "x y;", b: "%zz", c: "100%" }],
+    ['a="quoted"; b="', { a: "quoted", b: '"' }],
+    ["a=b=c", { a: "b=c" }],
+    ["a=first; a=second", { a: "first" }],
+    ["toString=1", { toString: "1" }],
+  ];
+  for (const [cookie, expected] of table) {
+    assertEquals(plain(requestOf({ cookie }).cookies), expected, cookie);
+  }
+  assertEquals(plain(requestOf().cookies), {});
+});
+
+Deno.test("`data`, `files`, `getBody()` and `getBytes()` are empty without a body", () => {
+  const request = requestOf();
+  assertEquals(plain([request.data, request.files]), [{}, {}]);
+  assertEquals([request.getBody(), request.getBytes().length], ["", 0]);
+});
+
+Deno.test("`getBody()` and `getBytes()` answer any number of times", () => {
+  const body = new Body(new TextEncoder().encode("grüße"), "text/plain");
+  const request = requestOf({}, { body });
+  assertEquals([request.getBody(), request.getBody()], ["grüße", "grüße"]);
+  assertStrictEquals(request.getBytes(), request.getBytes());
+  assertEquals(request.getBytes().length, 7);
+});
+
+Deno.test("`data` of a route that takes the raw stream is an error, the stream is whole", async () => {
+  const raw = new Request("http://localhost/", { method: "PUT", body: "abc" });
+  const context = {
+    path: "/",
+    search: "",
+    base: "",
+    remote: tcp,
+    trustProxy: false,
+  };
+  const request = new HttpRequest(raw, { ...context, body: undefined });
+  for (
+    const read of [
+      () => request.data,
+      () => request.files,
+      () => request.getBody(),
+    ]
+  ) {
+    assertThrows(read, TypeError, "the route takes the raw stream");
+  }
+  assertEquals(await request.raw.text(), "abc");
+});
+
+Deno.test("`raw` can be read although the body was", async () => {
+  const original = new Request("http://localhost/a?b=1", {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-token": "t" },
+    body: '{"a":1}',
+  });
+  const body = new Body(await original.bytes(), "application/json");
+  const context = {
+    path: "/a",
+    search: "?b=1",
+    base: "",
+    remote: tcp,
+    trustProxy: false,
+  };
+  const { raw } = new HttpRequest(original, { ...context, body });
+  assertEquals([raw.url, raw.method], [original.url, "POST"]);
+  assertEquals([...raw.headers], [...original.headers]);
+  assertEquals(await raw.json(), { a: 1 });
+});
+
+Deno.test("`raw` is the very request where no body was read", () => {
+  const original = new Request("http://localhost/");
+  const context = {
+    path: "/",
+    search: "",
+    base: "",
+    remote: tcp,
+    trustProxy: false,
+  };
+  const request = new HttpRequest(original, { ...context, body: undefined });
+  assertStrictEquals(request.raw, original);
+  assert(!original.bodyUsed);
+});

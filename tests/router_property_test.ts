@@ -1,0 +1,145 @@
+/**
+ * Compares the router with the plainest thing that could do its work: trying the expression of one
+ * pattern after another. Tables and paths are generated from fixed seeds.
+ */
+
+import { assertEquals } from "@std/assert";
+import { Pattern } from "../src/pattern.ts";
+import { Router } from "../src/router.ts";
+
+const methods = ["", "", "GET ", "POST ", "GET|POST ", "HEAD ", "OPTIONS "];
+const asked = ["GET", "POST", "HEAD", "PUT", "OPTIONS"];
+const words = ["a", "b", "B", "ab", "a-b", "x.y", "Ü", "12"];
+const pieces = [
+  ...["a", "b", "A", "ab", "ü", "x.y", "*", "*", "@", "@", "@"],
+  ...["@:[0-9]+", "@:a|b", "@:[a-z]{2}", "@:[^b-]+", "[0-9]+", "(?:a|b)"],
+  ...["@-@", "a-@", "@.y", "@(-@)", "a(b)", "@:[ab]+-@", "@-@-@", "@-@:[a-z]"],
+];
+
+/** A small generator of pseudo-random numbers below a limit (mulberry32). */
+function generator(seed: number): (limit: number) => number {
+  return (limit) => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  };
+}
+
+function pick<Value>(random: (limit: number) => number, list: Value[]): Value {
+  return list[random(list.length)]!;
+}
+
+/** A pattern of up to four segments, some of them optional, with names in order. */
+function somePattern(random: (limit: number) => number): string {
+  let path = "";
+  let open = 0;
+  for (let count = random(5); count > 0; count--) {
+    if (random(4) === 0) {
+      path += "(";
+      open++;
+    }
+    path += `/${pick(random, pieces)}`;
+    if (open > 0 && random(3) === 0) {
+      path += ")";
+      open--;
+    }
+  }
+  path += ")".repeat(open) + (random(8) === 0 ? "/" : "");
+  let names = 0;
+  return pick(random, methods) +
+    (path.replace(/@/g, () => `@p${names++}`) || "/");
+}
+
+function somePath(random: (limit: number) => number): string {
+  let path = "";
+  for (let count = random(6); count > 0; count--) {
+    path += `/${random(12) === 0 ? "" : pick(random, words)}`;
+  }
+  return path + (random(4) === 0 ? "/" : "") || "/";
+}
+
+interface Plain {
+  readonly methods: readonly string[];
+  readonly names: readonly string[];
+  readonly regex: readonly [exact: RegExp, folded: RegExp];
+}
+
+/** What trying one expression after another finds: places and values. */
+function scan(
+  table: readonly Plain[],
+  method: string,
+  path: string,
+  caseSensitive: boolean,
+): unknown[] {
+  const found: { place: number; plain: Plain; values: unknown[] }[] = [];
+  for (const [place, plain] of table.entries()) {
+    const groups = plain.regex[caseSensitive ? 0 : 1].exec(path);
+    if (!groups) continue;
+    const values = plain.names.map((name) => groups.groups![name] ?? null);
+    found.push({ place, plain, values });
+  }
+  const named = found.some(({ plain }) => plain.methods.includes(method));
+  const taken = method === "HEAD" && !named ? "GET" : method;
+  return found
+    .filter(({ plain }) =>
+      plain.methods.length === 0 || plain.methods.includes(taken)
+    )
+    .map(({ place, values }) => [place, values]);
+}
+
+/** What the router finds, passing on from match to match. */
+function follow(
+  router: Router,
+  method: string,
+  path: string,
+  caseSensitive: boolean,
+): unknown[] {
+  const found: unknown[] = [];
+  let match = router.match(method, path, caseSensitive);
+  while (match) {
+    found.push([Number(match.route.alias.slice(1)), match.values]);
+    match = router.next(match);
+  }
+  return found;
+}
+
+function compare(seed: number, tables: number, size: number): void {
+  const random = generator(seed);
+  for (let count = 0; count < tables; count++) {
+    const router = new Router();
+    const table: Plain[] = [];
+    for (let place = random(size); place >= 0; place--) {
+      const source = somePattern(random);
+      const pattern = new Pattern(source);
+      router.route(source, () => {}, false, `r${table.length}`);
+      table.push({
+        methods: pattern.methods,
+        names: pattern.names,
+        regex: [pattern.regex(true), pattern.regex(false)],
+      });
+    }
+    for (let look = 0; look < 20; look++) {
+      const path = somePath(random);
+      const method = pick(random, asked);
+      const caseSensitive = random(2) === 0;
+      assertEquals(
+        follow(router, method, path, caseSensitive),
+        scan(table, method, path, caseSensitive),
+        `${method} ${path} in ${router.routes().map((r) => r.pattern)}`,
+      );
+    }
+  }
+}
+
+for (
+  const [seed, tables, size] of [[1, 2000, 6], [2, 1000, 25], [
+    3,
+    100,
+    200,
+  ]] as const
+) {
+  Deno.test(`\`match()\` answers as a scan would: seed ${seed}, up to ${size} routes`, () => {
+    compare(seed, tables, size);
+  });
+}
