@@ -139,6 +139,7 @@ export class Engine {
   #originals!: Map<string, Method>;
   #components: Record<string, Component> = {};
   readonly #background = new Set<Promise<unknown>>();
+  readonly #streams = new Set<(reason: unknown) => void>();
   #server: Server | undefined;
 
   static {
@@ -326,10 +327,11 @@ export class Engine {
     }
     const server = listen(this.fetch, options, {
       shutdownTimeout: () => this.#setting("framework.shutdown_timeout"),
-      idle: () => Promise.all(this.#background),
+      idle: () => this.#idle(),
+      cutStreams: (reason) => this.#cutStreams(reason),
     });
     this.#server = server;
-    server.finished.finally(() => this.#server = undefined);
+    server.finished.then(() => this.#server = undefined);
     return server;
   }
 
@@ -607,6 +609,25 @@ export class Engine {
     work.finally(() => this.#background.delete(work));
   }
 
+  async #idle(): Promise<void> {
+    while (this.#background.size > 0) await Promise.all(this.#background);
+  }
+
+  #cutStreams(reason: unknown): number {
+    const cuts = [...this.#streams];
+    for (const cut of cuts) cut(reason);
+    return cuts.length;
+  }
+
+  #hold(cut: (reason: unknown) => void): () => void {
+    const release = this.#scope("response()").hold();
+    this.#streams.add(cut);
+    return () => {
+      this.#streams.delete(cut);
+      release();
+    };
+  }
+
   /** Makes a mapped or registered name callable on this object. */
   #expose(name: string): void {
     if (name in this) return;
@@ -688,7 +709,7 @@ export class Engine {
   readonly #responseContext: ResponseContext = {
     secure: () => this.request().secure,
     debug: () => this.#setting("framework.debug"),
-    hold: () => this.#scope("response()").hold(),
+    hold: (cut) => this.#hold(cut),
   };
 }
 

@@ -8,7 +8,7 @@ import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
 import { type Application, defaultMethods } from "./methods.ts";
 import type { Scope } from "./scope.ts";
 import type { Steps } from "./steps.ts";
-import { targetOf } from "./target.ts";
+import { checkHost, targetOf } from "./target.ts";
 
 /** Handles one request inside its scope, from the target to the response. */
 export function* handle(app: Application, scope: Scope): Steps<Response> {
@@ -17,6 +17,7 @@ export function* handle(app: Application, scope: Scope): Steps<Response> {
   try {
     try {
       visit.target = targetOf(request);
+      checkHost(request, app.setting("framework.hosts"));
       if (request.body !== null) visit.body = yield read(app, request);
       yield app.start();
       yield* settle(app, scope);
@@ -36,7 +37,8 @@ export function* handle(app: Application, scope: Scope): Steps<Response> {
 const REFUSALS: ReadonlySet<number> = new Set([400, 408, 413, 421]);
 
 function read(app: Application, request: Request): Promise<unknown> {
-  return readBody(request, { bytes: app.setting("framework.body_limit") });
+  const limits = { bytes: app.setting("framework.body_limit") };
+  return readBody(request, limits, app.setting("framework.body_timeout"));
 }
 
 /** Waits for what the handler left un-awaited; a rejection of it is the request's error. */

@@ -3,7 +3,8 @@
  * from matching.
  */
 
-import { type Alternative, cut } from "./pattern.ts";
+import type { Alternative } from "./alternative.ts";
+import { segmentsOf } from "./path.ts";
 import type { Route } from "./route.ts";
 import type { Declaration } from "./table.ts";
 
@@ -29,7 +30,7 @@ export function nearRoutes(
   path: string,
   caseSensitive: boolean,
 ): NearRoute[] {
-  const texts = cut(path);
+  const texts = segmentsOf(path);
   return declarations.map(({ route, pattern }) => {
     const misses = pattern.alternatives.map((one) =>
       missOf(one, texts, caseSensitive)
@@ -49,7 +50,7 @@ export function nearRoutes(
 }
 
 function missOf(
-  { segments, open }: Alternative,
+  { segments }: Alternative,
   texts: readonly string[],
   caseSensitive: boolean,
 ): Miss {
@@ -72,7 +73,7 @@ function missOf(
     }
   }
   const rest = texts.slice(segments.length).join("/");
-  if (open || rest === "") return { nearness: Infinity, reason: undefined };
+  if (rest === "") return { nearness: Infinity, reason: undefined };
   return {
     nearness: segments.length - 1 / 2,
     reason: `the path goes on with "/${rest}"`,

@@ -28,8 +28,11 @@ export interface ResponseContext {
   secure(): boolean;
   /** Whether ignored writes are reported. */
   debug(): boolean;
-  /** Keeps the request open until the answer is called: a stream of the body runs in its scope. */
-  hold(): () => void;
+  /**
+   * Keeps the request open until the answer is called: a stream of the body runs in its scope. `cut`
+   * ends that stream.
+   */
+  hold(cut: (reason: unknown) => void): () => void;
 }
 
 /** The response being built for one request; `Framework.response()` answers the current one. */
@@ -286,7 +289,7 @@ export class HttpResponse {
     if (!(content instanceof ReadableStream)) {
       return head || content === "" ? null : content as BodyInit;
     }
-    if (!head) return bindStream(content, this.#context.hold());
+    if (!head) return bindStream(content, (cut) => this.#context.hold(cut));
     content.cancel().catch(() => {}); // nobody reads it: how it ends concerns nobody
     return null;
   }
@@ -382,15 +385,24 @@ function callSite(): string {
 
 /**
  * Binds a stream to the current request: whoever reads it, its source runs in the request's scope.
- * `done` is called once, when the stream has ended, failed or was given up by the client.
+ * `hold` is called at once, with what cuts the stream; its answer is called when the stream has ended,
+ * failed, was cut, or was given up by the client.
  */
 export function bindStream(
   source: ReadableStream,
-  done: () => void,
+  hold: (cut: (reason: unknown) => void) => () => void,
 ): ReadableStream {
   const reader = source.getReader();
+  let done = (): void => {};
   return new ReadableStream({
     type: "bytes",
+    start: (controller) => {
+      done = hold(bind((reason) => {
+        controller.error(reason);
+        reader.cancel(reason).catch(() => {}); // it is over, however its source takes it
+        done();
+      }));
+    },
     pull: bind(async (controller) => {
       try {
         const { done: ended, value } = await reader.read();

@@ -3,7 +3,7 @@
  * server ends, by itself or with its process. What a request asks for is the target's.
  */
 
-import { report } from "./errors.ts";
+import { report, reportError } from "./errors.ts";
 import { didYouMean } from "./near.ts";
 
 /** Where and how to listen. */
@@ -40,7 +40,7 @@ export interface ServerContext {
   /** Settles when the work that outlives its requests is done. */
   idle(): Promise<unknown>;
   /** Ends the streams that are being sent, and answers how many there were. */
-  cutStreams(reason: Error): number;
+  cutStreams(reason: unknown): number;
 }
 
 type Handler = (
@@ -85,6 +85,9 @@ const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
   Deno.build.os === "windows"
     ? [["SIGINT", 130]]
     : [["SIGINT", 130], ["SIGTERM", 143]];
+
+/** Why a stream ends that is still being sent when the server has to. */
+const CUT = new Deno.errors.Interrupted("The server has shut down");
 
 /** The longest time a timer of the platform can take, in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -150,9 +153,7 @@ class DrainedServer implements Server {
     const seconds = this.#context.shutdownTimeout();
     const done = this.#server.shutdown().then(() => this.#context.idle());
     if (await settles(done, seconds * 1_000)) return;
-    const cut = this.#context.cutStreams(
-      new Error("The server has shut down"),
-    );
+    const cut = this.#context.cutStreams(CUT);
     const left = cut === 0 || !await settles(done, LAST_MOMENTS);
     report(
       `The server did not wait longer than ${seconds} s: ${cut} streams were cut${
@@ -223,9 +224,11 @@ function serve(handler: Handler, options: StartOptions): Server {
   const { onListen = announcer(cert !== undefined) } = options;
   const guarded = guard(handler, cert !== undefined);
   try {
-    if (path !== undefined) return Deno.serve({ path, onListen }, guarded);
+    if (path !== undefined) {
+      return Deno.serve({ path, onListen, onError }, guarded);
+    }
     const tls = cert !== undefined && key !== undefined ? { cert, key } : {};
-    return Deno.serve({ port, hostname, onListen, ...tls }, guarded);
+    return Deno.serve({ port, hostname, onListen, onError, ...tls }, guarded);
   } catch (cause) {
     throw explained(cause, options, path ?? addressOf(hostname, port));
   }
@@ -244,6 +247,12 @@ function guard(handler: Handler, isSecure: boolean): Handler {
       status: 400,
     });
   };
+}
+
+/** What the application left to the server: a stream that failed, or an error that it does not handle. */
+function onError(error: unknown): Response {
+  if (error !== CUT) reportError(error, "that the application did not handle");
+  return new Response("Internal Server Error", { status: 500 });
 }
 
 function announcer(isSecure: boolean): (address: Deno.Addr) => void {

@@ -4,6 +4,8 @@
  * `set`, `get`, `has` and `clear` work on it; one that is not set counts as its default.
  */
 
+import { isHost } from "./target.ts";
+
 /** The settings by name, with the type of each. Durations are seconds, sizes are bytes. */
 export interface Settings {
   /** Replaces the base path of the request: it is stripped from paths and put before URLs. */
@@ -22,6 +24,8 @@ export interface Settings {
   "framework.debug": boolean;
   /** The largest request body, in bytes; a larger one is a 413. */
   "framework.body_limit": number;
+  /** How many seconds a request body may take to come, 0 for any; a slower one is a 408. */
+  "framework.body_timeout": number;
   /** Whether `X-Forwarded-*` headers decide `ip`, `scheme` and `secure`. */
   "framework.trust_proxy": boolean;
   /** Whether a path that is known under other methods only is a 405 in place of a 404. */
@@ -30,7 +34,7 @@ export interface Settings {
   "framework.wait_timeout": number;
   /** How many seconds running requests get to finish when the server shuts down. */
   "framework.shutdown_timeout": number;
-  /** The hosts that are answered, or null for any; another host is a 421. */
+  /** The hosts that are answered, with a port or for all ports; another is a 421. Null: any host. */
   "framework.hosts": readonly string[] | null;
 }
 
@@ -44,6 +48,7 @@ export const defaults: Readonly<Settings> = Object.freeze({
   "framework.views.extension": ".php",
   "framework.debug": false,
   "framework.body_limit": 8 * 1024 * 1024,
+  "framework.body_timeout": 30,
   "framework.trust_proxy": false,
   "framework.method_not_allowed": false,
   "framework.wait_timeout": 10,
@@ -71,9 +76,9 @@ const AMOUNT: Rule = [
   "a number from 0",
   (value) => typeof value === "number" && value >= 0,
 ];
-const NAMES: Rule = [
-  "a list of strings",
-  (value) => Array.isArray(value) && value.every(TEXT[1]),
+const HOSTS: Rule = [
+  'a list of hosts such as "example.com" or "localhost:8000"',
+  (value) => Array.isArray(value) && value.every((host) => isHost(host)),
 ];
 
 /** What each setting takes; null always stands for the default. */
@@ -86,9 +91,10 @@ const rules: Readonly<Record<keyof Settings, Rule>> = {
   "framework.views.extension": TEXT,
   "framework.debug": FLAG,
   "framework.body_limit": AMOUNT,
+  "framework.body_timeout": AMOUNT,
   "framework.trust_proxy": FLAG,
   "framework.method_not_allowed": FLAG,
   "framework.wait_timeout": AMOUNT,
   "framework.shutdown_timeout": AMOUNT,
-  "framework.hosts": NAMES,
+  "framework.hosts": HOSTS,
 };

@@ -3,7 +3,8 @@
  * gives. Which layers there are is the router's to know, and the scope's.
  */
 
-import type { Alternative, Pattern, Reading } from "./pattern.ts";
+import type { Alternative } from "./alternative.ts";
+import type { Pattern } from "./pattern.ts";
 import type { RouteParameters } from "./middleware.ts";
 import type { Route } from "./route.ts";
 import { type Entry, type Query, Trie } from "./trie.ts";
@@ -89,7 +90,7 @@ export class Match {
   readonly table: RouteTable;
   readonly #row: Row;
   readonly #query: Query;
-  #reading: Reading | undefined;
+  #values: readonly (string | null)[] | undefined;
   #params: RouteParameters | undefined;
 
   constructor(table: RouteTable, row: Row, query: Query) {
@@ -106,7 +107,8 @@ export class Match {
 
   /** The values of the named parameters in order; null where an optional part took no part. */
   get values(): readonly (string | null)[] {
-    return this.#read().values;
+    const { path, caseSensitive } = this.#query;
+    return this.#values ??= this.#row.alternative.values(path, caseSensitive);
   }
 
   /** The values by name. */
@@ -129,14 +131,10 @@ export class Match {
 
   /** A route object of its own for this request. */
   toRoute(): Route {
-    const { caseSensitive } = this.#query;
-    const { pattern } = this.#row.declaration;
-    const regex = (): RegExp => pattern.regex(caseSensitive);
-    return this.route.matched({ ...this.params }, this.#read().splat, regex);
-  }
-
-  #read(): Reading {
     const { path, caseSensitive } = this.#query;
-    return this.#reading ??= this.#row.alternative.read(path, caseSensitive);
+    const { alternative, declaration: { pattern } } = this.#row;
+    const splat = alternative.splat(path, caseSensitive);
+    const regex = (): RegExp => pattern.regex(caseSensitive);
+    return this.route.matched({ ...this.params }, splat, regex);
   }
 }

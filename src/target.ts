@@ -79,33 +79,36 @@ export function checkHost(
 }
 
 /** Whether a text is a host, with or without a port, as a `Host` header may name it. */
-export function isHost(text: string): boolean {
-  return HOST.test(text) && URL.canParse(`http://${text}`);
+export function isHost(text: unknown): boolean {
+  return typeof text === "string" && HOST.test(text) &&
+    URL.canParse(`http://${text}`);
 }
-
-/** The host that was checked last: most requests name the same one. */
-let checked = "";
 
 /** The target without its authority. */
 function originForm(url: string, host: string): string {
-  if (host !== "" && host !== checked) {
-    if (!isHost(host)) throw malformed("Host header", host);
-    checked = host;
-  }
-  const start = url.startsWith("https://") ? 8 : 7;
+  if (host !== "") check(host, "Host header", host);
+  const start = url.startsWith("http://") ? 7 : 8;
   const end = start + host.length;
-  const isPlain = host !== "" && url.startsWith("http") &&
-    url.startsWith(host, start) && url.charCodeAt(end) === SLASH;
+  const isPlain = host !== "" && url.startsWith(host, start) &&
+    url.charCodeAt(end) === SLASH && /^https?:\/\//.test(url);
   return isPlain ? url.slice(end) : withoutAuthority(url);
 }
 
 /** An authority without a path, which only CONNECT sends, asks for a proxy: there is none here. */
 function withoutAuthority(url: string): string {
   const [, socket, host = "", sent = ""] = ABSOLUTE.exec(url) ?? [];
-  if (!/^[/?]/.test(sent) || socket === undefined && !isHost(host)) {
-    throw malformed("request target", url);
-  }
+  if (!/^[/?]/.test(sent)) throw malformed("request target", url);
+  if (socket === undefined) check(host, "request target", url);
   return sent;
+}
+
+/** The host that was checked last: most requests name the same one. */
+let checked = "";
+
+function check(host: string, place: string, text: string): void {
+  if (host === checked) return;
+  if (!isHost(host)) throw malformed(place, text);
+  checked = host;
 }
 
 function canonical(

@@ -7,7 +7,7 @@
  * path is walked where it stands: no segment of it is cut out unless an expression asks for it.
  */
 
-import { INNER_SLASH } from "./pattern.ts";
+import { INNER_SLASH } from "./path.ts";
 import { fold, foldCode, type Segment } from "./segment.ts";
 
 /** What can be found. */
@@ -32,6 +32,9 @@ export interface Query {
 }
 
 const slashCode = 47;
+
+/** Higher than any order, and still a small integer to the engine. */
+const noOrder = 0x3fffffff;
 
 interface Attempt<Found extends Entry> {
   readonly segment: Segment;
@@ -105,39 +108,37 @@ export class Trie<Found extends Entry> {
     this.#named = named;
     this.#caseSensitive = caseSensitive;
     this.#from = from;
-    this.#best = Infinity;
+    this.#best = noOrder;
     this.#found = undefined;
     this.#visit(this.#root, 1);
     return this.#found;
   }
 
-  /** Looks below a node for the segment that begins at `start`. */
-  #visit(node: Node<Found>, start: number): void {
-    if (node.lowest >= this.#best || node.highest < this.#from) return;
-    if (start > this.#length) this.#accept(node.entries);
-    else this.#descend(node, start);
-    if (node.star) this.#behindStar(node.star, start);
-  }
-
-  #descend(node: Node<Found>, start: number): void {
-    const path = this.#path;
-    const length = this.#length;
-    let hash = 0;
-    let end = start;
-    for (; end < length; end++) {
-      const code = path.charCodeAt(end);
-      if (code === slashCode) break;
-      hash = mix(hash, code);
-    }
-    if (end === start) return;
-    let literal = node.literals?.get(hash);
-    for (; literal; literal = literal.sibling) {
-      if (this.#reads(literal.literal, start, end)) {
-        this.#visit(literal, end + 1);
+  /** Looks below a node from the segment that begins at `start`. */
+  #visit(node: Node<Found> | undefined, start: number): void {
+    while (node && node.lowest < this.#best && node.highest >= this.#from) {
+      if (node.star) this.#behindStar(node.star, start);
+      if (start > this.#length) return this.#accept(node.entries);
+      const path = this.#path;
+      let hash = 0;
+      let end = start;
+      for (; end < this.#length; end++) {
+        const code = path.charCodeAt(end);
+        if (code === slashCode) break;
+        hash = mix(hash, code);
       }
+      if (end === start) return;
+      if (node.tried) this.#try(node.tried, start, end);
+      let next = node.free;
+      let literal = node.literals?.get(hash);
+      for (; literal; literal = literal.sibling) {
+        if (!this.#reads(literal.literal, start, end)) continue;
+        if (next) this.#visit(next, end + 1);
+        next = literal;
+      }
+      node = next;
+      start = end + 1;
     }
-    if (node.free) this.#visit(node.free, end + 1);
-    if (node.tried) this.#try(node.tried, start, end);
   }
 
   #reads(literal: string, start: number, end: number): boolean {
@@ -188,7 +189,8 @@ export class Trie<Found extends Entry> {
   }
 
   #accept(entries: readonly Found[]): void {
-    for (const entry of entries) {
+    for (let place = 0; place < entries.length; place++) {
+      const entry = entries[place]!;
       if (entry.order >= this.#best) return;
       if (entry.order < this.#from || !this.#takes(entry.methods)) continue;
       this.#best = entry.order;
@@ -199,8 +201,8 @@ export class Trie<Found extends Entry> {
 
   #takes(methods: readonly string[]): boolean {
     if (this.#method === undefined) return true;
-    return methods.length === 0 && !this.#named ||
-      methods.includes(this.#method);
+    if (methods.length === 0) return !this.#named;
+    return methods[0] === this.#method || methods.includes(this.#method);
   }
 }
 

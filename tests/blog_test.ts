@@ -16,12 +16,12 @@ const FOLDER = new URL("../blog/", import.meta.url);
 class Visit {
   readonly app = new Engine();
 
-  constructor(readonly folder: string) {
+  constructor(readonly folder: string, files: string = path("public")) {
     declareBlog(this.app, {
       posts: `${folder}/posts.json`,
       views: path("views"),
       cache: `${folder}/cache`,
-      public: path("public"),
+      public: files,
     });
   }
 
@@ -302,6 +302,18 @@ for (const address of escapes) {
     });
   });
 }
+
+Deno.test("`GET /public/@name` follows no link", async () => {
+  await visiting(async (_blog, folder) => {
+    const linked = new Deno.Command("ln", {
+      args: ["-s", path("main.ts"), `${folder}/style.css`],
+    });
+    assert((await linked.output()).success);
+    const response = await new Visit(folder, folder).get("/public/style.css");
+    await response.body?.cancel();
+    assertEquals(response.status, 404);
+  });
+});
 
 Deno.test("a corrupt file of posts is a 500 on every page that needs it, and stays as it is", async () => {
   await visiting(async (blog, folder) => {

@@ -8,6 +8,7 @@ import {
   assertStrictEquals,
   assertStringIncludes,
 } from "@std/assert";
+import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";
 import { markup, View, type ViewContext } from "../src/view.ts";
 
@@ -48,6 +49,11 @@ class Settings implements ViewContext {
   debug(): boolean {
     return this.debugging;
   }
+}
+
+/** Makes a symbolic link; Deno itself does so only for who may write everywhere. */
+async function link(target: string, path: string): Promise<void> {
+  await new Deno.Command("ln", { args: ["-s", target, path] }).output();
 }
 
 /** Renders one template. */
@@ -228,12 +234,12 @@ Deno.test("`fetch()` follows links inside the views folder and none out of it", 
     { "views-2/secret.vto": "secret", "views/a.vto": "inside" },
     async (view, folder, settings) => {
       settings.folder = `${folder}/views`;
-      await Deno.symlink(`${folder}/views/a.vto`, `${folder}/views/in.vto`);
-      await Deno.symlink(
+      await link(`${folder}/views/a.vto`, `${folder}/views/in.vto`);
+      await link(
         `${folder}/views-2/secret.vto`,
         `${folder}/views/out.vto`,
       );
-      await Deno.symlink(`${folder}/views-2`, `${folder}/views/more`);
+      await link(`${folder}/views-2`, `${folder}/views/more`);
       assertEquals(await view.fetch("in"), "inside");
       await assertRejects(
         () => view.fetch("out"),
@@ -506,4 +512,122 @@ Deno.test("`markup()` makes a string that prints unescaped and measures like one
     3,
     `"<b>"`,
   ]);
+});
+
+/** An application over a folder of templates, and what it answers for a path. */
+async function withApp(
+  files: Files,
+  test: (
+    app: Engine,
+    answer: (path: string) => Promise<string>,
+  ) => Promise<void>,
+): Promise<void> {
+  await withView(files, async (_view, folder) => {
+    const app = new Engine();
+    app.set("framework.views.path", folder);
+    const answer = async (path: string) => {
+      const response = await app.fetch(new Request(`http://localhost${path}`));
+      return `${response.status} ${await response.text()}`;
+    };
+    await test(app, answer);
+  });
+}
+
+Deno.test("`render()` keeps its output under a key for a later layout, and sends nothing itself", async () => {
+  const files = {
+    "head.vto": "<h1>{{ title }}</h1>",
+    "layout.vto": "[{{ head }}]",
+  };
+  await withApp(files, async (app, answer) => {
+    app.route("/", async () => {
+      await app.render("head", { title: "A & B" }, "head");
+      await app.render("layout");
+    });
+    assertEquals(await answer("/"), "200 [<h1>A &amp; B</h1>]");
+  });
+});
+
+Deno.test("`render()` keeps what is stored under a key from other requests", async () => {
+  await withApp(
+    { "head.vto": "head", "layout.vto": "[{{ head }}]" },
+    async (app, answer) => {
+      app.route("/keyed", () => app.render("head", {}, "head"));
+      app.route("/plain", () => app.render("layout"));
+      assertEquals(await answer("/keyed"), "200 ");
+      assertEquals(await answer("/plain"), "200 []");
+    },
+  );
+});
+
+Deno.test("`view()` shares the variables set while declaring, and keeps those of a request in it", async () => {
+  await withApp(
+    { "page.vto": "{{ site }}/{{ user }}" },
+    async (app, answer) => {
+      app.view().set({ site: "Blog", user: "nobody" });
+      app.route("/ann", () => {
+        app.view().set("user", "Ann");
+        return app.render("page");
+      });
+      app.route("/other", () => app.render("page"));
+      assertEquals([await answer("/ann"), await answer("/other")], [
+        "200 Blog/Ann",
+        "200 Blog/nobody",
+      ]);
+    },
+  );
+});
+
+Deno.test("`render()` lands in the order of the calls when it is not awaited", async () => {
+  await withApp(
+    { "slow.vto": "{{ await pause }}slow", "fast.vto": "fast" },
+    async (app, answer) => {
+      app.route("/", () => {
+        const pause = new Promise<void>((resolve) => setTimeout(resolve, 5));
+        app.render("slow", { pause });
+        app.response().write("-");
+        app.render("fast");
+      });
+      assertEquals(await answer("/"), "200 slow-fast");
+    },
+  );
+});
+
+Deno.test("`render()` overlaps with other requests without mixing their pages", async () => {
+  await withApp(
+    { "page.vto": "{{ name }}{{ await pause }}{{ head }}" },
+    async (app, answer) => {
+      app.route("/@name", async (name) => {
+        app.view().set("head", name);
+        await app.render("page", {
+          name,
+          pause: new Promise((resolve) => setTimeout(resolve, 1, "-")),
+        });
+      });
+      const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
+      const pages = await Promise.all(names.map((name) => answer(`/${name}`)));
+      assertEquals(pages, names.map((name) => `200 ${name}-${name}`));
+    },
+  );
+});
+
+Deno.test("`halt()` inside a template ends the request and is no error", async () => {
+  await withApp(
+    { "page.vto": "before {{ stop() }} after" },
+    async (app, answer) => {
+      app.route(
+        "/",
+        () => app.render("page", { stop: () => app.halt(403, "Members only") }),
+      );
+      assertEquals(await answer("/"), "403 Members only");
+    },
+  );
+});
+
+Deno.test("`render()` of a template that fails is a 500 that does not tell its path", async () => {
+  await withApp({ "page.vto": "\n{{ fail() }}" }, async (app, answer) => {
+    app.route("/", () => app.render("page"));
+    const page = await answer("/");
+    assertEquals(page.slice(0, 4), "500 ");
+    assertFalse(page.includes("page.vto"));
+  });
 });

@@ -1,0 +1,149 @@
+/**
+ * Owns one choice of a pattern's optional parts, a plain row of segments: whether a path matches it,
+ * and what the path gives to it.
+ */
+
+import type { Row } from "./grammar.ts";
+import { segmentsOf, withSlashes } from "./path.ts";
+import { Segment } from "./segment.ts";
+
+/** A row of segments. */
+export class Alternative {
+  readonly segments: readonly Segment[];
+  /** Whether a slash was written at the end. */
+  readonly slash: boolean;
+  /** Where the first star is, or -1. */
+  readonly star: number;
+  /** For each value that is read, its place among the pattern's names. */
+  readonly places: readonly number[];
+  readonly #blank: readonly null[];
+  /** The segments that give values, up to the first star, with the length of the texts before each. */
+  readonly #steps: { skip: number; segment: Segment }[] = [];
+
+  constructor(row: Row, names: readonly string[]) {
+    this.segments = row.segments.map((parts) => new Segment(parts));
+    this.slash = row.slash;
+    this.star = this.segments.findIndex((segment) => segment.star);
+    this.places = this.segments.flatMap((segment) =>
+      segment.names.map((name) => names.indexOf(name))
+    );
+    this.#blank = names.map(() => null);
+    let skip = 1;
+    for (const segment of this.segments) {
+      if (segment.star) break;
+      if (segment.literal !== undefined) skip += segment.literal.length + 1;
+      else {
+        this.#steps.push({ skip, segment });
+        skip = 1;
+      }
+    }
+  }
+
+  /** The alternative as an expression. A star takes as little as it can, unless it is the last. */
+  get source(): string {
+    const last = this.segments.at(-1);
+    const sources = this.segments.map((segment) => {
+      if (!segment.star) return `\\/${segment.source}`;
+      return segment === last ? "(?:\\/(.*))?" : "(?:\\/(.*?))??";
+    });
+    return sources.join("") + (last?.star ? "" : "\\/?");
+  }
+
+  /** Whether a decoded path matches. */
+  matches(path: string, caseSensitive: boolean): boolean {
+    const texts = segmentsOf(path);
+    return align(this.segments, texts, caseSensitive) !== undefined;
+  }
+
+  /** The values of a decoded path that matches: null for each name that is not in this choice. */
+  values(path: string, caseSensitive: boolean): (string | null)[] {
+    const values: (string | null)[] = this.#blank.slice();
+    if (this.#isOpen) this.#readAround(path, caseSensitive, values);
+    else this.#readAlong(path, caseSensitive, values);
+    return values;
+  }
+
+  /** What the stars match in a decoded path, joined by slashes. */
+  splat(path: string, caseSensitive: boolean): string {
+    if (this.star < 0) return "";
+    const texts = segmentsOf(path);
+    const starts = align(this.segments, texts, caseSensitive) ?? [];
+    const splats = this.segments.flatMap(({ star }, index) =>
+      star ? texts.slice(starts[index], starts[index + 1] ?? texts.length) : []
+    );
+    const last = this.segments.at(-1)!.star && starts.at(-1)! < texts.length;
+    return splats.join("/") + (last && path.endsWith("/") ? "/" : "");
+  }
+
+  /** Whether something stands behind a star, so that its place depends on the path. */
+  get #isOpen(): boolean {
+    return this.star >= 0 && this.star < this.segments.length - 1;
+  }
+
+  #readAlong(
+    path: string,
+    caseSensitive: boolean,
+    values: (string | null)[],
+  ): void {
+    let end = 0;
+    let next = 0;
+    for (let step = 0; step < this.#steps.length; step++) {
+      const { skip, segment } = this.#steps[step]!;
+      const start = end + skip;
+      end = path.indexOf("/", start);
+      if (end < 0) end = path.length;
+      const text = withSlashes(path.slice(start, end));
+      if (segment.free) values[this.places[next++]!] = text;
+      else {
+        for (const value of segment.read(text, caseSensitive)) {
+          values[this.places[next++]!] = value;
+        }
+      }
+    }
+  }
+
+  #readAround(
+    path: string,
+    caseSensitive: boolean,
+    values: (string | null)[],
+  ): void {
+    const texts = segmentsOf(path);
+    const starts = align(this.segments, texts, caseSensitive) ?? [];
+    let next = 0;
+    for (const [index, segment] of this.segments.entries()) {
+      if (segment.star) continue;
+      for (const value of segment.read(texts[starts[index]!]!, caseSensitive)) {
+        values[this.places[next++]!] = value;
+      }
+    }
+  }
+}
+
+/**
+ * Where in the path each segment begins, or undefined when they do not match. What stands between
+ * two stars is put where it first fits: no later place could leave more room for the rest.
+ */
+function align(
+  segments: readonly Segment[],
+  texts: readonly string[],
+  caseSensitive: boolean,
+): number[] | undefined {
+  const fits = (segment: Segment, at: number): boolean =>
+    at < texts.length && segment.matches(texts[at]!, caseSensitive);
+  const starts: number[] = [];
+  let at = 0;
+  for (const [index, segment] of segments.entries()) {
+    starts.push(at);
+    if (!segment.star) {
+      if (!fits(segment, at++)) return undefined;
+      continue;
+    }
+    const next = segments.findIndex(({ star }, n) => star && n > index);
+    const rest = segments.slice(index + 1, next < 0 ? undefined : next);
+    const latest = texts.length - rest.length;
+    if (next < 0) at = Math.max(at, latest);
+    while (at <= latest && !rest.every((one, n) => fits(one, at + n))) at++;
+    if (at > latest) return undefined;
+  }
+  return at === texts.length ? starts : undefined;
+}

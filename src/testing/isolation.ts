@@ -1,0 +1,119 @@
+/**
+ * Owns the proof that requests do not touch each other: each is answered alone first, then all of
+ * them together, in many orders, and every answer must be the same. Only for tests.
+ */
+
+import type { Door } from "./visitor.ts";
+
+/** How many times, and from which seed, the requests are run together. */
+export interface IsolationOptions {
+  /** How many interleavings, 20 when not given. */
+  readonly rounds?: number;
+  /** The seed of the orders and delays, 1 when not given: the same seed, the same run. */
+  readonly seed?: number;
+}
+
+/**
+ * Runs requests together, in many orders and with delays between their starts, and compares every
+ * answer with the one that the same request gets alone. The requests must be repeatable: asked alone
+ * twice, each must get the same answer. The `Date` header is not compared.
+ *
+ * Rejects with an `Error` that shows the first answer that differs.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { assertIsolated } from "@framework/core/testing";
+ *
+ * const app = new Engine();
+ * app.route("/@name", async (name) => {
+ *   app.set("name", name);
+ *   await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+ *   return app.get("name");
+ * });
+ *
+ * await assertIsolated(app, ["/ada", "/grace", "/edsger"]);
+ * ```
+ */
+export async function assertIsolated(
+  app: Door,
+  requests: readonly (string | (() => Request))[],
+  { rounds = 20, seed = 1 }: IsolationOptions = {},
+): Promise<void> {
+  const alone: string[] = [];
+  for (const request of requests) {
+    const first = await answer(app, request);
+    if (first !== await answer(app, request)) {
+      throw new Error(
+        `Cannot compare ${nameOf(request)}: alone it has different answers`,
+      );
+    }
+    alone.push(first);
+  }
+  const random = generator(seed);
+  for (let round = 0; round < rounds; round++) {
+    const order = shuffled(requests.map((_, place) => place), random);
+    const outcomes = await Promise.allSettled(order.map(async (place) => {
+      await pause(random());
+      const together = await answer(app, requests[place]!);
+      if (together === alone[place]) return;
+      throw new Error(
+        `${nameOf(requests[place]!)} is answered differently among others\n\n` +
+          `alone:\n${alone[place]}\n\nin round ${round}:\n${together}`,
+      );
+    }));
+    const failed = outcomes.find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+  }
+}
+
+/** An answer as text: status, headers in order, body. */
+async function answer(
+  app: Door,
+  request: string | (() => Request),
+): Promise<string> {
+  const response = await app.fetch(
+    typeof request === "string"
+      ? new Request(new URL(request, "http://localhost"))
+      : request(),
+  );
+  const headers = [...response.headers].filter(([name]) => name !== "date");
+  return [
+    response.status,
+    ...headers.map((header) => header.join(": ")),
+    "",
+    await response.text(),
+  ].join("\n");
+}
+
+function nameOf(request: string | (() => Request)): string {
+  if (typeof request === "string") return `GET ${request}`;
+  const { method, url } = request();
+  return `${method} ${url}`;
+}
+
+/** No wait, the rest of the turn, or up to three milliseconds. */
+async function pause(chance: number): Promise<void> {
+  if (chance < 0.3) return;
+  if (chance < 0.6) return await undefined;
+  await new Promise((resolve) => setTimeout(resolve, (chance - 0.6) * 7));
+}
+
+function shuffled<Item>(items: Item[], random: () => number): Item[] {
+  for (let last = items.length - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1));
+    [items[last], items[other]] = [items[other]!, items[last]!];
+  }
+  return items;
+}
+
+/** The Mulberry32 generator: numbers from 0 to 1 that depend on the seed alone. */
+function generator(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

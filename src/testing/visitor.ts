@@ -1,0 +1,213 @@
+/**
+ * Owns a visitor for tests: it goes through an application as a person with a browser would, without
+ * a socket and without a mock. It keeps cookies, follows redirects and links, and fills the forms
+ * that pages really contain.
+ */
+
+import { getSetCookies } from "@std/http/cookie";
+import { type DefaultTreeAdapterTypes, parse } from "parse5";
+import { attribute, elementsOf, Form, textOf } from "./form.ts";
+
+/** What answers requests: an `Engine`, `Framework`, or anything with such a door. */
+export interface Door {
+  /** Answers a web request. */
+  fetch(request: Request): Response | Promise<Response>;
+}
+
+/** The most redirects in a row, as browsers have it. */
+const MOST_REDIRECTS = 20;
+
+interface Cookie {
+  readonly value: string;
+  readonly path: string;
+  readonly secure: boolean;
+}
+
+/**
+ * A person with a browser, going through an application.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { Visitor } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("GET /", () => `<form method="post"><input name="name"></form>`);
+ * app.route("POST /", () => {
+ *   app.response().cookie("name", String(app.request().data.name));
+ *   app.redirect("/hello");
+ * });
+ * app.route("/hello", () => `Hello, ${app.request().cookies.name}!`);
+ *
+ * const page = await new Visitor(app).visit("/");
+ * const hello = await page.form().fill({ name: "Ada" }).submit();
+ * assertEquals(hello.path, "/hello");
+ * assertEquals(hello.text, "Hello, Ada!");
+ * ```
+ */
+export class Visitor {
+  readonly #door: Door;
+  readonly #origin: string;
+  readonly #cookies = new Map<string, Cookie>();
+
+  /** The origin is where the application is thought to live, `http://localhost` when not given. */
+  constructor(door: Door, origin = "http://localhost") {
+    this.#door = door;
+    this.#origin = new URL(origin).origin;
+  }
+
+  /** The cookies that the visitor has by now. */
+  get cookies(): Record<string, string> {
+    return Object.fromEntries(
+      [...this.#cookies].map(([name, { value }]) => [name, value]),
+    );
+  }
+
+  /**
+   * Requests a path and follows redirects within the application. Rejects with `RangeError` after
+   * twenty of them.
+   */
+  async visit(path: string, init: RequestInit = {}): Promise<Page> {
+    let url = new URL(path, this.#origin);
+    let sent = init;
+    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+      const response = await this.#request(url, sent);
+      const location = response.headers.get("location");
+      const isRedirect = response.status >= 300 && response.status < 400;
+      const target = isRedirect && location !== null
+        ? new URL(location, url)
+        : undefined;
+      if (target === undefined || target.origin !== this.#origin) {
+        return new Page(this, url, response, await response.text());
+      }
+      await response.body?.cancel();
+      if (response.status < 307) sent = afterRedirect(sent, response.status);
+      url = target;
+    }
+    throw new RangeError(
+      `Cannot visit "${path}": more than ${MOST_REDIRECTS} redirects`,
+    );
+  }
+
+  async #request(url: URL, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers);
+    const cookies = [...this.#cookies].filter(([, cookie]) =>
+      (url.pathname === cookie.path ||
+        url.pathname.startsWith(cookie.path.replace(/\/?$/, "/"))) &&
+      (!cookie.secure || url.protocol === "https:")
+    );
+    if (cookies.length > 0) {
+      headers.set(
+        "cookie",
+        cookies.map(([name, { value }]) => `${name}=${value}`).join("; "),
+      );
+    }
+    const response = await this.#door.fetch(
+      new Request(url, { ...init, headers, redirect: "manual" }),
+    );
+    this.#keep(response, url);
+    return response;
+  }
+
+  #keep(response: Response, url: URL): void {
+    for (const cookie of getSetCookies(response.headers)) {
+      const expired = cookie.maxAge !== undefined
+        ? cookie.maxAge <= 0
+        : cookie.expires !== undefined &&
+          new Date(cookie.expires).getTime() <= Date.now();
+      if (expired) this.#cookies.delete(cookie.name);
+      else {
+        this.#cookies.set(cookie.name, {
+          value: cookie.value,
+          path: cookie.path ?? url.pathname.replace(/\/[^/]*$/, "/"),
+          secure: cookie.secure ?? false,
+        });
+      }
+    }
+  }
+}
+
+/** A page that a {@linkcode Visitor} sees. */
+export class Page {
+  /** The response that the page came with; its body is read already. */
+  readonly response: Response;
+  /** The text of the response. */
+  readonly text: string;
+  readonly #visitor: Visitor;
+  readonly #url: URL;
+  #document: DefaultTreeAdapterTypes.Document | undefined;
+
+  /** Made by {@linkcode Visitor.visit}. */
+  constructor(visitor: Visitor, url: URL, response: Response, text: string) {
+    this.#visitor = visitor;
+    this.#url = url;
+    this.response = response;
+    this.text = text;
+  }
+
+  /** The status. */
+  get status(): number {
+    return this.response.status;
+  }
+
+  /** The path and query that the page was found at, after redirects. */
+  get path(): string {
+    return this.#url.pathname + this.#url.search;
+  }
+
+  /** The text of each element of a kind, such as `"h1"`, its white space folded. */
+  texts(tag: string): string[] {
+    return this.#elements(tag).map(textOf);
+  }
+
+  /** Follows the first link with that text; rejects with `RangeError` when there is none. */
+  click(text: string): Promise<Page> {
+    const links = this.#elements("a");
+    const link = links.find((each) => textOf(each) === text);
+    const target = link && attribute(link, "href");
+    if (target === undefined) {
+      throw new RangeError(
+        `Cannot click "${text}": the page links ${
+          links.map((each) => `"${textOf(each)}"`).join(", ") || "nothing"
+        }`,
+      );
+    }
+    return this.#visitor.visit(new URL(target, this.#url).href);
+  }
+
+  /** A form of the page, the first when no place is given; throws `RangeError` when there is none. */
+  form(place = 0): Form<Page> {
+    const element = this.#elements("form")[place];
+    if (element === undefined) {
+      throw new RangeError(
+        `Cannot find the form ${place}: the page has ${
+          this.#elements("form").length
+        }`,
+      );
+    }
+    return new Form(element, ({ action, method, body }) => {
+      const url = new URL(action, this.#url);
+      if (method === "POST") {
+        return this.#visitor.visit(url.href, { method, body });
+      }
+      url.search = new URLSearchParams(
+        [...body].map(([name, value]) => [name, String(value)]),
+      ).toString();
+      return this.#visitor.visit(url.href);
+    });
+  }
+
+  #elements(tag: string): DefaultTreeAdapterTypes.Element[] {
+    this.#document ??= parse(this.text);
+    return elementsOf(this.#document).filter((each) => each.tagName === tag);
+  }
+}
+
+/** What a browser sends after a redirect: a form becomes a plain request for the page. */
+function afterRedirect(init: RequestInit, status: number): RequestInit {
+  const method = (init.method ?? "GET").toUpperCase();
+  if (method === "HEAD" || (status !== 303 && method !== "POST")) return init;
+  const { body: _body, method: _method, ...rest } = init;
+  return rest;
+}

@@ -1,0 +1,190 @@
+import { Engine } from "@framework/core";
+import { assertIsolated, Visitor } from "@framework/core/testing";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+
+const PAGE = `<!doctype html>
+<title>Forms</title>
+<a href="/elsewhere"> Go
+  elsewhere </a>
+<form action="/search"><input name="q" value="old"></form>
+<form method="post" action="/save">
+  <input name="title" required maxlength="5">
+  <textarea name="content">
+first</textarea>
+  <input type="checkbox" name="agree" value="yes">
+  <input type="radio" name="size" value="s" checked>
+  <input type="radio" name="size" value="m">
+  <select name="color"><option>red<option value="g">green</select>
+  <input type="submit" name="button" value="Save">
+  <input name="off" value="1" disabled>
+</form>
+<form method="post" action="/upload" enctype="multipart/form-data">
+  <input type="file" name="photo"><input name="note">
+</form>`;
+
+function makeApp(): Engine {
+  const app = new Engine();
+  app.route("GET /", () => PAGE);
+  app.route("/elsewhere", () => "<h1>Else\n where</h1>");
+  app.route("GET /search", () => app.request().query);
+  app.route("POST /save", () => app.request().data);
+  app.route("POST /upload", () => ({
+    note: app.request().data.note,
+    names: Object.keys(app.request().files),
+  }));
+  return app;
+}
+
+Deno.test("Visitor follows a link by its text", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  const elsewhere = await page.click("Go elsewhere");
+  assertEquals(elsewhere.path, "/elsewhere");
+  assertEquals(elsewhere.texts("h1"), ["Else where"]);
+});
+
+Deno.test("click() names the links of the page when none has the text", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  await assertRejects(
+    async () => await page.click("Nowhere"),
+    RangeError,
+    `Cannot click "Nowhere": the page links "Go elsewhere"`,
+  );
+});
+
+Deno.test("submit() sends what the fields hold and leaves out what a browser leaves out", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  const answer = await page.form(1).fill({
+    title: "Hi",
+    content: "one\ntwo",
+    agree: true,
+    size: "m",
+    color: "g",
+  }).submit();
+  assertEquals(JSON.parse(answer.text), {
+    title: "Hi",
+    content: "one\r\ntwo",
+    agree: "yes",
+    size: "m",
+    color: "g",
+  });
+});
+
+Deno.test("submit() of a GET form puts the fields into the query", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  const answer = await page.form().fill({ q: "a&b" }).submit();
+  assertEquals(answer.path, "/search?q=a%26b");
+  assertEquals(JSON.parse(answer.text), { q: "a&b" });
+});
+
+Deno.test("submit() sends files of a multipart form", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  const photo = new File(["x"], "x.png", { type: "image/png" });
+  const answer = await page.form(2).fill({ photo, note: "n" }).submit();
+  assertEquals(JSON.parse(answer.text), { note: "n", names: ["photo"] });
+});
+
+Deno.test("submit() refuses an empty required field", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  await assertRejects(
+    () => page.form(1).submit(),
+    RangeError,
+    `the field "title" is required`,
+  );
+});
+
+Deno.test("fill() refuses what the form cannot hold", async (t) => {
+  const page = await new Visitor(makeApp()).visit("/");
+  const cases: [string, Record<string, string | boolean>, string][] = [
+    ["an unknown field", { tilte: "x" }, "the form has title, content"],
+    ["a disabled field", { off: "2" }, "the form has title, content"],
+    ["an unknown option", { color: "blue" }, "does not take"],
+    ["text that is too long", { title: "123456" }, "does not take"],
+  ];
+  for (const [name, values, message] of cases) {
+    await t.step(name, () => {
+      assertThrows(() => page.form(1).fill(values), RangeError, message);
+    });
+  }
+});
+
+Deno.test("Visitor keeps cookies, and drops them when they expire", async () => {
+  const app = new Engine();
+  app.route("/in", () => {
+    app.response().cookie("user", "Ada L.");
+    app.redirect("/");
+  });
+  app.route("/out", () => {
+    app.response().cookie("user", "", { maxAge: 0 });
+    app.redirect("/");
+  });
+  app.route("/", () => `user: ${app.request().cookies.user ?? "nobody"}`);
+  const visitor = new Visitor(app);
+  assertEquals((await visitor.visit("/")).text, "user: nobody");
+  assertEquals((await visitor.visit("/in")).text, "user: Ada L.");
+  assertEquals((await visitor.visit("/")).text, "user: Ada L.");
+  assertEquals((await visitor.visit("/out")).text, "user: nobody");
+});
+
+Deno.test("Visitor sends a form again after a 307, and asks for a page after a 303", async () => {
+  const app = new Engine();
+  app.route("POST /307", () => app.redirect("/end", 307));
+  app.route("POST /303", () => app.redirect("/end"));
+  app.route("/end", () => `${app.request().method} ${app.request().getBody()}`);
+  const visitor = new Visitor(app);
+  const init = { method: "POST", body: "b" };
+  assertEquals((await visitor.visit("/307", init)).text, "POST b");
+  assertEquals((await visitor.visit("/303", init)).text, "GET ");
+});
+
+Deno.test("Visitor stops at a redirect that leaves the application", async () => {
+  const app = new Engine();
+  app.route("/", () => app.redirect("https://example.com/"));
+  const page = await new Visitor(app).visit("/");
+  assertEquals([page.status, page.path], [303, "/"]);
+});
+
+Deno.test("Visitor gives up on endless redirects", async () => {
+  const app = new Engine();
+  app.route("/", () => app.redirect("/"));
+  await assertRejects(
+    () => new Visitor(app).visit("/"),
+    RangeError,
+    "more than 20 redirects",
+  );
+});
+
+Deno.test("assertIsolated() accepts an application that keeps requests apart", async () => {
+  const app = new Engine();
+  app.route("/@name", async (name) => {
+    app.set("name", name);
+    await new Promise((resolve) => setTimeout(resolve, name.length));
+    return `${app.get("name")}`;
+  });
+  await assertIsolated(app, ["/a", "/bbbb", "/cc"]);
+});
+
+Deno.test("assertIsolated() finds an answer that another request has changed", async () => {
+  let name = "";
+  const app = new Engine();
+  app.route("/@name", async (given) => {
+    name = given;
+    await new Promise((resolve) => setTimeout(resolve, given.length));
+    return name;
+  });
+  await assertRejects(
+    () => assertIsolated(app, ["/a", "/bbbb", "/cc"]),
+    Error,
+    "is answered differently among others",
+  );
+});
+
+Deno.test("assertIsolated() refuses a request that is not repeatable", async () => {
+  let count = 0;
+  const app = new Engine();
+  app.route("/", () => `${count++}`);
+  await assertRejects(
+    () => assertIsolated(app, ["/"]),
+    Error,
+    "alone it has different answers",
+  );
+});
