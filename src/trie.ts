@@ -120,9 +120,10 @@ export class Trie<Found extends Entry> {
       if (node.star) this.#behindStar(node.star, start);
       if (start > this.#length) return this.#accept(node.entries);
       const path = this.#path;
+      const length = this.#length;
       let hash = 0;
       let end = start;
-      for (; end < this.#length; end++) {
+      for (; end < length; end++) {
         const code = path.charCodeAt(end);
         if (code === slashCode) break;
         hash = mix(hash, code);
@@ -144,13 +145,11 @@ export class Trie<Found extends Entry> {
   #reads(literal: string, start: number, end: number): boolean {
     const path = this.#path;
     if (end - start !== literal.length) return false;
+    if (path.startsWith(literal, start)) return true;
+    if (this.#caseSensitive) return false;
     for (let at = start; at < end; at++) {
-      const code = path.charCodeAt(at);
       const wanted = literal.charCodeAt(at - start);
-      if (code === wanted) continue;
-      if (this.#caseSensitive || foldCode(code) !== foldCode(wanted)) {
-        return false;
-      }
+      if (foldCode(path.charCodeAt(at)) !== foldCode(wanted)) return false;
     }
     return true;
   }
@@ -264,10 +263,8 @@ function entryOf<Key, Value>(
   return made;
 }
 
-/** Takes one more code unit, folded, into a hash that stays a small integer. */
+/** Takes one more code unit into a hash, which stays a small integer and the same for either case. */
 function mix(hash: number, code: number): number {
-  const folded = code < 128
-    ? (code >= 65 && code <= 90 ? code + 32 : code)
-    : foldCode(code);
+  const folded = code < 128 ? code | 32 : foldCode(code);
   return (Math.imul(hash, 31) + folded) & 0x3fffffff;
 }
