@@ -53,13 +53,11 @@ export function declareBlog(app: Engine, paths: BlogPaths): void {
 function declareViews(app: Engine, { views, cache }: BlogPaths): void {
   app.register("view", TemplateEngine, [{ views, cache }]);
   app.map("render", async (template: string, data: Record<string, unknown>) => {
-    const page = await app.view<TemplateEngine>().assign(data).display(
-      template,
-    );
-    const response = app.response().header("Cache-Control", "no-cache").write(
-      page,
-    );
-    if (response.status() === 200) app.etag(await digest(page));
+    const engine = app.view<TemplateEngine>();
+    const page = await engine.assign(data).display(template);
+    const response = app.response().write(page);
+    response.header("Cache-Control", "no-cache");
+    if (response.status() === 200) await app.etag(await digest(page));
   });
   app.map("notFound", () => app.render("404", { title: "Page not found" }));
 }

@@ -5,7 +5,7 @@
 
 import { join } from "@std/path/join";
 import { toFileUrl } from "@std/path/to-file-url";
-import vento from "npm:ventojs@^2.4.0/web.js";
+import vento from "ventojs/web.js";
 
 /** Where a template engine finds its files. */
 export interface TemplateFolders {
@@ -27,7 +27,7 @@ interface CachedTemplate {
 }
 
 /** Names the installed Vento: its version is part of its address. */
-const COMPILER = import.meta.resolve("npm:ventojs@^2.4.0/web.js");
+const COMPILER = import.meta.resolve("ventojs/web.js");
 
 /** The templates of one folder. One instance serves every request: it keeps no data of any. */
 export class TemplateEngine {

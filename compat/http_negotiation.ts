@@ -5,7 +5,6 @@ interface Range {
   readonly subtype: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly quality: number;
-  readonly order: number;
 }
 
 /** The media types that the client accepts, best first. */
@@ -21,11 +20,11 @@ export function accepts(
 ): string | string[] | undefined {
   const header = request.headers.get("accept");
   if (!header) return types.length > 0 ? types[0] : ["*/*"];
-  const ranges = header.split(",").flatMap(parse);
+  const ranges = header.split(",").flatMap((range) => parse(range));
   return types.length > 0 ? best(ranges, types) : ordered(ranges);
 }
 
-function parse(text: string, order: number): Range[] {
+function parse(text: string): Range[] {
   const [, type, subtype, rest = ""] =
     /^\s*([^\s/;]+)\/([^\s;]+)\s*(?:;(.*))?$/.exec(text) ?? [];
   if (type === undefined || subtype === undefined) return [];
@@ -43,42 +42,38 @@ function parse(text: string, order: number): Range[] {
     }
     if (name !== "") parameters.set(name.toLowerCase(), bare);
   }
-  return [{ type, subtype, parameters, quality, order }];
+  return [{ type, subtype, parameters, quality }];
 }
 
 function ordered(ranges: Range[]): string[] {
   return ranges.filter((range) => range.quality > 0)
-    .sort((a, b) => b.quality - a.quality || a.order - b.order)
+    .sort((a, b) => b.quality - a.quality)
     .map((range) => `${range.type}/${range.subtype}`);
 }
 
+/** Of types liked equally, the one that was offered first. */
 function best(ranges: Range[], types: string[]): string | undefined {
-  return types
-    .map((type, index) => ({ type, index, ...judged(ranges, type) }))
-    .filter(({ quality }) => quality > 0)
-    .sort((a, b) =>
-      b.quality - a.quality || b.specificity - a.specificity ||
-      a.order - b.order ||
-      a.index - b.index
-    )[0]?.type;
+  const liked = types.map((type) => ({ type, ...judged(ranges, type) })).filter(
+    ({ quality }) => quality > 0,
+  );
+  return liked.sort((a, b) =>
+    b.quality - a.quality || b.specificity - a.specificity
+  )[0]?.type;
 }
 
-/** What the most specific fitting range says of a type; of equal ones the better, then the later. */
+/** What the most specific fitting range says of a type; of equally specific ones the better. */
 function judged(
   ranges: Range[],
   type: string,
-): { quality: number; specificity: number; order: number } {
-  const offered = parse(type, 0)[0];
-  let found = { quality: 0, specificity: 0, order: -1 };
+): { quality: number; specificity: number } {
+  const offered = parse(type)[0];
+  let found = { quality: 0, specificity: -1 };
   for (const range of offered === undefined ? [] : ranges) {
     const specificity = fit(range, offered!);
     if (specificity < 0) continue;
     const better = specificity - found.specificity ||
-      range.quality - found.quality ||
-      range.order - found.order;
-    if (better > 0) {
-      found = { quality: range.quality, specificity, order: range.order };
-    }
+      range.quality - found.quality;
+    if (better > 0) found = { quality: range.quality, specificity };
   }
   return found;
 }

@@ -2,15 +2,7 @@
 
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-export {
-  basename,
-  dirname,
-  extname,
-  isAbsolute,
-  join,
-  relative,
-  resolve,
-} from "node:path";
+export { dirname, join, resolve } from "node:path";
 
 /** The path of a `file:` URL. */
 export function fromFileUrl(url: string | URL): string {

@@ -4,8 +4,14 @@
  */
 
 import type { Row } from "./grammar.ts";
-import { segmentsOf, withSlashes } from "./path.ts";
+import { type Path, segmentsOf } from "./path.ts";
 import { Segment } from "./segment.ts";
+
+/** A segment that gives values, and its place in the path. */
+interface Step {
+  readonly index: number;
+  readonly segment: Segment;
+}
 
 /** A row of segments. */
 export class Alternative {
@@ -16,9 +22,9 @@ export class Alternative {
   readonly star: number;
   /** For each value that is read, its place among the pattern's names. */
   readonly places: readonly number[];
-  readonly #blank: readonly null[];
-  /** The segments that give values, up to the first star, with the length of the texts before each. */
-  readonly #steps: { skip: number; segment: Segment }[] = [];
+  readonly #count: number;
+  /** Where the segments that give values are, when no star stands before one of them. */
+  readonly #steps: readonly Step[] | undefined;
 
   constructor(row: Row, names: readonly string[]) {
     this.segments = row.segments.map((parts) => new Segment(parts));
@@ -27,16 +33,12 @@ export class Alternative {
     this.places = this.segments.flatMap((segment) =>
       segment.names.map((name) => names.indexOf(name))
     );
-    this.#blank = names.map(() => null);
-    let skip = 1;
-    for (const segment of this.segments) {
-      if (segment.star) break;
-      if (segment.literal !== undefined) skip += segment.literal.length + 1;
-      else {
-        this.#steps.push({ skip, segment });
-        skip = 1;
-      }
-    }
+    this.#count = names.length;
+    const last = this.segments.length - 1;
+    this.#steps = this.star >= 0 && this.star < last
+      ? undefined
+      : this.segments.map((segment, index) => ({ index, segment }))
+        .filter(({ segment }) => segment.names.length > 0);
   }
 
   /** The alternative as an expression. A star takes as little as it can, unless it is the last. */
@@ -55,11 +57,23 @@ export class Alternative {
     return align(this.segments, texts, caseSensitive) !== undefined;
   }
 
-  /** The values of a decoded path that matches: null for each name that is not in this choice. */
-  values(path: string, caseSensitive: boolean): (string | null)[] {
-    const values: (string | null)[] = this.#blank.slice();
-    if (this.#isOpen) this.#readAround(path, caseSensitive, values);
-    else this.#readAlong(path, caseSensitive, values);
+  /** The values of a path that matches: null for each name that is not in this choice. */
+  values(path: Path, caseSensitive: boolean): (string | null)[] {
+    const count = this.#count;
+    const values = new Array<string | null>(count);
+    if (this.places.length < count) values.fill(null);
+    const steps = this.#steps ?? this.#stepsIn(path, caseSensitive);
+    let place = 0;
+    for (let step = 0; step < steps.length; step++) {
+      const { index, segment } = steps[step]!;
+      const text = path.segment(index);
+      if (segment.free) values[this.places[place++]!] = text;
+      else {
+        for (const value of segment.read(text, caseSensitive)) {
+          values[this.places[place++]!] = value;
+        }
+      }
+    }
     return values;
   }
 
@@ -75,47 +89,11 @@ export class Alternative {
     return splats.join("/") + (last && path.endsWith("/") ? "/" : "");
   }
 
-  /** Whether something stands behind a star, so that its place depends on the path. */
-  get #isOpen(): boolean {
-    return this.star >= 0 && this.star < this.segments.length - 1;
-  }
-
-  #readAlong(
-    path: string,
-    caseSensitive: boolean,
-    values: (string | null)[],
-  ): void {
-    let end = 0;
-    let next = 0;
-    for (let step = 0; step < this.#steps.length; step++) {
-      const { skip, segment } = this.#steps[step]!;
-      const start = end + skip;
-      end = path.indexOf("/", start);
-      if (end < 0) end = path.length;
-      const text = withSlashes(path.slice(start, end));
-      if (segment.free) values[this.places[next++]!] = text;
-      else {
-        for (const value of segment.read(text, caseSensitive)) {
-          values[this.places[next++]!] = value;
-        }
-      }
-    }
-  }
-
-  #readAround(
-    path: string,
-    caseSensitive: boolean,
-    values: (string | null)[],
-  ): void {
-    const texts = segmentsOf(path);
-    const starts = align(this.segments, texts, caseSensitive) ?? [];
-    let next = 0;
-    for (const [index, segment] of this.segments.entries()) {
-      if (segment.star) continue;
-      for (const value of segment.read(texts[starts[index]!]!, caseSensitive)) {
-        values[this.places[next++]!] = value;
-      }
-    }
+  /** Where the segments that give values are in this path. */
+  #stepsIn(path: Path, caseSensitive: boolean): Step[] {
+    const starts = align(this.segments, segmentsOf(path.text), caseSensitive);
+    return this.segments.map((segment, n) => ({ segment, index: starts![n]! }))
+      .filter(({ segment }) => segment.names.length > 0);
   }
 }
 

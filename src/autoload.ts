@@ -5,66 +5,92 @@
  */
 
 import type { Class } from "./loader.ts";
+import { Layered, outside } from "./scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** The folders of autoloaded classes, and the classes found so far. */
+/** Where a word begins inside a name: `UserStore`, `HTTPClient`. */
+const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
+
+/** The folders of one layer, and the classes found with them. */
+interface Shelf {
+  readonly folders: string[];
+  readonly found: Map<string, Promise<Class>>;
+}
+
+/** The folders of autoloaded classes and the classes found so far, in the two layers of the state. */
 export class Autoload {
-  readonly #folders: string[] = [];
-  readonly #found = new Map<string, Promise<Class>>();
+  readonly #shelves: Layered<Shelf>;
+
+  /** The engine is the owner. */
+  constructor(owner: object) {
+    this.#shelves = new Layered(owner, () => ({
+      folders: [],
+      found: new Map(),
+    }));
+  }
 
   /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
   add(folder: string | URL): void {
-    if (
-      typeof folder !== "string" && !(folder instanceof URL) ||
-      String(folder) === ""
-    ) {
+    const path = String(folder);
+    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(path)?.[1];
+    if (path === "" || scheme !== undefined && scheme !== "file") {
       throw new TypeError(
-        `Cannot add a path: it must be the name of a folder, got "${folder}"`,
+        `Cannot add the path ${
+          Deno.inspect(folder)
+        }: it must name a folder of this machine`,
       );
     }
-    this.#folders.push(String(folder));
+    const { folders } = this.#shelves.writable;
+    if (!folders.includes(path)) folders.push(path);
   }
 
   /** Finds a class and remembers it; rejects with where it looked, and why that failed. */
   find(name: string): Promise<Class> {
-    const known = this.#found.get(name);
+    const { application, own } = this.#shelves;
+    const { found } = own ?? application;
+    const known = found.get(name);
     if (known !== undefined) return known;
-    const finding = this.#search(name);
-    this.#found.set(name, finding);
-    finding.catch(() => this.#found.delete(name));
+    const folders = [...application.folders, ...own?.folders ?? []];
+    // What a module does while it is loaded is not the work of the request that needs it first.
+    const finding = outside(() => search(name, folders));
+    found.set(name, finding);
+    finding.catch(() => found.delete(name)); // the next call tries again
     return finding;
-  }
-
-  async #search(name: string): Promise<Class> {
-    if (!NAME.test(name)) {
-      throw new TypeError(
-        `Cannot load the class "${name}": it is not the name of a class`,
-      );
-    }
-    const tried: string[] = [];
-    for (const folder of this.#folders) {
-      const root = await toPath(folder);
-      for (const file of [`${name}.ts`, `${toSnakeCase(name)}.ts`]) {
-        const outcome = await locate(root, file);
-        if (outcome.path !== undefined) {
-          return pick(await import(outcome.path), name, outcome.path);
-        }
-        if (!tried.includes(outcome.why)) tried.push(outcome.why);
-      }
-    }
-    const where = tried.length > 0
-      ? tried.join(", ")
-      : "no folder was added with path()";
-    throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
   }
 }
 
+async function search(
+  name: string,
+  folders: readonly string[],
+): Promise<Class> {
+  if (!NAME.test(name)) {
+    throw new TypeError(
+      `Cannot load the class "${name}": it is not the name of a class`,
+    );
+  }
+  const tried: string[] = [];
+  const files = new Set([`${name}.ts`, `${snakeCase(name)}.ts`]);
+  for (const folder of folders) {
+    const root = await toPath(folder);
+    for (const file of files) {
+      const { path, why } = await locate(root, file);
+      if (path !== undefined) return pick(await import(path), name, path);
+      tried.push(why);
+    }
+  }
+  const where = tried.length > 0
+    ? tried.join(", ")
+    : "no folder was added with path()";
+  throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
+}
+
+type Located =
+  | { readonly path: string; readonly why?: never }
+  | { readonly path?: never; readonly why: string };
+
 /** The URL of a file inside a folder, or why there is none; a link may not lead out of the folder. */
-async function locate(
-  root: string,
-  file: string,
-): Promise<{ path: string } | { path?: never; why: string }> {
+async function locate(root: string, file: string): Promise<Located> {
   const { join } = await import("@std/path/join");
   const { toFileUrl } = await import("@std/path/to-file-url");
   const path = join(root, file);
@@ -103,6 +129,6 @@ function pick(
   );
 }
 
-function toSnakeCase(name: string): string {
-  return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();
+function snakeCase(name: string): string {
+  return name.replace(WORD, "_").toLowerCase();
 }

@@ -1,10 +1,87 @@
 /**
- * Owns the conditions of conditional requests (RFC 9110, section 13): whether what the client has is
- * still current. What follows from it is for `etag` and `lastModified` to say.
+ * Owns conditional requests (RFC 9110, section 13): `etag` and `lastModified`, which set a validator
+ * and end the request at once when it answers the client's condition.
+ *
+ * The comparisons are made here and not by `@std/http/etag`, which splits a list at every comma,
+ * also at one inside a tag.
  */
 
-/** Makes an entity tag; throws `TypeError` when the id has characters that no tag carries. */
-export function entityTag(id: string, type: string): string {
+import type { Application } from "./application.ts";
+import { throwStop } from "./errors.ts";
+import { CONTENT_HEADERS, STORED_HEADERS } from "./header.ts";
+
+/** The last second that a date in a header can name; what is above was given in milliseconds. */
+const LAST_SECOND = 253_402_300_799;
+
+const DATES: readonly [pattern: RegExp, zone: string][] = [
+  [/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/, ""],
+  [/^\w{6,9}, \d\d-\w{3}-\d\d \d\d:\d\d:\d\d GMT$/, ""],
+  [/^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/, " GMT"],
+];
+
+/** Sets the ETag and answers `If-Match` and `If-None-Match` (sections 13.1.1 and 13.1.2). */
+export function etag(app: Application, id: string, type = "string"): void {
+  const tag = entityTag(id, type);
+  app.response().header("etag", tag);
+  const match = condition(app, "if-match");
+  if (match !== null && !namesStrongly(match, tag)) fails(app, "etag()");
+  const noneMatch = condition(app, "if-none-match");
+  if (noneMatch === null || !namesWeakly(noneMatch, tag)) return;
+  if (isReading(app)) notModified(app, "etag()");
+  fails(app, "etag()");
+}
+
+/**
+ * Sets Last-Modified and answers `If-Unmodified-Since` and `If-Modified-Since`, unless the client
+ * sent a condition on tags, which is the more exact (sections 13.1.3 and 13.1.4).
+ */
+export function lastModified(app: Application, time: number): void {
+  if (!Number.isFinite(time) || Math.abs(time) > LAST_SECOND) {
+    throw new RangeError(
+      `Cannot set Last-Modified: it must be a UNIX timestamp in seconds, got "${time}"`,
+    );
+  }
+  const modified = Math.floor(Math.min(time, Date.now() / 1000));
+  const date = new Date(modified * 1000).toUTCString();
+  app.response().header("last-modified", date);
+  if (condition(app, "if-match") === null) {
+    const unmodified = seconds(condition(app, "if-unmodified-since"));
+    if (modified > unmodified) fails(app, "lastModified()");
+  }
+  if (condition(app, "if-none-match") !== null || !isReading(app)) return;
+  const since = seconds(condition(app, "if-modified-since"));
+  if (modified <= since) notModified(app, "lastModified()");
+}
+
+/** A condition of the client; it counts only for what would succeed (section 13.2.1). */
+function condition(app: Application, name: string): string | null {
+  const status = app.response().status();
+  if (status < 200 || status > 299) return null;
+  return app.request().raw.headers.get(name);
+}
+
+function isReading(app: Application): boolean {
+  const { method } = app.request();
+  return method === "GET" || method === "HEAD";
+}
+
+/** The client's copy is current: its body is not sent again (section 15.4.5). */
+function notModified(app: Application, by: string): never {
+  const response = app.response();
+  if (!response.sent) response.forget(...CONTENT_HEADERS);
+  response.answer(by, 304);
+  throwStop();
+}
+
+/** What the client knows has changed meanwhile (section 15.5.13). */
+function fails(app: Application, by: string): never {
+  const response = app.response();
+  if (!response.sent) response.forget(...CONTENT_HEADERS, ...STORED_HEADERS);
+  response.answer(by, 412);
+  throwStop();
+}
+
+function entityTag(id: string, type: string): string {
   if (type !== "string" && type !== "strong" && type !== "weak") {
     throw new TypeError(
       `Cannot set the ETag: the type must be "strong", "string" or "weak", got "${type}"`,
@@ -18,33 +95,26 @@ export function entityTag(id: string, type: string): string {
   return `${type === "weak" ? "W/" : ""}"${id}"`;
 }
 
-/** Whether a list of `If-None-Match` names the tag; the comparison is weak. */
-export function namesTag(list: string, tag: string): boolean {
+/** Whether a list names the tag; what both share is weak then (section 8.8.3.2). */
+function namesWeakly(list: string, tag: string): boolean {
+  const opaque = tag.replace(/^W\//, "");
   return list.trim() === "*" ||
-    opaqueTags(list).some((other) => other === strip(tag));
+    tagsOf(list).some((other) => other.replace(/^W\//, "") === opaque);
 }
 
-/** Whether a list of `If-Match` names the tag; the comparison is strong. */
-export function matchesStrongly(list: string, tag: string): boolean {
-  if (list.trim() === "*") return true;
-  return !tag.startsWith("W/") && tags(list).includes(tag);
-}
-
-/** Whether nothing was modified since the date; a malformed date says nothing. Times are in seconds. */
-export function unmodifiedSince(date: string, modified: number): boolean {
-  const since = Date.parse(date);
-  return !Number.isNaN(since) && modified <= Math.floor(since / 1000);
+/** Whether a list names the tag and neither is weak. */
+function namesStrongly(list: string, tag: string): boolean {
+  return list.trim() === "*" ||
+    !tag.startsWith("W/") && tagsOf(list).includes(tag);
 }
 
 /** The tags of a list; a comma inside the quotes belongs to its tag. */
-function tags(list: string): string[] {
+function tagsOf(list: string): string[] {
   return list.match(/(?:W\/)?"[^"]*"/g) ?? [];
 }
 
-function opaqueTags(list: string): string[] {
-  return tags(list).map(strip);
-}
-
-function strip(tag: string): string {
-  return tag.replace(/^W\//, "");
+/** A date in one of its three forms (section 5.6.7) as a UNIX timestamp; NaN, less than nothing, for any other text. */
+function seconds(date: string | null): number {
+  const [, zone] = DATES.find(([pattern]) => pattern.test(date ?? "")) ?? [];
+  return zone === undefined ? NaN : Date.parse(date + zone) / 1000;
 }

@@ -4,7 +4,7 @@
  */
 
 import { Store } from "./scope.ts";
-import { isThenable, run, type Steps } from "./steps.ts";
+import { run, type Steps } from "./steps.ts";
 
 /** What can be mapped. */
 // deno-lint-ignore no-explicit-any -- any function can be a method: its parameters are its own
@@ -16,55 +16,69 @@ export type Method = (...params: any[]) => unknown;
  */
 export type Filter = (params: unknown[], output: { value: unknown }) => unknown;
 
-type Moment = "before" | "after";
+/** What an engine gains by a mapped method: nothing that the compiler knows when the name is any string. */
+export type Mapped<Name extends string, Callback> = string extends Name
+  ? unknown
+  : {
+    [Key in Name]: Callback extends (...params: infer Params) => infer Result
+      ? (...params: Params) => Result
+      : Method;
+  };
 
-/** Mapped methods by name, each with its filters; both in the two layers of the application's state. */
+/** A method with its filters; another one takes its place when it changes. */
+export interface Mapping {
+  readonly method: Method;
+  readonly before: readonly Filter[];
+  readonly after: readonly Filter[];
+}
+
+/** Mapped methods by name, in the two layers of the application's state. */
 export class Dispatcher {
-  readonly #methods: Store<Method>;
-  readonly #before: Store<readonly Filter[]>;
-  readonly #after: Store<readonly Filter[]>;
+  readonly #mappings: Store<Mapping>;
 
   /** The engine is the owner. */
   constructor(owner: object) {
-    this.#methods = new Store(owner);
-    this.#before = new Store(owner);
-    this.#after = new Store(owner);
+    this.#mappings = new Store(owner);
   }
 
   /** Maps a method; one of that name is replaced, its filters stay. */
   map(name: string, method: Method): void {
-    this.#methods.set(name, method);
+    const { before, after } = this.#mappings.get(name) ?? UNFILTERED;
+    this.#mappings.set(name, { method, before, after });
   }
 
   /** The method of that name. */
-  get(name: string): Method | undefined {
-    return this.#methods.get(name);
+  get(name: string): Mapping | undefined {
+    return this.#mappings.get(name);
   }
 
   /** The names of all methods. */
   names(): string[] {
-    return this.#methods.keys();
+    return this.#mappings.keys();
   }
 
-  /** Adds a filter behind those that are there. */
-  filter(name: string, moment: Moment, filter: Filter): void {
-    const filters = moment === "before" ? this.#before : this.#after;
-    filters.set(name, [...filters.get(name) ?? [], filter]);
+  /** Adds a filter behind those that are there; false when there is no such method. */
+  filter(name: string, moment: "before" | "after", filter: Filter): boolean {
+    const mapping = this.#mappings.get(name);
+    if (mapping === undefined) return false;
+    const filters = [...mapping[moment], filter];
+    this.#mappings.set(name, { ...mapping, [moment]: filters });
+    return true;
   }
 
   /** Runs a method with its filters; the answer is a promise only when one of them answered one. */
-  run(name: string, method: Method, params: unknown[]): unknown {
-    const before = this.#before.get(name);
-    const after = this.#after.get(name);
-    if (before === undefined && after === undefined) return method(...params);
-    return run(filtered(before ?? [], method, after ?? [], params));
+  run(mapping: Mapping, params: unknown[]): unknown {
+    const { method, before, after } = mapping;
+    return before.length === 0 && after.length === 0
+      ? method(...params)
+      : run(filtered(mapping, params));
   }
 }
 
+const UNFILTERED = { before: [], after: [] } as const;
+
 function* filtered(
-  before: readonly Filter[],
-  method: Method,
-  after: readonly Filter[],
+  { method, before, after }: Mapping,
   params: unknown[],
 ): Steps<unknown> {
   const output: { value: unknown } = { value: undefined };

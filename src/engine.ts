@@ -1,35 +1,40 @@
 /**
  * Owns an application: the core methods, the door `fetch` through which each request comes, and the
- * order of the steps in between. The steps themselves live in the rooms below; the defaults enter
- * through the same `map` and `register` that a user calls.
+ * way from a name to what is mapped or registered under it. The steps of a request and the defaults
+ * live in the rooms below; the defaults enter through the same `map` and `register` that a user calls.
  */
 
 import { Autoload } from "./autoload.ts";
+import { Backlog } from "./backlog.ts";
+import { Calls } from "./calls.ts";
 import { type CallbackForm, resolveCallback } from "./callback.ts";
-import { Dispatcher, type Filter, type Method } from "./dispatcher.ts";
+import {
+  type Component,
+  type ComponentName,
+  defaultComponents,
+  paramsOf,
+} from "./components.ts";
+import type { Filter, Mapped, Method } from "./dispatcher.ts";
 import { framed } from "./frames.ts";
 import { handle } from "./lifecycle.ts";
-import { type Class, Loader, type Registration } from "./loader.ts";
+import type { Class, InstanceOf, Registered } from "./loader.ts";
 import { type Application, defaultMethods } from "./methods.ts";
-import { guarded, type Middleware } from "./middleware.ts";
-import { checkName } from "./names.ts";
-import { didYouMean } from "./near.ts";
-import { HttpRequest, type RequestContext } from "./request.ts";
-import { HttpResponse, type ResponseContext } from "./response.ts";
+import { guarded } from "./middleware.ts";
+import { answering, checkName, type CORE_METHODS } from "./names.ts";
+import { noSuchMethod } from "./near.ts";
+import type { MethodParameters } from "./parameters.ts";
+import type { HttpRequest } from "./request.ts";
+import type { HttpResponse } from "./response.ts";
 import type { Route, RouteCallback } from "./route.ts";
-import {
-  type Match,
-  Router,
-  RouteTable,
-  type UrlParameters,
-  type VerbParameters,
-} from "./router.ts";
-import { current, enter, Layered, Scope, Store } from "./scope.ts";
+import type { Match, Router, VerbParameters } from "./router.ts";
+import { current, enter, required, Scope, Store } from "./scope.ts";
 import { listen, type Server, type StartOptions } from "./server.ts";
-import { checkSetting, defaults, type Settings } from "./settings.ts";
-import { isThenable, run } from "./steps.ts";
+import { basePath, checkSetting, defaults, type Settings } from "./settings.ts";
+import { run } from "./steps.ts";
 import { NO_TARGET } from "./target.ts";
-import { View } from "./view.ts";
+import type { View } from "./view.ts";
+
+export type { Mapped, Registered };
 
 /** What the runtime tells about a connection; `Deno.serve` and `deno serve` pass it on. */
 export interface ConnectionInfo {
@@ -41,49 +46,15 @@ export interface ConnectionInfo {
 export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** The names of the extensible methods that the framework brings. */
-export type Original =
-  | "start"
-  | "stop"
-  | "halt"
-  | "route"
-  | "group"
-  | "redirect"
-  | "render"
-  | "error"
-  | "notFound"
-  | "etag"
-  | "lastModified"
-  | "json"
-  | "jsonp"
-  | "getUrl"
-  | "post"
-  | "put"
-  | "patch"
-  | "delete"
-  | "defer";
+export type Original = Exclude<
+  keyof Engine,
+  typeof CORE_METHODS[number] | ComponentName | "fetch" | "original"
+>;
 
 /** What an extensible method does by itself; of `start`, the part that answers a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"
   ? () => unknown
   : Engine[Name];
-
-/** An engine, seen with a method that was mapped. */
-export type Mapped<Name extends string, Callback> = string extends Name
-  ? unknown
-  : {
-    [Key in Name]: Callback extends (...params: infer Params) => infer Result
-      ? (...params: Params) => Result
-      : Method;
-  };
-
-/** An engine, seen with a class that was registered. */
-export type Registered<Name extends string, Type> = string extends Name
-  ? unknown
-  : {
-    [Key in Name]: (
-      shared?: boolean,
-    ) => Type extends Class<infer Instance> ? Instance : Promise<object>;
-  };
 
 /** Calls a method or class of an engine by its name; for the static form. */
 export let callByName: (
@@ -113,42 +84,56 @@ export class Engine {
    * Answers a web request: the one door for `start()`, for `deno serve` and for tests. It rejects
    * only when `framework.handle_errors` is false.
    */
-  readonly fetch: (
+  readonly fetch = (
     request: Request,
     info?: ConnectionInfo,
-  ) => Response | Promise<Response>;
+  ): Response | Promise<Response> => {
+    const remote = info?.remoteAddr;
+    const visit = { request, remote, target: NO_TARGET, body: undefined };
+    const scope = new Scope(this, visit);
+    try {
+      return enter(scope, run, handle(this.#application, scope));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
 
   readonly #application: Application = {
-    scope: (call) => this.#scope(call),
-    start: () =>
-      this.#dispatcher.run("start", this.#dispatcher.get("start")!, []),
-    background: (work) => this.#keepBackground(work),
-    call: (name, ...params) => this.#run(name, params),
+    scope: (call) => required(this, call),
+    start: () => this.#calls.run("start", []),
+    background: (work) => this.#backlog.add(work),
+    call: (name, ...params) => this.#calls.runTracked(name, params),
     invoke: (match) => this.#invoke(match),
     setting: (key) => this.#setting(key),
-    base: () => this.#base(),
+    base: () => basePath(this.#setting("framework.base_url")),
     request: () => this.request(),
     response: () => this.response(),
     router: () => this.router(),
     view: () => this.view(),
   };
-  #dispatcher!: Dispatcher;
-  #loader!: Loader;
+  readonly #backlog = new Backlog();
+  #calls!: Calls;
   #autoload!: Autoload;
   #variables!: Store<unknown>;
   #originals!: Map<string, Method>;
-  #components: Record<string, Component> = {};
-  readonly #background = new Set<Promise<unknown>>();
-  readonly #streams = new Set<(reason: unknown) => void>();
+  #components: Partial<Record<string, Component>> = {};
   #server: Server | undefined;
 
   static {
-    callByName = (engine, name, params) => engine.#run(name, params);
+    callByName = (engine, name, params) =>
+      engine.#calls.runTracked(name, params);
+    Object.setPrototypeOf(
+      Engine.prototype,
+      answering(
+        Object.prototype,
+        (engine, name, params) => callByName(engine as Engine, name, params),
+        (engine, name) => (engine as Engine).#calls.has(name),
+      ),
+    );
   }
 
   /** Makes an application of its own: engines share nothing. */
   constructor() {
-    this.fetch = (request, info) => this.#fetch(request, info);
     this.init();
   }
 
@@ -166,16 +151,14 @@ export class Engine {
     passRoute = false,
   ): this & Mapped<Name, Callback> {
     checkName(name, "map");
-    const callable = resolveCallback(
-      callback,
-      (type) => this.#autoload.find(type),
-      `the method "${name}"`,
-    );
+    const find = (type: string) => this.#autoload.find(type);
+    const callable = resolveCallback(callback, find, `the method "${name}"`);
+    const route = () => current(this)?.root.match?.toRoute() ?? null;
     const method = passRoute
-      ? (...params: unknown[]) => callable(...params, this.#matchedRoute())
+      ? (...params: unknown[]) => callable(...params, route())
       : callable;
     const isDefault = this.#originals.get(name) === callback;
-    this.#dispatcher.map(
+    this.#calls.map(
       name,
       isDefault ? method : framed(this.#application, name, method),
     );
@@ -195,9 +178,7 @@ export class Engine {
     name: Name,
     type: Type,
     params: readonly unknown[] = [],
-    callback?: (
-      instance: Type extends Class<infer Instance> ? Instance : object,
-    ) => unknown,
+    callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
     checkName(name, "register");
     if (typeof type !== "function" && typeof type !== "string") {
@@ -208,11 +189,9 @@ export class Engine {
       );
     }
     const component = this.#components[name];
-    const own = component !== undefined && params.length === 0 &&
-      isKindOf(type, component.type);
-    this.#loader.register(name, {
+    this.#calls.register(name, {
       type,
-      params: own ? component.params : params,
+      params: paramsOf(component, type, params),
       callback: callback as ((instance: object) => unknown) | undefined,
       lifetime: component?.lifetime ??
         (current(this) ? "request" : "application"),
@@ -223,12 +202,12 @@ export class Engine {
 
   /** Adds a filter that runs before a method, behind those that are there. */
   before(name: string, filter: Filter): void {
-    this.#filter(name, "before", filter);
+    this.#calls.filter(name, "before", filter);
   }
 
   /** Adds a filter that runs after a method, behind those that are there. */
   after(name: string, filter: Filter): void {
-    this.#filter(name, "after", filter);
+    this.#calls.filter(name, "after", filter);
   }
 
   /** Adds a folder in which classes known by their name are looked for. */
@@ -240,10 +219,7 @@ export class Engine {
   get<Value = unknown>(key: string): Value;
   /** Declares a route for GET. */
   get<Path extends string, Pass extends boolean = false>(
-    path: Path,
-    callback: RouteCallback<Path, Pass>,
-    passRoute?: Pass,
-    alias?: string,
+    ...params: VerbParameters<Path, Pass>
   ): Route;
   get(...params: [string, ...unknown[]]): unknown {
     if (params[1] === undefined) return this.#variables.get(params[0]);
@@ -255,9 +231,8 @@ export class Engine {
    * the current request alone inside one. Throws `TypeError` when a value does not fit its setting.
    */
   set(key: string | Readonly<Record<string, unknown>>, value?: unknown): void {
-    const entries = typeof key === "string"
-      ? [[key, value] as const]
-      : Object.entries(key);
+    const variables = typeof key === "string" ? { [key]: value } : key;
+    const entries = Object.entries(variables);
     for (const [name, each] of entries) checkSetting(name, each);
     for (const [name, each] of entries) this.#variables.set(name, each);
   }
@@ -268,29 +243,18 @@ export class Engine {
   }
 
   /** Clears a variable or several; without a key all of them, settings too. */
-  clear(key?: string | readonly string[]): void {
-    if (key === undefined || key.length === 0 && typeof key !== "string") {
-      return this.#variables.clear();
-    }
-    for (const name of typeof key === "string" ? [key] : key) {
-      this.#variables.delete(name);
-    }
+  clear(key: string | readonly string[] = []): void {
+    if (typeof key === "string") this.#variables.delete(key);
+    else if (key.length === 0) this.#variables.clear();
+    else for (const name of key) this.#variables.delete(name);
   }
 
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
   init(): void {
-    if (current(this)) {
-      throw new Error(
-        "Cannot initialise the framework: a request is being handled",
-      );
-    }
-    this.#dispatcher = new Dispatcher(this);
-    this.#autoload = new Autoload();
-    this.#loader = new Loader(
-      this,
-      (name) => this.#scope(`${name}()`),
-      (name) => this.#autoload.find(name),
-    );
+    if (current(this)) throw new Error("Cannot initialise inside a request");
+    const autoload = this.#autoload = new Autoload(this);
+    const find = (name: string) => autoload.find(name);
+    this.#calls = new Calls(this, find);
     this.#variables = new Store(this);
     this.#originals = new Map();
     this.set({ ...defaults });
@@ -299,9 +263,10 @@ export class Engine {
       this.#originals.set(name, bound);
       this.map(name, bound);
     }
-    this.#components = this.#defaultComponents();
-    for (const [name, { type }] of Object.entries(this.#components)) {
-      this.register(name, type);
+    const context = { owner: this, backlog: this.#backlog, find };
+    this.#components = defaultComponents(this.#application, context);
+    for (const [name, component] of Object.entries(this.#components)) {
+      this.register(name, component!.type);
     }
   }
 
@@ -319,16 +284,14 @@ export class Engine {
    * it is missing. Each request runs the mapped method `start` with its filters.
    */
   start(options: StartOptions = {}): Server {
-    if (current(this)) {
-      throw new Error("Cannot start the server: a request is being handled");
-    }
-    if (this.#server !== undefined) {
-      throw new Error("Cannot start the server: it is listening already");
-    }
+    const why = current(this)
+      ? "a request is being handled"
+      : this.#server && "it is listening already";
+    if (why !== undefined) throw new Error(`Cannot start the server: ${why}`);
     const server = listen(this.fetch, options, {
       shutdownTimeout: () => this.#setting("framework.shutdown_timeout"),
-      idle: () => this.#idle(),
-      cutStreams: (reason) => this.#cutStreams(reason),
+      idle: () => this.#backlog.idle(),
+      cutStreams: (reason) => this.#backlog.cutStreams(reason),
     });
     this.#server = server;
     server.finished.then(() => this.#server = undefined);
@@ -336,13 +299,13 @@ export class Engine {
   }
 
   /** Ends the request at once and sends the current response, under another status if given. */
-  stop(...params: [code?: number]): never {
-    return this.#run("stop", params) as never;
+  stop(...params: MethodParameters["stop"]): never {
+    return this.#run("stop", params);
   }
 
   /** Ends the request at once; the content so far is dropped, the headers stay. */
-  halt(...params: [code?: number, message?: string]): never {
-    return this.#run("halt", params) as never;
+  halt(...params: MethodParameters["halt"]): never {
+    return this.#run("halt", params);
   }
 
   /**
@@ -360,17 +323,11 @@ export class Engine {
       alias?: string,
     ]
   ): Route {
-    return this.#run("route", params) as Route;
+    return this.#run("route", params);
   }
 
   /** Declares what the callback declares under a prefix, with middleware for all of it. */
-  group(
-    ...params: [
-      prefix: string,
-      callback: (router: Router) => void,
-      middleware?: readonly Middleware[],
-    ]
-  ): void {
+  group(...params: MethodParameters["group"]): void {
     this.#run("group", params);
   }
 
@@ -378,28 +335,26 @@ export class Engine {
    * Answers with a redirect, 303 unless another code is given; a relative target lies under the base.
    * Throws `TypeError` for targets that run code or carry control characters.
    */
-  redirect(...params: [url: string, code?: number]): MaybePromise<void> {
-    return this.#run("redirect", params) as MaybePromise<void>;
+  redirect(...params: MethodParameters["redirect"]): MaybePromise<void> {
+    return this.#run("redirect", params);
   }
 
   /**
    * Renders a template into the body, at the place of this call even when it is not awaited; with a
    * key the result is kept as a view variable for later templates instead.
    */
-  render(
-    ...params: [file: string, data?: Record<string, unknown>, key?: string]
-  ): Promise<void> {
-    return Promise.resolve(this.#run("render", params) as MaybePromise<void>);
+  render(...params: MethodParameters["render"]): Promise<void> {
+    return Promise.resolve(this.#run<MaybePromise<void>>("render", params));
   }
 
   /** Answers with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
-  error(...params: [error: unknown]): MaybePromise<void> {
-    return this.#run("error", params) as MaybePromise<void>;
+  error(...params: MethodParameters["error"]): MaybePromise<void> {
+    return this.#run("error", params);
   }
 
   /** Answers with the page of what is not found, status 404. */
-  notFound(...params: []): MaybePromise<void> {
-    return this.#run("notFound", params) as MaybePromise<void>;
+  notFound(...params: MethodParameters["notFound"]): MaybePromise<void> {
+    return this.#run("notFound", params);
   }
 
   /**
@@ -407,18 +362,18 @@ export class Engine {
    * methods other than GET and HEAD (RFC 9110, section 13). The type is `"strong"`, `"string"`,
    * which is strong too, or `"weak"`.
    */
-  etag(
-    ...params: [id: string, type?: "string" | "strong" | "weak"]
-  ): MaybePromise<void> {
-    return this.#run("etag", params) as MaybePromise<void>;
+  etag(...params: MethodParameters["etag"]): MaybePromise<void> {
+    return this.#run("etag", params);
   }
 
   /**
    * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends the
    * request with 304 (RFC 9110, section 13.1.3).
    */
-  lastModified(...params: [time: number]): MaybePromise<void> {
-    return this.#run("lastModified", params) as MaybePromise<void>;
+  lastModified(
+    ...params: MethodParameters["lastModified"]
+  ): MaybePromise<void> {
+    return this.#run("lastModified", params);
   }
 
   /**
@@ -426,73 +381,56 @@ export class Engine {
    * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError`
    * naming the place of a BigInt or a cycle.
    */
-  json(
-    ...params: [
-      data: unknown,
-      code?: number,
-      encode?: boolean,
-      charset?: string,
-      option?: number,
-    ]
-  ): MaybePromise<void> {
-    return this.#run("json", params) as MaybePromise<void>;
+  json(...params: MethodParameters["json"]): MaybePromise<void> {
+    return this.#run("json", params);
   }
 
   /**
    * Answers with JSON inside a call of the function that the query parameter `param` names. Throws
    * {@linkcode HttpError} 400 when that is no dotted identifier of at most 128 characters.
    */
-  jsonp(
-    ...params: [
-      data: unknown,
-      param?: string,
-      code?: number,
-      encode?: boolean,
-      charset?: string,
-      option?: number,
-    ]
-  ): MaybePromise<void> {
-    return this.#run("jsonp", params) as MaybePromise<void>;
+  jsonp(...params: MethodParameters["jsonp"]): MaybePromise<void> {
+    return this.#run("jsonp", params);
   }
 
   /**
    * The URL path of the route with that alias, the parameters encoded into it. Throws when the alias
    * is unknown, or a value is missing or does not fit its place.
    */
-  getUrl(...params: [alias: string, params?: UrlParameters]): string {
-    return this.#run("getUrl", params) as string;
+  getUrl(...params: MethodParameters["getUrl"]): string {
+    return this.#run("getUrl", params);
   }
 
   /** Declares a route for POST. */
   post<Path extends string, Pass extends boolean = false>(
     ...params: VerbParameters<Path, Pass>
   ): Route {
-    return this.#run("post", params) as Route;
+    return this.#run("post", params);
   }
 
   /** Declares a route for PUT. */
   put<Path extends string, Pass extends boolean = false>(
     ...params: VerbParameters<Path, Pass>
   ): Route {
-    return this.#run("put", params) as Route;
+    return this.#run("put", params);
   }
 
   /** Declares a route for PATCH. */
   patch<Path extends string, Pass extends boolean = false>(
     ...params: VerbParameters<Path, Pass>
   ): Route {
-    return this.#run("patch", params) as Route;
+    return this.#run("patch", params);
   }
 
   /** Declares a route for DELETE. */
   delete<Path extends string, Pass extends boolean = false>(
     ...params: VerbParameters<Path, Pass>
   ): Route {
-    return this.#run("delete", params) as Route;
+    return this.#run("delete", params);
   }
 
   /** Keeps work for after the response; the server waits for it before it ends. */
-  defer(...params: [work: () => unknown]): void {
+  defer(...params: MethodParameters["defer"]): void {
     this.#run("defer", params);
   }
 
@@ -500,22 +438,22 @@ export class Engine {
 
   /** The current request; throws outside one. */
   request(): HttpRequest {
-    return this.#run("request", []) as HttpRequest;
+    return this.#run("request", []);
   }
 
   /** The response being built for the current request; throws outside one. */
   response(): HttpResponse {
-    return this.#run("response", []) as HttpResponse;
+    return this.#run("response", []);
   }
 
   /** The router. */
   router(): Router {
-    return this.#run("router", []) as Router;
+    return this.#run("router", []);
   }
 
   /** The view: the default one, or the instance of a class registered as `view`. */
   view<Type extends object = View>(): Type {
-    return this.#run("view", []) as Type;
+    return this.#run("view", []);
   }
 
   /**
@@ -525,112 +463,18 @@ export class Engine {
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     const method = this.#originals.get(name);
     if (method === undefined) {
-      throw new TypeError(
-        `Cannot call the original of "${name}": the framework has no such method${
-          didYouMean(name, this.#originals.keys())
-        }`,
-      );
+      throw noSuchMethod(name, "call the original of", this.#originals.keys());
     }
     return method as OriginalMethod<Name>;
   }
 
-  #fetch(
-    request: Request,
-    info?: ConnectionInfo,
-  ): Response | Promise<Response> {
-    const scope = new Scope(this, {
-      request,
-      remote: info?.remoteAddr,
-      target: NO_TARGET,
-      body: undefined,
-    });
-    try {
-      return enter(scope, run, handle(this.#application, scope));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  #run<Result>(name: string, params: unknown[]): Result {
+    return this.#calls.runTracked(name, params) as Result;
   }
 
-  /** Every call of an extensible method, mapped method or registered class goes through here. */
-  #run(name: string, params: unknown[]): unknown {
-    const method = this.#dispatcher.get(name);
-    if (method === undefined) return this.#instance(name, params);
-    const outcome = this.#dispatcher.run(name, method, params);
-    return isThenable(outcome) ? this.#tracked(name, outcome) : outcome;
-  }
-
-  /** Asynchronous work of a request is waited for; whether its failure is handled, its caller says. */
-  #tracked(name: string, work: PromiseLike<unknown>): PromiseLike<unknown> {
-    const scope = current(this);
-    if (scope === undefined) return work;
-    const promise = Promise.resolve(work);
-    scope.track(name, promise);
-    return promise.then((value) => value);
-  }
-
-  #instance(name: string, params: unknown[]): unknown {
-    const registration = this.#loader.get(name);
-    if (registration === undefined) throw this.#unknown(name, "call");
-    return params[0] === false
-      ? this.#loader.make(name, registration)
-      : this.#loader.shared(name, registration);
-  }
-
-  #filter(name: string, moment: "before" | "after", filter: Filter): void {
-    const action = `add a filter ${moment}`;
-    checkName(name, action);
-    if (typeof filter !== "function") {
-      throw new TypeError(
-        `Cannot ${action} "${name}": the filter is no function`,
-      );
-    }
-    if (this.#dispatcher.get(name) === undefined) {
-      throw this.#unknown(name, action);
-    }
-    this.#dispatcher.filter(name, moment, filter);
-  }
-
-  #unknown(name: string, action: string): TypeError {
-    if (action !== "call" && this.#loader.get(name)) {
-      return new TypeError(
-        `Cannot ${action} "${name}": it is a registered class, not a method`,
-      );
-    }
-    const names = [...this.#dispatcher.names(), ...this.#loader.names()];
-    return new TypeError(
-      `Cannot ${action} "${name}": there is no such method${
-        didYouMean(name, names)
-      }`,
-    );
-  }
-
-  #keepBackground(work: Promise<unknown>): void {
-    this.#background.add(work);
-    work.finally(() => this.#background.delete(work));
-  }
-
-  async #idle(): Promise<void> {
-    while (this.#background.size > 0) await Promise.all(this.#background);
-  }
-
-  #cutStreams(reason: unknown): number {
-    const cuts = [...this.#streams];
-    for (const cut of cuts) cut(reason);
-    return cuts.length;
-  }
-
-  #hold(cut: (reason: unknown) => void): () => void {
-    const release = this.#scope("response()").hold();
-    this.#streams.add(cut);
-    return () => {
-      this.#streams.delete(cut);
-      release();
-    };
-  }
-
-  /** Makes a mapped or registered name callable on this object. */
+  /** Makes the name of an application's method or class callable without a search for it. */
   #expose(name: string): void {
-    if (name in this) return;
+    if (name in this || current(this)) return;
     Object.defineProperty(this, name, {
       value: (...params: unknown[]) => this.#run(name, params),
       configurable: true,
@@ -643,92 +487,7 @@ export class Engine {
     return run(guarded(match, () => this.response().sent));
   }
 
-  #matchedRoute(): object | null {
-    return current(this)?.root.match?.toRoute() ?? null;
-  }
-
-  #scope(call: string): Scope {
-    const scope = current(this);
-    if (scope !== undefined) return scope;
-    throw new Error(
-      `Cannot call ${call} here: no request is being handled`,
-    );
-  }
-
   #setting<Key extends keyof Settings>(key: Key): Settings[Key] {
     return (this.#variables.get(key) ?? defaults[key]) as Settings[Key];
   }
-
-  #base(): string {
-    const base = this.#setting("framework.base_url");
-    return base === null ? "" : basePath(base);
-  }
-
-  /** The components that the framework brings, with what their constructors are given. */
-  #defaultComponents(): Record<string, Component> {
-    const variables = new Store<unknown>(this);
-    return {
-      request: {
-        type: HttpRequest,
-        params: () => this.#requestParams(),
-        lifetime: "each request",
-      },
-      response: {
-        type: HttpResponse,
-        params: () => [this.#responseContext],
-        lifetime: "each request",
-      },
-      router: {
-        type: Router,
-        params: [new Layered(this, () => new RouteTable())],
-      },
-      view: {
-        type: View,
-        params: [{
-          variables,
-          path: () => this.#setting("framework.views.path"),
-          extension: () => this.#setting("framework.views.extension"),
-          debug: () => this.#setting("framework.debug"),
-        }],
-      },
-    };
-  }
-
-  #requestParams(): [Request, RequestContext] {
-    const { request, target, remote, body } = this.#scope("request()").visit;
-    return [request, {
-      path: target.path,
-      search: target.search,
-      base: this.#base(),
-      remote,
-      trustProxy: this.#setting("framework.trust_proxy"),
-      body,
-    }];
-  }
-
-  readonly #responseContext: ResponseContext = {
-    secure: () => this.request().secure,
-    debug: () => this.#setting("framework.debug"),
-    hold: (cut) => this.#hold(cut),
-  };
-}
-
-/** A component that the framework brings. */
-interface Component {
-  readonly type: Class;
-  readonly params: Registration["params"];
-  readonly lifetime?: Registration["lifetime"];
-}
-
-/** The base path of a setting that may be a path or a whole URL, without a slash at its end. */
-function basePath(base: string): string {
-  const path = URL.canParse(base) ? new URL(base).pathname : base;
-  const trimmed = path.replace(/^\/+|\/+$/g, "");
-  return trimmed === "" ? "" : `/${trimmed}`;
-}
-
-/** Whether a class is a component's default class, or extends it. */
-function isKindOf(type: Class | string, component: Class): boolean {
-  return typeof type === "function" &&
-    (type === component || type.prototype instanceof component);
 }

@@ -70,15 +70,21 @@ export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return new Error(
     `Something that is no error was thrown: ${describe(thrown)}`,
-    {
-      cause: thrown,
-    },
+    { cause: thrown },
   );
 }
 
-/** Writes an error to the server's error log, with the place it came from. */
+/**
+ * Writes an error to the server's error log, with the place it came from: in one line where the fault
+ * is the client's.
+ */
 export function reportError(thrown: unknown, place: string): void {
-  report(`Error ${place}: ${Deno.inspect(thrown)}`);
+  const isRefusal = thrown instanceof HttpError && thrown.status < 500 &&
+    thrown.cause === undefined;
+  const what = isRefusal
+    ? `${thrown.status} ${JSON.stringify(thrown.message)}`
+    : Deno.inspect(thrown);
+  report(`Error ${place}: ${what}`);
 }
 
 /** Writes a line to the server's error log. */

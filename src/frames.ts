@@ -1,14 +1,16 @@
 /**
- * Owns where the output of a mapped method lands: a `render` in the place of its call, a `notFound`
- * or `error` on a clean page of its own. A method that a user maps may be asynchronous and need not
- * be awaited; its frame keeps its output apart from what is written meanwhile.
+ * Owns where the output of a method lands: a `render` in the place of its call, a `notFound` or
+ * `error` on a clean page of its own. A method that a user maps may be asynchronous and need not be
+ * awaited; its frame keeps its output apart from what is written meanwhile.
  */
 
+import { addHeaders, answer, logError } from "./answers.ts";
+import type { Application } from "./application.ts";
 import type { Method } from "./dispatcher.ts";
-import { HttpError, isStop } from "./errors.ts";
-import { answer, type Application } from "./methods.ts";
+import { HttpError, isStop, toError } from "./errors.ts";
 import { enter } from "./scope.ts";
 import { run, type Steps } from "./steps.ts";
+import { markup } from "./view.ts";
 
 /** The status that a page has before its method makes it. */
 const PAGES: Readonly<Record<string, number>> = { notFound: 404, error: 500 };
@@ -24,6 +26,33 @@ export function framed(
   return status === undefined ? method : onPage(app, name, status, method);
 }
 
+/** Marks what is still being stored under a key: later renders of the request wait for it. */
+const STORING = {};
+
+/** The default `render`: into the body, at the place of the call, or under a key for later templates. */
+export function render(
+  app: Application,
+  file: string,
+  data: Record<string, unknown> = {},
+  key?: string,
+): Promise<void> {
+  const scope = app.scope("render()");
+  const view = app.view();
+  const section = key === undefined ? app.response().section() : undefined;
+  const storing = scope.layer(STORING) as Promise<unknown> | undefined;
+  const html = storing
+    ? storing.then(() => view.fetch(file, data))
+    : view.fetch(file, data);
+  const rendered = html.then((text) => {
+    if (section) section.write(text);
+    else view.set(key as string, markup(text));
+  });
+  if (key !== undefined) {
+    scope.setLayer(STORING, rendered.then(() => {}, () => {}));
+  }
+  return rendered;
+}
+
 /** What the method writes stands where it was called, however late it is written. */
 function inPlace(app: Application, method: Method): Method {
   return (...params) => {
@@ -33,23 +62,34 @@ function inPlace(app: Application, method: Method): Method {
   };
 }
 
-/** What the method writes is the whole answer; the response it was called on is sealed. */
+/**
+ * What the method writes is the whole answer; the response it was called on is sealed. The status, and
+ * the headers that the error of an `HttpError` asks for, are there before it runs.
+ */
 function onPage(
   app: Application,
   name: string,
   status: number,
   method: Method,
 ): Method {
+  const by = `${name}()`;
   return (...params) => {
-    const [error] = params;
-    const scope = app.scope(`${name}()`);
+    const error = name === "error" ? params[0] : undefined;
+    if (name === "error") logError(app, toError(error));
+    const scope = app.scope(by);
+    if (scope.component(by)) {
+      throw new Error(
+        `Cannot call ${by} here: it would call itself, where original("${name}") is meant`,
+      );
+    }
     const response = app.response();
     const page = response.replace(
-      `${name}()`,
+      by,
       error instanceof HttpError ? error.status : status,
     );
     if (page === undefined) return;
-    const part = scope.part("response", page);
+    addHeaders(page, error);
+    const part = scope.part(by, page).part("response", page);
     return enter(part, run, making());
 
     function* making(): Steps<unknown> {

@@ -96,6 +96,21 @@ export function slashed(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
 }
 
+/** A prefix and a path with one slash between them; no path, or a slash, is the prefix itself. */
+export function joinPaths(prefix: string, path: string): string {
+  const start = prefix.replace(/\/+$/, "");
+  return path === "" || path === "/" ? start : start + slashed(path);
+}
+
+/** A path that names no methods; throws `SyntaxError` when it does. */
+export function pathOnly(source: string): string {
+  const { methods, path } = splitMethods(source);
+  if (methods.length > 0) {
+    fail(source, "names a method, which is known already,", 0);
+  }
+  return path;
+}
+
 /** Reads the path of one pattern, token by token. */
 class Reader {
   readonly #source: string;

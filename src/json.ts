@@ -10,28 +10,45 @@ export function encodeJson(value: unknown, indentation = 0): string {
   try {
     return JSON.stringify(value, undefined, indentation) ?? "null";
   } catch (cause) {
-    const place = findFault(value, "$", []);
-    if (place === undefined) throw cause;
-    throw new TypeError(`Cannot encode JSON: ${place}`, { cause });
+    const fault = findFault(value);
+    if (fault === undefined) throw cause;
+    throw new TypeError(`Cannot encode JSON: ${fault}`, { cause });
   }
 }
 
-function findFault(
-  value: unknown,
-  path: string,
-  ancestors: readonly object[],
-): string | undefined {
-  if (typeof value === "bigint") return `${path} is a BigInt`;
-  if (typeof value !== "object" || value === null) return undefined;
-  if (ancestors.includes(value)) return `${path} contains itself`;
-  for (const [key, member] of Object.entries(value)) {
-    const step = Array.isArray(value)
-      ? `[${key}]`
-      : /^[A-Za-z_$][\w$]*$/.test(key)
-      ? `.${key}`
-      : `[${JSON.stringify(key)}]`;
-    const fault = findFault(member, path + step, [...ancestors, value]);
-    if (fault !== undefined) return fault;
+/** Escapes characters of JSON text; they can only stand inside its strings. */
+export function escapeJson(text: string, characters: RegExp): string {
+  return text.replace(
+    characters,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Encodes once more, keeping note of where: the place it fails at is the last one visited. */
+function findFault(value: unknown): string | undefined {
+  const places = new Map<unknown, string>();
+  let fault: string | undefined;
+  try {
+    JSON.stringify(value, function (this: unknown, key: string, member) {
+      const place = places.has(this) ? places.get(this) + step(this, key) : "$";
+      const known = places.get(member);
+      fault = typeof member === "bigint"
+        ? `${place} is a BigInt`
+        : known !== undefined && /^[.[]/.test(place.slice(known.length)) &&
+            place.startsWith(known)
+        ? `${place} is ${known} again, which contains it`
+        : undefined;
+      if (typeof member === "object" && member) places.set(member, place);
+      return member;
+    });
+  } catch {
+    return fault; // why it failed is known already: it is where that is asked for
   }
-  return undefined;
+}
+
+function step(holder: unknown, key: string): string {
+  if (Array.isArray(holder)) return `[${key}]`;
+  return /^[A-Za-z_$][\w$]*$/.test(key)
+    ? `.${key}`
+    : `[${JSON.stringify(key)}]`;
 }

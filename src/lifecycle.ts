@@ -3,9 +3,10 @@
  * them, and what happens when something falls into it.
  */
 
+import { plainError } from "./answers.ts";
+import type { Application } from "./application.ts";
 import { readBody } from "./body.ts";
 import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
-import { type Application, defaultMethods } from "./methods.ts";
 import type { Scope } from "./scope.ts";
 import type { Steps } from "./steps.ts";
 import { checkHost, targetOf } from "./target.ts";
@@ -85,9 +86,10 @@ function* fail(app: Application, thrown: unknown): Steps<void> {
     yield app.call("error", error);
   } catch (second) {
     if (isStop(second)) return;
-    reportError(second, `in "error", which was handling: ${error.message}`);
+    reportError(second, 'in "error"');
+    reportError(error, 'that "error" was to answer');
     response.reopen();
-    defaultMethods.error!(app, error);
+    plainError(app, error);
   }
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { reportError } from "./errors.ts";
-import { outside, type Scope, Store } from "./scope.ts";
+import { outside, required, Store } from "./scope.ts";
 import { isThenable } from "./steps.ts";
 
 /** A class whose instances can be made. */
@@ -11,6 +11,19 @@ import { isThenable } from "./steps.ts";
 export type Class<Instance extends object = object> = new (
   ...params: any[]
 ) => Instance;
+
+/** The instances of a class; of one that is autoloaded, the compiler knows nothing. */
+export type InstanceOf<Type> = Type extends Class<infer Instance> ? Instance
+  : object;
+
+/** What an engine gains by a registered class: nothing that the compiler knows when the name is any string. */
+export type Registered<Name extends string, Type> = string extends Name
+  ? unknown
+  : {
+    [Key in Name]: (
+      shared?: boolean,
+    ) => Type extends Class ? InstanceOf<Type> : Promise<object>;
+  };
 
 /** How the instances of a registered class are made, and how long the shared one lives. */
 export interface Registration {
@@ -27,21 +40,20 @@ export interface Registration {
   readonly lifetime: "application" | "request" | "each request";
 }
 
+type Instance = object | Promise<object>;
+
 /** Registered classes by name, in the two layers of the application's state. */
 export class Loader {
   readonly #registrations: Store<Registration>;
-  readonly #shared = new WeakMap<Registration, object | Promise<object>>();
-  readonly #scope: (name: string) => Scope;
+  readonly #shared = new WeakMap<Registration, Instance>();
+  readonly #making = new Set<Registration>();
+  readonly #owner: object;
   readonly #find: (name: string) => Promise<Class>;
 
-  /** `scope` finds the current request or throws; `find` finds a class by its name. */
-  constructor(
-    owner: object,
-    scope: (name: string) => Scope,
-    find: (name: string) => Promise<Class>,
-  ) {
+  /** The engine is the owner; `find` finds a class by its name. */
+  constructor(owner: object, find: (name: string) => Promise<Class>) {
     this.#registrations = new Store(owner);
-    this.#scope = scope;
+    this.#owner = owner;
     this.#find = find;
   }
 
@@ -61,43 +73,51 @@ export class Loader {
   }
 
   /** A new instance; a promise when the class is autoloaded. */
-  make(name: string, registration: Registration): object | Promise<object> {
+  make(name: string, registration: Registration): Instance {
     const { type } = registration;
-    if (typeof type !== "string") return construct(name, type, registration);
-    return this.#find(type).then((found) =>
-      construct(name, found, registration)
-    );
+    return typeof type === "string"
+      ? this.#find(type).then((found) => construct(name, found, registration))
+      : construct(name, type, registration);
   }
 
   /** The shared instance, made on first use; a promise when the class is autoloaded. */
-  shared(name: string, registration: Registration): object | Promise<object> {
+  shared(name: string, registration: Registration): Instance {
     if (registration.lifetime === "each request") {
       return this.#component(name, registration);
     }
     const known = this.#shared.get(registration);
     if (known !== undefined) return known;
-    // What the whole application shares is made outside the request, so that it cannot keep one.
-    const make = (): object | Promise<object> => this.make(name, registration);
-    const made = registration.lifetime === "application"
-      ? outside(make)
-      : make();
+    const made = this.#makeOnce(name, registration);
     this.#shared.set(registration, made);
     if (made instanceof Promise) {
-      made.catch(() => this.#shared.delete(registration));
+      made.catch(() => this.#shared.delete(registration)); // the next call tries again
     }
     return made;
   }
 
-  #component(
-    name: string,
-    registration: Registration,
-  ): object | Promise<object> {
-    const scope = this.#scope(name);
+  #component(name: string, registration: Registration): Instance {
+    const scope = required(this.#owner, `${name}()`);
     const known = scope.component(name);
     if (known !== undefined) return known;
     const made = this.make(name, registration);
     scope.keep(name, made);
     return made;
+  }
+
+  /** What the whole application shares is made outside the request, so that it cannot keep one. */
+  #makeOnce(name: string, registration: Registration): Instance {
+    if (this.#making.has(registration)) {
+      throw new Error(
+        `Cannot make the shared instance of "${name}": its own construction asks for it`,
+      );
+    }
+    this.#making.add(registration);
+    const make = (): Instance => this.make(name, registration);
+    try {
+      return registration.lifetime === "application" ? outside(make) : make();
+    } finally {
+      this.#making.delete(registration);
+    }
   }
 }
 

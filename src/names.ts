@@ -1,10 +1,10 @@
 /**
- * Owns which names may be given to mapped methods and registered classes, and what each reserved one
- * is reserved for.
+ * Owns the names of mapped methods and registered classes: which may be given, what each reserved one
+ * is reserved for, and how an object answers to the given ones.
  */
 
 /** The core methods: they can be neither mapped, nor registered over, nor filtered. */
-export const CORE_METHODS: readonly string[] = [
+export const CORE_METHODS = [
   "map",
   "register",
   "before",
@@ -16,43 +16,61 @@ export const CORE_METHODS: readonly string[] = [
   "clear",
   "init",
   "app",
-];
+] as const;
 
-/** The doors of the framework itself. */
-const DOORS: ReadonlySet<string> = new Set(["fetch", "original"]);
+/** The names that cannot be given, by the reason. */
+const RESERVED: readonly (readonly [why: string, names: readonly string[]])[] =
+  [
+    ["it is a core method", CORE_METHODS],
+    ["it is a door of the framework itself", ["fetch", "original"]],
+    ["JavaScript gives this name a meaning of its own", [
+      "then",
+      "toJSON",
+      "prototype",
+      ...Object.getOwnPropertyNames(Object.prototype),
+      ...Object.getOwnPropertyNames(Function.prototype),
+    ]],
+    ["tools look this name up to learn what a value is", [
+      "default",
+      "onListen",
+      "onError",
+      "asymmetricMatch",
+      "$$typeof",
+    ]],
+  ];
 
-/** Names that JavaScript looks up by itself: an object that answers to them breaks. */
-const LANGUAGE: ReadonlySet<string> = new Set([
-  "then",
-  "toJSON",
-  ...Object.getOwnPropertyNames(Object.prototype),
-  ...Object.getOwnPropertyNames(Function.prototype),
-  "prototype",
-]);
+const reasons: ReadonlyMap<string, string> = new Map(
+  RESERVED.flatMap(([why, names]) => names.map((name) => [name, why] as const)),
+);
 
 /** Throws `TypeError` when a name cannot be given; the action goes into the message. */
 export function checkName(
   name: unknown,
   action: string,
 ): asserts name is string {
-  if (typeof name !== "string" || name === "") {
-    throw new TypeError(
-      `Cannot ${action} ${
-        Deno.inspect(name)
-      }: a name is a string with characters`,
-    );
-  }
-  if (CORE_METHODS.includes(name)) {
-    throw new TypeError(`Cannot ${action} "${name}": it is a core method`);
-  }
-  if (DOORS.has(name)) {
-    throw new TypeError(
-      `Cannot ${action} "${name}": it is a door of the framework itself`,
-    );
-  }
-  if (LANGUAGE.has(name)) {
-    throw new TypeError(
-      `Cannot ${action} "${name}": JavaScript gives this name a meaning of its own`,
-    );
-  }
+  const why = typeof name !== "string" || name === ""
+    ? "a name is a string with characters"
+    : reasons.get(name);
+  if (why === undefined) return;
+  throw new TypeError(`Cannot ${action} ${Deno.inspect(name)}: ${why}`);
+}
+
+/**
+ * A prototype that answers to each name that can be given and that `knows` agrees to, with a function
+ * that makes the call. What an object has of its own, or the given prototype has, never comes here.
+ */
+export function answering(
+  prototype: object,
+  call: (receiver: object, name: string, params: unknown[]) => unknown,
+  knows: (receiver: object, name: string) => boolean = () => true,
+): object {
+  return new Proxy(Object.create(prototype), {
+    get(target, name, receiver): unknown {
+      if (
+        typeof name === "symbol" || name in target || reasons.has(name) ||
+        !knows(receiver, name)
+      ) return Reflect.get(target, name, receiver);
+      return (...params: unknown[]) => call(receiver, name, params);
+    },
+  });
 }

@@ -8,6 +8,19 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return near.length > 0 ? `: did you mean ${near.join(" or ")}?` : "";
 }
 
+/** The error for a method that there is not. */
+export function noSuchMethod(
+  name: string,
+  action: string,
+  names: Iterable<string>,
+): TypeError {
+  return new TypeError(
+    `Cannot ${action} "${name}": there is no such method${
+      didYouMean(name, names)
+    }`,
+  );
+}
+
 /** At most three names within a third of the length in edits, the nearest first. */
 function nearest(name: string, names: Iterable<string>): string[] {
   const limit = Math.max(1, Math.floor(name.length / 3));

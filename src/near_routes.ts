@@ -3,8 +3,8 @@
  * from matching.
  */
 
-import type { Alternative } from "./alternative.ts";
 import { segmentsOf } from "./path.ts";
+import type { Segment } from "./segment.ts";
 import type { Route } from "./route.ts";
 import type { Declaration } from "./table.ts";
 
@@ -15,10 +15,10 @@ export interface NearRoute {
   readonly reason: string;
 }
 
-/** How near an alternative comes: the higher, the nearer. */
+/** How near a row of segments comes, in segments that match. */
 interface Miss {
   readonly nearness: number;
-  readonly reason: string | undefined;
+  readonly reason: string;
 }
 
 const mostRoutes = 5;
@@ -30,52 +30,49 @@ export function nearRoutes(
   path: string,
   caseSensitive: boolean,
 ): NearRoute[] {
-  const texts = segmentsOf(path);
-  return declarations.map(({ route, pattern }) => {
-    const misses = pattern.alternatives.map((one) =>
-      missOf(one, texts, caseSensitive)
-    );
-    const { nearness, reason } = misses.reduce((a, b) =>
-      b.nearness > a.nearness ? b : a
-    );
-    const wrongMethod = `the method ${method} is not ${
-      route.methods.join(" or ")
-    }`;
-    return { route, nearness, reason: reason ?? wrongMethod };
-  })
+  return declarations
+    .map(({ route, pattern }) => {
+      const misses = pattern.alternatives.map((alternative) =>
+        alternative.matches(path, caseSensitive)
+          ? { nearness: Infinity, reason: methodReason(method, route) }
+          : missOf(alternative.segments, segmentsOf(path), caseSensitive)
+      );
+      const nearest = misses.reduce((a, b) => b.nearness > a.nearness ? b : a);
+      return { route, ...nearest };
+    })
     .filter(({ nearness }) => nearness > 0)
     .sort((a, b) => b.nearness - a.nearness)
     .slice(0, mostRoutes)
     .map(({ route, reason }) => ({ route, reason }));
 }
 
+function methodReason(method: string, { methods }: Route): string {
+  return methods.includes(method) || methods[0] === "*"
+    ? "it was passed"
+    : `the method ${method} is not ${methods.join(" or ")}`;
+}
+
+/** Where a row of segments and a path part; half a segment nearer when one of them just ends. */
 function missOf(
-  { segments }: Alternative,
+  segments: readonly Segment[],
   texts: readonly string[],
   caseSensitive: boolean,
 ): Miss {
   for (const [index, segment] of segments.entries()) {
     const text = texts[index];
     if (segment.star) {
-      return { nearness: index, reason: `nothing behind "*" fits the rest` };
+      return { nearness: index, reason: 'what follows "*" does not match' };
     }
     if (text === undefined) {
-      return {
-        nearness: index - 1 / 2,
-        reason: `the path ends before "/${segment}"`,
-      };
+      const reason = `the path ends before "/${segment}"`;
+      return { nearness: index - 1 / 2, reason };
     }
     if (!segment.matches(text, caseSensitive)) {
-      return {
-        nearness: index,
-        reason: `the segment "${text}" does not match "${segment}"`,
-      };
+      const reason = `the segment "${text}" does not match "${segment}"`;
+      return { nearness: index, reason };
     }
   }
   const rest = texts.slice(segments.length).join("/");
-  if (rest === "") return { nearness: Infinity, reason: undefined };
-  return {
-    nearness: segments.length - 1 / 2,
-    reason: `the path goes on with "/${rest}"`,
-  };
+  const reason = `the path goes on with "/${rest}"`;
+  return { nearness: segments.length - 1 / 2, reason };
 }

@@ -12,27 +12,29 @@ export interface Page {
   readonly text: string;
 }
 
-/** The page for a status, in the form that the client asks for; everything in it is escaped. */
+/**
+ * The page for a status, in the form that the client asks for. The message is escaped; the details
+ * are HTML already, and people only get them.
+ */
 export function page(
   request: Request,
   status: number,
   message: string,
-  details = "",
+  details: string,
 ): Page {
   const title = STATUS_TEXT[status as StatusCode] ?? "Error";
+  const detail = message === title ? "" : message;
   if (wantsJson(request)) {
     const problem = {
       type: "about:blank",
       title,
       status,
-      ...(message ? { detail: message } : {}),
+      ...(detail ? { detail } : {}),
     };
     return { type: "application/problem+json", text: JSON.stringify(problem) };
   }
   const heading = `${status} ${title}`;
-  const paragraph = message && message !== title
-    ? `<p>${escape(message)}</p>\n`
-    : "";
+  const paragraph = detail && `<p>${escape(detail)}</p>\n`;
   return {
     type: "text/html; charset=utf-8",
     text: `<!doctype html>

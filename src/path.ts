@@ -1,12 +1,88 @@
 /**
- * Owns the decoded form of a path, in which routes are matched: a slash that was sent as `%2F` stays
- * inside its segment, apart from those between segments.
+ * Owns the path of a request as routes see it: decoded, and cut into segments where it stands. A slash
+ * that was sent as `%2F` stays inside its segment.
  */
 
 import { HttpError } from "./errors.ts";
 
 /** A slash inside a segment of a decoded path: half a surrogate pair, which no decoded path has. */
 export const INNER_SLASH = "\ud800";
+
+const slash = 47;
+const percent = 37;
+
+/** The bits of a number that the engine keeps without an object of its own. */
+const smallInteger = 0x3fffffff;
+
+/**
+ * A path that is being matched. One object serves one path after another, so that matching makes
+ * nothing but its result.
+ */
+export class Path {
+  /** The decoded path. */
+  text = "/";
+  /** How many segments it has; one slash at the end begins none. */
+  count = 0;
+  /** A hash of each segment, the same for upper and lower case. */
+  hashes: Int32Array = new Int32Array(32);
+  /** Where each segment starts; the one before ends in front of the slash before that. */
+  starts: Int32Array = new Int32Array(33).fill(1);
+
+  #hasInner = false;
+
+  /** Takes a path as it was sent; throws `HttpError` 400 for what is no percent-encoded UTF-8. */
+  read(path: string): this {
+    const text = path.charCodeAt(0) === slash ? path : `/${path}`;
+    if (!this.#cut(text, percent)) this.#cut(decodePath(text));
+    return this;
+  }
+
+  /** Takes a path that is decoded already. */
+  reuse(text: string): this {
+    if (text !== this.text) this.#cut(text);
+    return this;
+  }
+
+  /** The text of a segment. */
+  segment(index: number): string {
+    const end = this.starts[index + 1]! - 1;
+    const text = this.text.slice(this.starts[index], end);
+    return this.#hasInner ? text.replaceAll(INNER_SLASH, "/") : text;
+  }
+
+  /** Cuts a text at its slashes, unless it has the character that is to be seen first. */
+  #cut(text: string, unless?: number): boolean {
+    let count = 0;
+    let hash = 0;
+    for (let at = 1; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === slash) {
+        this.#end(count++, hash, at);
+        hash = 0;
+      } else if (code !== unless) hash = mix(hash, code);
+      else {
+        this.text = "";
+        return false;
+      }
+    }
+    if (this.starts[count]! < text.length) {
+      this.#end(count++, hash, text.length);
+    }
+    this.text = text;
+    this.count = count;
+    this.#hasInner = unless === undefined && text.includes(INNER_SLASH);
+    return true;
+  }
+
+  #end(index: number, hash: number, end: number): void {
+    if (index === this.hashes.length) {
+      this.hashes = grown(this.hashes, 2 * index);
+      this.starts = grown(this.starts, 2 * index + 1);
+    }
+    this.hashes[index] = hash & smallInteger;
+    this.starts[index + 1] = end + 1;
+  }
+}
 
 /** Decodes a path segment by segment; throws `HttpError` 400 for what is no percent-encoded UTF-8. */
 export function decodePath(path: string): string {
@@ -27,7 +103,32 @@ export function segmentsOf(path: string): string[] {
   return inner === "" ? [] : inner.slice(1).split("/").map(withSlashes);
 }
 
-/** A part of a decoded path as its reader means it. */
-export function withSlashes(text: string): string {
+/** The hash of a segment of a decoded path, the same for upper and lower case. */
+export function hashOf(text: string): number {
+  let hash = 0;
+  for (let at = 0; at < text.length; at++) {
+    hash = mix(hash, text.charCodeAt(at));
+  }
+  return hash & smallInteger;
+}
+
+/** The lower-case form of one UTF-16 code unit: by folding, no text changes its length. */
+export function foldCode(code: number): number {
+  if (code < 128) return code >= 65 && code <= 90 ? code + 32 : code;
+  const lower = String.fromCharCode(code).toLowerCase();
+  return lower.length === 1 ? lower.charCodeAt(0) : code;
+}
+
+function mix(hash: number, code: number): number {
+  return Math.imul(hash, 31) + (code < 128 ? code | 32 : foldCode(code)) | 0;
+}
+
+function withSlashes(text: string): string {
   return text.includes(INNER_SLASH) ? text.replaceAll(INNER_SLASH, "/") : text;
+}
+
+function grown(array: Int32Array, length: number): Int32Array {
+  const larger = new Int32Array(length);
+  larger.set(array);
+  return larger;
 }

@@ -5,7 +5,7 @@
 
 import { Alternative } from "./alternative.ts";
 import { parse } from "./grammar.ts";
-import { decodePath } from "./path.ts";
+import { Path } from "./path.ts";
 import type { Segment } from "./segment.ts";
 
 /** The values for a URL by parameter, `*` for what `*` stands for; null and undefined are none. */
@@ -116,11 +116,12 @@ export class Pattern {
 
   #holds(url: string, params: UrlParameters, caseSensitive: boolean): boolean {
     if (/\/\.\.?(?:\/|$)/.test(url)) return false;
-    const path = decodePath(url);
-    const found = this.match(path, caseSensitive);
+    const path = new Path().read(url);
+    const found = this.match(path.text, caseSensitive);
     if (found === undefined) return false;
     const values = found.values(path, caseSensitive);
-    return found.splat(path, caseSensitive) === (textOf(params, "*") ?? "") &&
+    const splat = found.splat(path.text, caseSensitive);
+    return splat === (textOf(params, "*") ?? "") &&
       this.names.every((name, n) => values[n] === textOf(params, name));
   }
 

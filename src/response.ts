@@ -7,20 +7,23 @@
  * sections too, so output that comes too late is written where nobody reads it.
  */
 
-import { type Cookie, setCookie } from "@std/http/cookie";
 import { report } from "./errors.ts";
-import { bind } from "./scope.ts";
+import {
+  checkHeader,
+  CONTENT_HEADERS,
+  cookieLine,
+  type CookieOptions,
+  STORED_HEADERS,
+} from "./header.ts";
+import { bindStream, discard, valueOf } from "./stream.ts";
 
-/** What a body can be beside text that is written: bytes, or a stream of them. */
+/** What a body can be beside text that is written: bytes, or a stream of bytes or text. */
 export type BodyContent =
   | string
-  | Uint8Array
+  | ArrayBufferView<ArrayBuffer>
   | ArrayBuffer
   | Blob
   | ReadableStream;
-
-/** The attributes of a cookie; by default it is `HttpOnly`, `SameSite=Lax`, `Path=/` and, on https, `Secure`. */
-export type CookieOptions = Omit<Cookie, "name" | "value">;
 
 /** What a response knows of the request it answers. */
 export interface ResponseContext {
@@ -35,7 +38,27 @@ export interface ResponseContext {
   hold(cut: (reason: unknown) => void): () => void;
 }
 
-/** The response being built for one request; `Framework.response()` answers the current one. */
+/**
+ * The response being built for one request; `Framework.response()` answers the current one. A stream
+ * that a callback returns, such as the server-sent events here, runs in the scope of its request.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("/events", () => {
+ *   app.response().header("content-type", "text/event-stream").cache(false);
+ *   return (async function* () {
+ *     for (let count = 1; count <= 2; count++) yield `data: ${count}\n\n`;
+ *   })();
+ * });
+ *
+ * const response = await app.fetch(new Request("http://localhost/events"));
+ * assertEquals(await response.text(), "data: 1\n\ndata: 2\n\n");
+ * ```
+ */
 export class HttpResponse {
   readonly #context: ResponseContext;
   /** The whole of which this is a section; itself, for the whole. */
@@ -94,32 +117,28 @@ export class HttpResponse {
       this.#headers.delete(key);
       return this;
     }
-    const values = Array.isArray(value)
-      ? value as readonly string[]
-      : [String(value)];
-    for (const line of values) checkHeader(name, line);
-    this.#headers.set(key, [...values]);
+    const lines = typeof value === "object" ? [...value] : [String(value)];
+    for (const line of lines) checkHeader(name, line);
+    this.#headers.set(key, lines);
     return this;
   }
 
   /**
-   * Sets a cookie. The value is percent-encoded; an `expires`, `maxAge`, `domain` or other attribute
-   * replaces its default. Throws when the name or an attribute is malformed (RFC 6265, section 4.1).
+   * Sets a cookie, replacing one of that name. The value is percent-encoded; an attribute replaces its
+   * default, `maxAge: 0` removes the cookie from the client. Throws when the name or an attribute is
+   * malformed (RFC 6265, section 4.1), or the cookie is larger than clients keep.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const headers = new Headers();
-    setCookie(headers, {
+    const line = cookieLine(name, value, {
       path: "/",
       httpOnly: true,
       sameSite: "Lax",
-      ...(this.#context.secure() ? { secure: true } : {}),
+      secure: this.#context.secure(),
       ...options,
-      name,
-      value: encodeURIComponent(value),
     });
-    const lines = this.#headers.get("set-cookie") ?? [];
-    const kept = lines.filter((line) => !line.startsWith(`${name}=`));
-    this.#headers.set("set-cookie", [...kept, ...headers.getSetCookie()]);
+    const others = this.#headers.get("set-cookie")
+      ?.filter((other) => !other.startsWith(`${name}=`));
+    this.#headers.set("set-cookie", [...others ?? [], line]);
     return this;
   }
 
@@ -143,10 +162,9 @@ export class HttpResponse {
   clearBody(): this {
     const whole = this.#whole;
     if (whole.#refuses("clearBody()")) return this;
-    whole.#parts.length = 0;
-    whole.#content = undefined;
+    whole.#drop();
     if (this !== whole) {
-      this.#parts.length = 0;
+      this.#drop();
       whole.#parts.push(this);
     }
     return this;
@@ -154,12 +172,7 @@ export class HttpResponse {
 
   /** Lets caches keep the response for so many seconds, or, with false, not at all (RFC 9111). */
   cache(seconds: number | false): this {
-    if (seconds === false) {
-      return this.header(
-        "cache-control",
-        "no-store, no-cache, must-revalidate, max-age=0",
-      );
-    }
+    if (seconds === false) return this.header("cache-control", "no-store");
     if (!Number.isFinite(seconds) || seconds < 0) {
       throw new RangeError(
         `Cannot set the cache time: seconds must be 0 or more, got "${seconds}"`,
@@ -173,12 +186,17 @@ export class HttpResponse {
     return this.#whole.#sealedBy !== undefined;
   }
 
-  /** Makes bytes or a stream the whole body; for methods that answer. */
+  // For the methods that answer
+
+  /** Makes text, bytes or a stream the whole body. Throws `TypeError` for a stream that is being read. */
   body(content: BodyContent): this {
     if (typeof content === "string") return this.clearBody().write(content);
+    if (content instanceof ReadableStream && content.locked) {
+      throw new TypeError("Cannot send the stream: something is reading it");
+    }
     const whole = this.#whole;
-    if (whole.#refuses("body()")) return this;
-    whole.clearBody().#content = content;
+    if (whole.#refuses("body()")) discard(content);
+    else whole.clearBody().#content = content;
     return this;
   }
 
@@ -200,7 +218,7 @@ export class HttpResponse {
     text = "",
     headers: Readonly<Record<string, string>> = {},
   ): void {
-    if (this.#refuses(by)) return;
+    if (this.#whole.#refuses(by)) return;
     this.status(status).body(text);
     for (const [name, value] of Object.entries(headers)) {
       this.header(name, value);
@@ -208,27 +226,48 @@ export class HttpResponse {
     this.seal(by);
   }
 
-  /** Sends a web response as it is, with the collected headers and cookies added, and seals it. */
+  /**
+   * Sends a web response as it is, with the collected headers and cookies added, and seals it. Throws
+   * `TypeError` for one that cannot be sent.
+   */
   send(answer: Response): void {
-    if (this.seal("a returned Response")) this.#whole.#answer = answer;
+    if (answer.bodyUsed || answer.status === 0) {
+      const why = answer.status === 0
+        ? "it stands for a network error"
+        : "its body was read already";
+      throw new TypeError(`Cannot send the Response: ${why}`);
+    }
+    if (!this.seal("a returned Response")) return discard(answer.body);
+    this.#whole.#drop();
+    this.#whole.#answer = answer;
   }
 
   /** A place in the body, kept here for output that comes later. */
   section(): HttpResponse {
-    const section = new HttpResponse(this.#context, this.#whole, "section");
+    const section = this.#another("section");
     if (this.#whole !== this || !this.sent) this.#parts.push(section);
     return section;
   }
 
-  /** Seals this response and lets another, with a clean body and the same headers, take its place. */
+  /**
+   * Drops the body with the headers that describe or store it, seals this response and lets another
+   * take its place, which shares the headers that are left.
+   */
   replace(by: string, status: number): HttpResponse | undefined {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
-    const replacement = new HttpResponse(this.#context, whole, "replacement");
-    for (const name of CONTENT_HEADERS) this.header(name, null);
+    whole.#drop();
+    this.forget(...CONTENT_HEADERS, ...STORED_HEADERS);
+    const replacement = whole.#another("replacement");
     replacement.#status = status;
     whole.#replacement = replacement;
     return replacement;
+  }
+
+  /** Removes headers. */
+  forget(...names: readonly string[]): this {
+    for (const name of names) this.#headers.delete(name);
+    return this;
   }
 
   /** Takes a seal back with all that it kept: what should have answered has failed. */
@@ -241,57 +280,51 @@ export class HttpResponse {
   toResponse(head: boolean): Response {
     const whole = this.#whole;
     if (whole.#replacement) return whole.#replacement.toResponse(head);
-    whole.#sealedBy ??= "the end of the request";
-    return whole.#answer
+    const response = whole.#answer
       ? whole.#merge(whole.#answer, head)
       : whole.#build(head);
+    whole.#sealedBy ??= "the end of the request";
+    return response;
   }
 
   #build(head: boolean): Response {
     const status = this.#status;
-    const content = BODILESS.has(status) ? "" : this.#content ?? this.#text();
+    if (BODILESS.has(status)) this.#drop();
+    const content = this.#content ?? this.#text();
     const headers: Record<string, string> = {};
     if (content !== "" && !this.#headers.has("content-type")) {
       headers["content-type"] = contentType(content);
     }
-    if (head && typeof content === "string") {
-      headers["content-length"] = String(
-        new TextEncoder().encode(content).length,
-      );
-    }
-    const response = new Response(this.#sendable(content, head), {
-      status,
-      headers,
-    });
-    append(response.headers, this.#headers);
-    return response;
+    const length = head || content instanceof Blob ? lengthOf(content) : 0;
+    if (length > 0) headers["content-length"] = String(length);
+    const isValue = content !== "" && !(content instanceof ReadableStream);
+    const body = this.#sendable(content, head);
+    const response = new Response(body, { status, headers });
+    return append(response, this.#headers, isValue ? MEASURED : []);
   }
 
   /** A web response with the collected headers added; its own win, cookies of both are kept. */
   #merge(answer: Response, head: boolean): Response {
-    const { body } = answer;
-    if (
-      this.#headers.size === 0 && !head &&
-      (body === null || !maybeStream(answer))
-    ) return answer;
-    const content = body !== null && maybeStream(answer)
-      ? this.#sendable(body, head)
-      : body;
-    const merged = new Response(head ? null : content, answer);
-    const own = new Set(merged.headers.keys());
-    own.delete("set-cookie");
-    append(merged.headers, this.#headers, own);
-    return merged;
+    if (answer.status === 101) return answer; // an upgrade cannot be copied
+    const value = valueOf(answer);
+    const content = value ?? answer.body;
+    const body = content === null ? null : this.#sendable(content, head);
+    if (body === content && this.#headers.size === 0) return answer;
+    const merged = new Response(body, answer);
+    if (head && value && !merged.headers.has("content-length")) {
+      merged.headers.set("content-length", String(lengthOf(value)));
+    }
+    const own = [...merged.headers.keys()];
+    return append(merged, this.#headers, own);
   }
 
   /** The body as the runtime takes it; a stream runs in the scope of its request. */
   #sendable(content: BodyContent, head: boolean): BodyInit | null {
-    if (!(content instanceof ReadableStream)) {
-      return head || content === "" ? null : content as BodyInit;
+    if (content instanceof ReadableStream && !head) {
+      return bindStream(content, (cut) => this.#context.hold(cut));
     }
-    if (!head) return bindStream(content, (cut) => this.#context.hold(cut));
-    content.cancel().catch(() => {}); // nobody reads it: how it ends concerns nobody
-    return null;
+    if (head) discard(content);
+    return head || content === "" ? null : content;
   }
 
   #text(): string {
@@ -300,6 +333,18 @@ export class HttpResponse {
     return this.#parts.map((part) =>
       typeof part === "string" ? part : part.#text()
     ).join("");
+  }
+
+  #drop(): void {
+    this.#parts.length = 0;
+    discard(this.#content);
+    this.#content = undefined;
+  }
+
+  /** One of the same class: an application may have registered its own. */
+  #another(kind: "section" | "replacement"): HttpResponse {
+    const type = this.constructor as typeof HttpResponse;
+    return new type(this.#context, this.#whole, kind);
   }
 
   /** Whether the seal keeps a call from having its effect; under debug it is reported. */
@@ -314,63 +359,37 @@ export class HttpResponse {
   }
 }
 
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-// deno-lint-ignore no-control-regex -- control characters are what must be found
-const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
-
-/** Throws when a header's name or value could not be sent, or would be read as something else. */
-function checkHeader(name: string, value: string): void {
-  if (!TOKEN.test(name)) {
-    throw new TypeError(
-      `Cannot set the header "${name}": the name is not a token`,
-    );
-  }
-  const found = UNSAFE.exec(value);
-  if (found) {
-    throw new TypeError(
-      `Cannot set the header "${name}": its value has a character that no header carries, ` +
-        `${JSON.stringify(found[0])} at ${found.index}`,
-    );
-  }
-}
-
-/** What describes a body: gone when another body takes its place (RFC 9110, section 8). */
-export const CONTENT_HEADERS: readonly string[] = [
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "content-language",
-  "content-range",
-];
-
 /** The statuses that have no body (Fetch standard, "null body status"). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** What the application cannot say better than the body itself. */
+const MEASURED: readonly string[] = ["content-length"];
+
 function append(
-  headers: Headers,
+  response: Response,
   lines: ReadonlyMap<string, readonly string[]>,
-  except?: ReadonlySet<string>,
-): void {
+  except: readonly string[],
+): Response {
   for (const [name, values] of lines) {
-    if (except?.has(name)) continue;
-    for (const value of values) headers.append(name, value);
+    if (except.includes(name) && name !== "set-cookie") continue;
+    for (const value of values) response.headers.append(name, value);
   }
-}
-
-/** The types that a web response takes by itself from a body that is no stream. */
-const OF_VALUES =
-  /^(?:text\/plain;charset=UTF-8|application\/json|application\/x-www-form-urlencoded;charset=UTF-8|multipart\/form-data; *boundary=.*)$/;
-
-/** Whether the body of a web response may be a stream, as far as its headers tell. */
-function maybeStream(answer: Response): boolean {
-  if (answer.headers.has("content-length")) return false;
-  return !OF_VALUES.test(answer.headers.get("content-type") ?? "");
+  return response;
 }
 
 function contentType(content: BodyContent): string {
   if (typeof content === "string") return "text/html; charset=utf-8";
   return (content instanceof Blob && content.type) ||
     "application/octet-stream";
+}
+
+/** How many bytes a value has; 0 for a stream, of which nobody knows. */
+function lengthOf(content: BodyContent): number {
+  if (typeof content === "string") {
+    return new TextEncoder().encode(content).length;
+  }
+  if (content instanceof ReadableStream) return 0;
+  return content instanceof Blob ? content.size : content.byteLength;
 }
 
 /** Where in the application the running call was made, for messages under debug. */
@@ -381,55 +400,4 @@ function callSite(): string {
     line.includes("://") && !line.includes(own)
   );
   return place ? ` (${place.trim()})` : "";
-}
-
-/**
- * Binds a stream to the current request: whoever reads it, its source runs in the request's scope.
- * `hold` is called at once, with what cuts the stream; its answer is called when the stream has ended,
- * failed, was cut, or was given up by the client.
- */
-export function bindStream(
-  source: ReadableStream,
-  hold: (cut: (reason: unknown) => void) => () => void,
-): ReadableStream {
-  const reader = source.getReader();
-  let done = (): void => {};
-  return new ReadableStream({
-    type: "bytes",
-    start: (controller) => {
-      done = hold(bind((reason) => {
-        controller.error(reason);
-        reader.cancel(reason).catch(() => {}); // it is over, however its source takes it
-        done();
-      }));
-    },
-    pull: bind(async (controller) => {
-      try {
-        const { done: ended, value } = await reader.read();
-        if (!ended) return controller.enqueue(toBytes(value));
-        controller.close();
-        controller.byobRequest?.respond(0);
-      } catch (error) {
-        controller.error(error);
-        done();
-        throw error;
-      }
-      done();
-    }),
-    cancel: bind(async (reason) => {
-      try {
-        await reader.cancel(reason);
-      } finally {
-        done();
-      }
-    }),
-  });
-}
-
-function toBytes(chunk: unknown): Uint8Array<ArrayBuffer> {
-  if (chunk instanceof Uint8Array) return chunk as Uint8Array<ArrayBuffer>;
-  if (typeof chunk === "string") return new TextEncoder().encode(chunk);
-  throw new TypeError(
-    "Cannot send the stream: a chunk is neither bytes nor text",
-  );
 }

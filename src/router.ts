@@ -1,20 +1,22 @@
 /**
- * Owns declaring routes — groups, aliases, resources — and asking which of them matches. The notation
- * is the pattern's, the index the table's; what a callback's result means is the engine's.
+ * Owns declaring routes, in groups and by resources, and asking which of them match. The notation is
+ * the grammar's, the index the table's; what becomes of a callback's result is the engine's.
  */
 
-import { type CallbackForm, resolveCallback } from "./callback.ts";
-import { slashed, splitMethods } from "./grammar.ts";
+import { resolveCallback } from "./callback.ts";
+import { joinPaths, pathOnly, splitMethods } from "./grammar.ts";
 import type { Class } from "./loader.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
-import { type NearRoute, nearRoutes } from "./near_routes.ts";
 import { didYouMean } from "./near.ts";
-import { decodePath } from "./path.ts";
+import { type NearRoute, nearRoutes } from "./near_routes.ts";
+import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
+import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import { Route, type RouteCallback } from "./route.ts";
 import type { Layers } from "./scope.ts";
 import { isThenable } from "./steps.ts";
 import { Match, RouteTable } from "./table.ts";
+import type { Query } from "./trie.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
 
@@ -26,61 +28,23 @@ export type VerbParameters<Path extends string, Pass extends boolean> = [
   alias?: string,
 ];
 
-/** The actions of a resource. */
-export type ResourceAction =
-  | "index"
-  | "create"
-  | "store"
-  | "show"
-  | "edit"
-  | "update"
-  | "destroy";
-
-/** Which actions of a resource are routed, and what guards them. */
-export interface ResourceOptions {
-  /** These alone. */
-  readonly only?: readonly ResourceAction[];
-  /** All but these. */
-  readonly except?: readonly ResourceAction[];
-  /** The middleware of each. */
-  readonly middleware?: readonly Middleware[];
-}
-
-/** The routes of a resource, in the order in which they are declared. */
-const resourceRoutes: Readonly<
-  Record<ResourceAction, readonly [methods: string, path: string]>
-> = {
-  index: ["GET", ""],
-  create: ["GET", "/create"],
-  store: ["POST", ""],
-  show: ["GET", "/@id"],
-  edit: ["GET", "/@id/edit"],
-  update: ["PUT|PATCH", "/@id"],
-  destroy: ["DELETE", "/@id"],
-};
-
-/** What a path that takes every method allows. */
-const everyMethod = [
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
+/** What a path allows that is matched under every method. */
+const everyMethod: readonly string[] = [
+  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 ];
 
-/** The routes of an application, and those of the current request behind them. */
+/** The routes of an application and, behind them, those of the current request. */
 export class Router {
   readonly #layers: Layers<RouteTable>;
   readonly #find: (name: string) => Promise<Class>;
+  readonly #path = new Path();
   #prefix = "";
   #middleware: readonly Middleware[] = [];
 
-  /** `find` finds the classes of callbacks such as `"Class->method"`. */
+  /** `find` finds the class of a callback such as `"Class->method"`. */
   constructor(
-    layers: Layers<RouteTable> = single(),
-    find: (name: string) => Promise<Class> = noClass,
+    layers: Layers<RouteTable> = oneLayer(),
+    find: (name: string) => Promise<Class> = findNothing,
   ) {
     this.#layers = layers;
     this.#find = find;
@@ -101,11 +65,8 @@ export class Router {
     checkString(pattern, "make a route", "the pattern");
     checkString(alias, `make the route "${pattern}"`, "the alias");
     const parsed = new Pattern(this.#prefixed(pattern));
-    const called = resolveCallback(
-      callback,
-      this.#find,
-      `the route "${parsed.path}"`,
-    );
+    const owner = `the route "${parsed.path}"`;
+    const called = resolveCallback(callback, this.#find, owner);
     const route = new Route({
       methods: parsed.methods,
       pattern: parsed.path,
@@ -159,7 +120,7 @@ export class Router {
 
   /**
    * Declares what the callback declares under a prefix, with middleware for all of it. Groups nest.
-   * The callback is synchronous: throws `TypeError` when it answers a promise.
+   * Throws `TypeError` when the prefix is no string or the callback is asynchronous.
    */
   group(
     prefix: string,
@@ -167,14 +128,13 @@ export class Router {
     middleware: readonly Middleware[] = [],
   ): void {
     checkString(prefix, "make a group", "the prefix");
+    const action = `make the group "${prefix}"`;
     if (typeof callback !== "function") {
-      throw new TypeError(
-        `Cannot make the group "${prefix}": the callback is no function`,
-      );
+      throw new TypeError(`Cannot ${action}: the callback is no function`);
     }
     for (const each of middleware) checkMiddleware(each);
     const outer = { prefix: this.#prefix, middleware: this.#middleware };
-    this.#prefix = join(outer.prefix, checkPath(prefix));
+    this.#prefix = joinPaths(outer.prefix, pathOnly(prefix));
     this.#middleware = [...outer.middleware, ...middleware];
     let outcome: unknown;
     try {
@@ -184,50 +144,27 @@ export class Router {
       this.#middleware = outer.middleware;
     }
     if (!isThenable(outcome)) return;
-    outcome.then(undefined, () => {}); // the error below says it all
-    throw new TypeError(
-      `Cannot make the group "${prefix}": the callback must not be asynchronous`,
-    );
+    outcome.then(undefined, () => {}); // a failure in it is the lesser mistake
+    throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
   }
 
   /**
    * Declares the conventional routes of a resource: index, create, store, show, edit, update and
-   * destroy, each with a method of that name in the controller (a class, an object, or the name of an
-   * autoloaded class) and the alias `<last part of the path>.<action>`.
+   * destroy. Each is answered by the method of that name of the controller, which is a class, an
+   * object or the name of an autoloaded class, and has the alias `<last part of the path>.<action>`.
    */
   resource(
     path: string,
     controller: object | string,
     options: ResourceOptions = {},
   ): void {
-    const { only, except = [], middleware = [] } = options;
-    const actions = Object.keys(resourceRoutes) as ResourceAction[];
-    const unknown = [...only ?? [], ...except].find((action) =>
-      !actions.includes(action)
-    );
-    if (unknown !== undefined) {
-      throw new TypeError(
-        `Cannot make the resource "${path}": there is no action "${unknown}"${
-          didYouMean(unknown, actions)
-        }`,
-      );
-    }
-    const name = path.split("/").findLast((part) => part !== "") ?? "";
+    checkString(path, "make a resource", "the path");
+    const routes = resourceRoutes(path, controller, options);
     this.group(path, () => {
-      for (const action of actions) {
-        if (except.includes(action) || only && !only.includes(action)) continue;
-        const [methods, rest] = resourceRoutes[action];
-        const callback: CallbackForm = typeof controller === "string"
-          ? `${controller}->${action}`
-          : [controller, action];
-        this.route<string>(
-          `${methods} ${rest || "/"}`,
-          callback,
-          false,
-          `${name}.${action}`,
-        );
+      for (const { pattern, callback, alias } of routes) {
+        this.route(pattern, callback, false, alias);
       }
-    }, middleware);
+    }, options.middleware);
   }
 
   /**
@@ -242,56 +179,51 @@ export class Router {
     const pattern = own?.aliased(alias) ?? application.aliased(alias);
     if (pattern) return pattern.build(params);
     const aliases = this.#tables().flatMap((table) => [...table.aliases()]);
+    const hint = didYouMean(alias, aliases);
     throw new ReferenceError(
-      `Cannot make a URL: no route has the alias "${alias}"${
-        didYouMean(alias, aliases)
-      }`,
+      `Cannot make a URL: no route has the alias "${alias}"${hint}`,
     );
   }
 
   /** The declared routes, in order. */
   routes(): Route[] {
-    return this.#tables().flatMap(({ declarations }) =>
-      declarations.map(({ route }) => route)
-    );
+    const declarations = this.#tables().flatMap((table) => table.declarations);
+    return declarations.map(({ route }) => route);
   }
 
   /**
-   * The first route for a method and a path, as it is sent: encoded, without a query. HEAD is answered
-   * as GET, unless a route for the path names it. Throws `HttpError` 400 for a malformed escape.
+   * The first route for a method and a path, encoded as it is sent, without a query. HEAD is answered
+   * as GET unless a route for the path names it. Throws `HttpError` 400 for a malformed escape.
    */
   match(
     method: string,
     path: string,
     caseSensitive: boolean,
   ): Match | undefined {
-    const decoded = decodePath(path);
-    const query = { path: decoded, method, caseSensitive, from: 0 };
-    if (method === "HEAD" && !this.#names(query)) query.method = "GET";
-    return this.#layers.application.find(query) ??
-      this.#layers.own?.find(query);
+    this.#path.read(path);
+    const asGet = method === "HEAD" && !this.#names(method, caseSensitive);
+    const asked = asGet ? "GET" : method;
+    return this.#first({ method: asked, caseSensitive, from: 0 });
   }
 
   /** The next route that matches the same, in the order of declaration. */
   next(match: Match): Match | undefined {
     const { application, own } = this.#layers;
     const { table, rest } = match;
-    const found = table.find(rest);
+    const path = this.#path.reuse(match.path);
+    const found = table.find(path, rest);
     if (found || table !== application) return found;
-    return own?.find({ ...rest, from: 0 });
+    return own?.find(path, { ...rest, from: 0 });
   }
 
   /** The methods for which a path is known, for the Allow header; none when it is unknown. */
   allowed(path: string, caseSensitive: boolean): string[] {
+    this.#path.read(path);
     const methods = new Set<string>();
-    const query = { path: decodePath(path), caseSensitive, from: 0 };
     for (const table of this.#tables()) {
-      for (
-        let match = table.find(query);
-        match;
-        match = table.find(match.rest)
-      ) {
-        for (const method of match.route.methods) methods.add(method);
+      let found = table.find(this.#path, { caseSensitive, from: 0 });
+      for (; found; found = table.find(this.#path, found.rest)) {
+        for (const method of found.route.methods) methods.add(method);
       }
     }
     if (methods.delete("*")) {
@@ -304,7 +236,8 @@ export class Router {
   /** The routes that nearly match, the nearest first, and what keeps each from matching. */
   explain(method: string, path: string, caseSensitive = false): NearRoute[] {
     const declarations = this.#tables().flatMap((table) => table.declarations);
-    return nearRoutes(declarations, method, decodePath(path), caseSensitive);
+    const { text } = this.#path.read(path);
+    return nearRoutes(declarations, method, text, caseSensitive);
   }
 
   #tables(): RouteTable[] {
@@ -312,18 +245,16 @@ export class Router {
     return own ? [application, own] : [application];
   }
 
-  #names(
-    query: {
-      path: string;
-      method: string;
-      caseSensitive: boolean;
-      from: number;
-    },
-  ): boolean {
-    return this.#tables().some((table) =>
-      table.names(query.method) &&
-      table.find({ ...query, named: true }) !== undefined
-    );
+  #first(query: Query): Match | undefined {
+    const found = this.#layers.application.find(this.#path, query);
+    return found ?? this.#layers.own?.find(this.#path, query);
+  }
+
+  /** Whether a route for the path names the method. */
+  #names(method: string, caseSensitive: boolean): boolean {
+    const query = { method, named: true, caseSensitive, from: 0 };
+    return this.#tables().some((table) => table.names(method)) &&
+      this.#first(query) !== undefined;
   }
 
   #verb<Path extends string, Pass extends boolean>(
@@ -331,34 +262,16 @@ export class Router {
     [path, callback, passRoute, alias]: VerbParameters<Path, Pass>,
   ): Route {
     checkString(path, "make a route", "the path");
-    const pattern = `${method} ${checkPath(path) || "/"}`;
-    return this.route<string, Pass>(
-      pattern,
-      callback as RouteCallback<string, Pass>,
-      passRoute,
-      alias,
-    );
+    const pattern: string = `${method} ${pathOnly(path) || "/"}`;
+    const any = callback as RouteCallback<string, Pass>;
+    return this.route(pattern, any, passRoute, alias);
   }
 
   #prefixed(pattern: string): string {
     if (this.#prefix === "") return pattern;
     const { methods, path } = splitMethods(pattern);
-    return `${methods.join("|")} ${join(this.#prefix, path)}`.trim();
+    return `${methods.join("|")} ${joinPaths(this.#prefix, path)}`.trim();
   }
-}
-
-/** A prefix and a path with one slash between them; no path, or a slash, is the prefix itself. */
-function join(prefix: string, path: string): string {
-  const start = prefix.replace(/\/+$/, "");
-  return path === "" || path === "/" ? start : start + slashed(path);
-}
-
-function checkPath(path: string): string {
-  const { methods } = splitMethods(path);
-  if (methods.length === 0) return path.trim();
-  throw new SyntaxError(
-    `Cannot make a route: the path "${path}" names methods, which it has already`,
-  );
 }
 
 function checkString(
@@ -367,21 +280,17 @@ function checkString(
   what: string,
 ): asserts value is string {
   if (typeof value === "string") return;
-  throw new TypeError(
-    `Cannot ${action}: ${what} must be a string, got ${Deno.inspect(value)}`,
-  );
+  const got = Deno.inspect(value, { depth: 1 });
+  throw new TypeError(`Cannot ${action}: ${what} must be a string, got ${got}`);
 }
 
-function noClass(name: string): Promise<never> {
-  return Promise.reject(
-    new ReferenceError(
-      `Cannot load the class "${name}": nothing loads classes`,
-    ),
-  );
+function findNothing(name: string): Promise<never> {
+  const problem = `Cannot load the class "${name}": this router loads none`;
+  return Promise.reject(new ReferenceError(problem));
 }
 
 /** One table for everything. */
-function single(): Layers<RouteTable> {
+function oneLayer(): Layers<RouteTable> {
   const application = new RouteTable();
   return { application, own: undefined, writable: application };
 }

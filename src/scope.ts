@@ -190,6 +190,8 @@ export function enter<Arguments extends unknown[], Result>(
 ): Result {
   listen();
   const before = synchronous;
+  // What is bound to the request around this one must find it meanwhile.
+  if (before !== undefined && !before.root.ended) open.set(before.id, before);
   synchronous = scope;
   try {
     return storage.run(scope.id, work, ...args);
@@ -219,12 +221,30 @@ export function current(owner: object): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = synchronous?.id === id ? synchronous : open.get(id);
-  if (scope === undefined) throw new Error(ENDED);
-  return scope.owner === owner ? scope : scope.of(owner);
+  if (scope === undefined) throw new EndedError();
+  if (scope.owner === owner) return scope;
+  const outer = scope.of(owner);
+  if (outer?.root.ended) throw new EndedError();
+  return outer;
 }
 
-const ENDED =
-  "Cannot use the framework here: the request this work belongs to has ended";
+/** The same, for a call that has a meaning only inside a request; throws outside one. */
+export function required(owner: object, call: string): Scope {
+  const scope = current(owner);
+  if (scope !== undefined) return scope;
+  throw new Error(`Cannot call ${call} here: no request is being handled`);
+}
+
+/** Thrown to work that outlives its request: it gets nothing, least of all another request's data. */
+class EndedError extends Error {
+  override readonly name = "EndedError";
+
+  constructor() {
+    super(
+      "Cannot use the framework here: the request this work belongs to has ended",
+    );
+  }
+}
 
 /** A thing of which the application has one and each request, on its first write, its own. */
 export class Layered<T> implements Layers<T> {
@@ -312,21 +332,28 @@ function enclosing(): Scope | undefined {
 let listening = false;
 
 /**
- * A rejected promise that nobody awaits would end the process. One that belongs to a request becomes
- * that request's error while there is still an answer to make, and a line in the log afterwards;
+ * An error that nobody catches would end the process. One that belongs to a request becomes that
+ * request's error while there is still an answer to make, and a line in the log afterwards;
  * everybody else's is left to the runtime.
  */
 function listen(): void {
   if (listening) return;
   listening = true;
   globalThis.addEventListener("unhandledrejection", (event) => {
-    const id = storage.getStore();
-    if (id === undefined) return;
-    event.preventDefault();
-    if (isStop(event.reason)) return;
-    const scope = open.get(id)?.root;
-    if (scope === undefined || scope.answered || scope.failure) {
-      reportError(event.reason, "in work that nobody awaited");
-    } else scope.failure = { reason: event.reason };
+    takeOver(event, event.reason);
   });
+  globalThis.addEventListener("error", (event) => takeOver(event, event.error));
+}
+
+function takeOver(event: Event, reason: unknown): void {
+  const id = storage.getStore();
+  // The runtime forgets whose a timer is when it throws: of those, the framework knows its own errors.
+  const isKnown = isStop(reason) || reason instanceof EndedError;
+  if (id === undefined && !isKnown) return;
+  event.preventDefault();
+  if (isStop(reason)) return;
+  const scope = id === undefined ? undefined : open.get(id)?.root;
+  if (scope === undefined || scope.answered || scope.failure) {
+    reportError(reason, "in work that nobody awaited");
+  } else scope.failure = { reason };
 }

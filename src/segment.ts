@@ -3,6 +3,8 @@
  * reads. The notation is the grammar's, putting segments in a row the pattern's.
  */
 
+import { foldCode } from "./path.ts";
+
 /** What a segment is made of. A parameter without an expression is free: it takes any text. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
@@ -61,15 +63,16 @@ export class Segment {
     const items = itemsOf(parts);
     const [first] = items;
     this.#parts = parts;
+    this.names = items.flatMap(namesOf);
     this.#items = items;
     this.#texts = textsOf(items);
     this.#limit = items.filter(isVariable).length < 2 ? Infinity : mixedLimit;
     this.star = parts[0]?.kind === "star";
-    this.free = items.length === 1 && this.#texts?.join("") === "";
+    this.free = items.length === 1 && this.names.length === 1 &&
+      this.#texts?.join("") === "";
     this.literal = items.length === 1 && first?.kind === "text"
       ? first.text
       : undefined;
-    this.names = items.flatMap(namesOf);
     this.key = parts.map((part) =>
       part.kind === "text" ? sourceOf(part, "") : show(part, "")
     ).join("/");
@@ -137,13 +140,6 @@ export class Segment {
       ? this.#exact ??= make("su")
       : this.#folded ??= make("isu");
   }
-}
-
-/** The lower-case form of one UTF-16 code unit: by folding, no text changes its length. */
-export function foldCode(code: number): number {
-  if (code < 128) return code >= 65 && code <= 90 ? code + 32 : code;
-  const lower = String.fromCharCode(code).toLowerCase();
-  return lower.length === 1 ? lower.charCodeAt(0) : code;
 }
 
 /** A text with each code unit folded. */

@@ -98,3 +98,11 @@ const rules: Readonly<Record<keyof Settings, Rule>> = {
   "framework.shutdown_timeout": AMOUNT,
   "framework.hosts": HOSTS,
 };
+
+/** The base path of `framework.base_url`, a path or a whole URL, without a slash at its end. */
+export function basePath(base: string | null): string {
+  if (base === null) return "";
+  const path = URL.canParse(base) ? new URL(base).pathname : base;
+  const trimmed = path.replace(/^\/+|\/+$/g, "");
+  return trimmed === "" ? "" : `/${trimmed}`;
+}

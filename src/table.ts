@@ -4,6 +4,7 @@
  */
 
 import type { Alternative } from "./alternative.ts";
+import type { Path } from "./path.ts";
 import type { Pattern } from "./pattern.ts";
 import type { RouteParameters } from "./middleware.ts";
 import type { Route } from "./route.ts";
@@ -76,9 +77,9 @@ export class RouteTable {
   }
 
   /** The first match. */
-  find(query: Query): Match | undefined {
-    const row = this.#index.find(query);
-    return row && new Match(this, row, query);
+  find(path: Path, query: Query): Match | undefined {
+    const row = this.#index.find(path, query);
+    return row && new Match(this, row, path, query);
   }
 }
 
@@ -88,14 +89,19 @@ export class Match {
   readonly route: Route;
   /** The table in which it was found. */
   readonly table: RouteTable;
+  /** The decoded path. */
+  readonly path: string;
+  /** The values of the named parameters in order; null where an optional part took no part. */
+  readonly values: readonly (string | null)[];
   readonly #row: Row;
   readonly #query: Query;
-  #values: readonly (string | null)[] | undefined;
   #params: RouteParameters | undefined;
 
-  constructor(table: RouteTable, row: Row, query: Query) {
+  constructor(table: RouteTable, row: Row, path: Path, query: Query) {
     this.route = row.declaration.route;
     this.table = table;
+    this.path = path.text;
+    this.values = row.alternative.values(path, query.caseSensitive);
     this.#row = row;
     this.#query = query;
   }
@@ -105,21 +111,9 @@ export class Match {
     return { ...this.#query, from: this.#row.next };
   }
 
-  /** The values of the named parameters in order; null where an optional part took no part. */
-  get values(): readonly (string | null)[] {
-    const { path, caseSensitive } = this.#query;
-    return this.#values ??= this.#row.alternative.values(path, caseSensitive);
-  }
-
   /** The values by name. */
   get params(): RouteParameters {
-    if (this.#params) return this.#params;
-    const params: RouteParameters = Object.create(null);
-    const { names } = this.#row.declaration.pattern;
-    for (const [place, name] of names.entries()) {
-      params[name] = this.values[place]!;
-    }
-    return this.#params = params;
+    return this.#params ??= this.#named();
   }
 
   /** Invokes the callback. */
@@ -131,10 +125,19 @@ export class Match {
 
   /** A route object of its own for this request. */
   toRoute(): Route {
-    const { path, caseSensitive } = this.#query;
+    const { caseSensitive } = this.#query;
     const { alternative, declaration: { pattern } } = this.#row;
-    const splat = alternative.splat(path, caseSensitive);
+    const splat = alternative.splat(this.path, caseSensitive);
     const regex = (): RegExp => pattern.regex(caseSensitive);
-    return this.route.matched({ ...this.params }, splat, regex);
+    return this.route.matched(this.#named(), splat, regex);
+  }
+
+  #named(): RouteParameters {
+    const params: RouteParameters = Object.create(null);
+    const { names } = this.#row.declaration.pattern;
+    for (const [place, name] of names.entries()) {
+      params[name] = this.values[place]!;
+    }
+    return params;
   }
 }

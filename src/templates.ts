@@ -49,7 +49,7 @@ export function markup(html: string): Markup {
   return new Markup(html);
 }
 
-type MakeVento = typeof import("npm:ventojs@^2.4.0/web.js").default;
+type MakeVento = typeof import("ventojs/web.js").default;
 type Vento = ReturnType<MakeVento>;
 type Token = ReturnType<Vento["tokenize"]>[number];
 
@@ -78,7 +78,7 @@ export class Templates {
   /** Runs a template over the data, which it may change, and answers its text. */
   async render(name: string, data: Record<string, unknown>): Promise<string> {
     if (this.#vento === undefined) {
-      const { default: make } = await import("npm:ventojs@^2.4.0/web.js");
+      const { default: make } = await import("ventojs/web.js");
       this.#vento ??= prepare(make, (key) => this.#read(key));
     }
     try {

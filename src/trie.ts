@@ -7,8 +7,8 @@
  * path is walked where it stands: no segment of it is cut out unless an expression asks for it.
  */
 
-import { INNER_SLASH } from "./path.ts";
-import { fold, foldCode, type Segment } from "./segment.ts";
+import { foldCode, hashOf, INNER_SLASH, type Path } from "./path.ts";
+import { fold, type Segment } from "./segment.ts";
 
 /** What can be found. */
 export interface Entry {
@@ -20,8 +20,6 @@ export interface Entry {
 
 /** What is looked for. */
 export interface Query {
-  /** The decoded path. */
-  readonly path: string;
   /** The method; none for entries of any. */
   readonly method?: string;
   /** Whether only entries that name the method count. */
@@ -30,8 +28,6 @@ export interface Query {
   /** The lowest order that counts. */
   readonly from: number;
 }
-
-const slashCode = 47;
 
 /** Higher than any order, and still a small integer to the engine. */
 const noOrder = 0x3fffffff;
@@ -54,9 +50,11 @@ class Node<Found extends Entry> {
   star: Node<Found> | undefined;
   /** Children for segments that must be tried, by the folded text they begin with, by its length. */
   tried: Tried<Found> | undefined;
+  /** Whether there can be more than one way on from here. */
+  forks = false;
   /** The last search that came here behind a star, and from where. */
   search = 0;
-  start = 0;
+  index = 0;
 
   /** The lowest and the highest order here and below. */
   readonly lowest: number;
@@ -75,12 +73,8 @@ class Node<Found extends Entry> {
 export class Trie<Found extends Entry> {
   readonly #root = new Node<Found>(0);
   #searches = 0;
-  #path = "";
-  #length = 0;
-  #method: string | undefined;
-  #named = false;
-  #caseSensitive = false;
-  #from = 0;
+  #path!: Path;
+  #query!: Query;
   #best = 0;
   #found: Found | undefined;
 
@@ -95,75 +89,75 @@ export class Trie<Found extends Entry> {
     node.entries.push(entry);
   }
 
-  /** The first entry that matches. */
-  find(
-    { path, method, named = false, caseSensitive, from }: Query,
+  /** The first entry that matches. On most paths there is but one way down, and no search. */
+  find(path: Path, query: Query): Found | undefined {
+    const { caseSensitive } = query;
+    let node: Node<Found> | undefined = this.#root;
+    for (let index = 0; node; index++) {
+      if (node.forks) return this.#search(node, path, index, query);
+      if (index === path.count) return firstOf(node.entries, query, noOrder);
+      const start = path.starts[index]!;
+      const end = path.starts[index + 1]! - 1;
+      if (end === start) return undefined;
+      const literal = node.literals?.get(path.hashes[index]!);
+      if (!literal) node = node.free;
+      else if (reads(literal, path.text, start, end, caseSensitive)) {
+        node = literal;
+      } else return undefined;
+    }
+    return undefined;
+  }
+
+  #search(
+    node: Node<Found>,
+    path: Path,
+    index: number,
+    query: Query,
   ): Found | undefined {
     this.#searches++;
     this.#path = path;
-    this.#length = path.charCodeAt(path.length - 1) === slashCode
-      ? path.length - 1
-      : path.length;
-    this.#method = method;
-    this.#named = named;
-    this.#caseSensitive = caseSensitive;
-    this.#from = from;
+    this.#query = query;
     this.#best = noOrder;
     this.#found = undefined;
-    this.#visit(this.#root, 1);
+    this.#visit(node, index);
     return this.#found;
   }
 
-  /** Looks below a node from the segment that begins at `start`. */
-  #visit(node: Node<Found> | undefined, start: number): void {
-    while (node && node.lowest < this.#best && node.highest >= this.#from) {
-      if (node.star) this.#behindStar(node.star, start);
-      if (start > this.#length) return this.#accept(node.entries);
-      const path = this.#path;
-      const length = this.#length;
-      let hash = 0;
-      let end = start;
-      for (; end < length; end++) {
-        const code = path.charCodeAt(end);
-        if (code === slashCode) break;
-        hash = mix(hash, code);
-      }
+  /** Looks below a node for the segments from `index` on. */
+  #visit(node: Node<Found> | undefined, index: number): void {
+    const { text, count, starts, hashes } = this.#path;
+    const { from, caseSensitive } = this.#query;
+    while (node && node.lowest < this.#best && node.highest >= from) {
+      if (node.star) this.#behindStar(node.star, index);
+      if (index === count) return this.#accept(node.entries);
+      const start = starts[index]!;
+      const end = starts[index + 1]! - 1;
       if (end === start) return;
-      if (node.tried) this.#try(node.tried, start, end);
+      if (node.tried) this.#try(node.tried, index);
       let next = node.free;
-      let literal = node.literals?.get(hash);
+      let literal = node.literals?.get(hashes[index]!);
       for (; literal; literal = literal.sibling) {
-        if (!this.#reads(literal.literal, start, end)) continue;
-        if (next) this.#visit(next, end + 1);
+        if (!reads(literal, text, start, end, caseSensitive)) continue;
+        if (next) this.#visit(next, index + 1);
         next = literal;
       }
       node = next;
-      start = end + 1;
+      index++;
     }
   }
 
-  #reads(literal: string, start: number, end: number): boolean {
-    const path = this.#path;
-    if (end - start !== literal.length) return false;
-    if (path.startsWith(literal, start)) return true;
-    if (this.#caseSensitive) return false;
-    for (let at = start; at < end; at++) {
-      const wanted = literal.charCodeAt(at - start);
-      if (foldCode(path.charCodeAt(at)) !== foldCode(wanted)) return false;
-    }
-    return true;
-  }
-
-  #try(tried: Tried<Found>, start: number, end: number): void {
-    const text = this.#path.slice(start, end).replaceAll(INNER_SLASH, "/");
+  #try(tried: Tried<Found>, index: number): void {
+    const text = this.#path.segment(index);
     const folded = fold(text);
     for (const [length, attempts] of tried) {
       for (
         const { segment, node } of attempts.get(folded.slice(0, length)) ?? []
       ) {
-        if (node.lowest >= this.#best || node.highest < this.#from) continue;
-        if (segment.matches(text, this.#caseSensitive)) {
-          this.#visit(node, end + 1);
+        if (node.lowest >= this.#best || node.highest < this.#query.from) {
+          continue;
+        }
+        if (segment.matches(text, this.#query.caseSensitive)) {
+          this.#visit(node, index + 1);
         }
       }
     }
@@ -173,36 +167,64 @@ export class Trie<Found extends Entry> {
    * A star ends anywhere, so what is behind it is looked for from every segment on. Whoever came here
    * before from an earlier segment has looked from all of these: so the work stays linear.
    */
-  #behindStar(node: Node<Found>, start: number): void {
-    if (node.search === this.#searches && node.start <= start) return;
+  #behindStar(node: Node<Found>, index: number): void {
+    if (node.search === this.#searches && node.index <= index) return;
     node.search = this.#searches;
-    node.start = start;
+    node.index = index;
     this.#accept(node.entries);
     if (!node.literals && !node.free && !node.tried && !node.star) return;
-    for (let at = start; at > 0;) {
-      this.#visit(node, at);
-      if (at > this.#length) return;
-      const slash = this.#path.indexOf("/", at);
-      at = slash < 0 || slash >= this.#length ? this.#length + 1 : slash + 1;
+    for (let next = index; next <= this.#path.count; next++) {
+      this.#visit(node, next);
     }
   }
 
   #accept(entries: readonly Found[]): void {
-    for (let place = 0; place < entries.length; place++) {
-      const entry = entries[place]!;
-      if (entry.order >= this.#best) return;
-      if (entry.order < this.#from || !this.#takes(entry.methods)) continue;
-      this.#best = entry.order;
-      this.#found = entry;
-      return;
-    }
+    const entry = firstOf(entries, this.#query, this.#best);
+    if (!entry) return;
+    this.#best = entry.order;
+    this.#found = entry;
   }
+}
 
-  #takes(methods: readonly string[]): boolean {
-    if (this.#method === undefined) return true;
-    if (methods.length === 0) return !this.#named;
-    return methods[0] === this.#method || methods.includes(this.#method);
+/** The first entry that is asked for, of an order below a limit. */
+function firstOf<Found extends Entry>(
+  entries: readonly Found[],
+  query: Query,
+  limit: number,
+): Found | undefined {
+  for (let place = 0; place < entries.length; place++) {
+    const entry = entries[place]!;
+    if (entry.order >= limit) return undefined;
+    if (entry.order >= query.from && takes(entry.methods, query)) return entry;
   }
+  return undefined;
+}
+
+function takes(
+  methods: readonly string[],
+  { method, named }: Query,
+): boolean {
+  if (methods.length === 0) return named !== true;
+  return method === undefined || methods[0] === method ||
+    methods.includes(method);
+}
+
+/** Whether the text of a literal stands in a path. */
+function reads(
+  { literal }: { readonly literal: string },
+  text: string,
+  start: number,
+  end: number,
+  caseSensitive: boolean,
+): boolean {
+  if (end - start !== literal.length) return false;
+  if (text.startsWith(literal, start)) return true;
+  if (caseSensitive) return false;
+  for (let at = start; at < end; at++) {
+    const wanted = literal.charCodeAt(at - start);
+    if (foldCode(text.charCodeAt(at)) !== foldCode(wanted)) return false;
+  }
+  return true;
 }
 
 /** The child for a segment, made when there is none. */
@@ -211,17 +233,28 @@ function child<Found extends Entry>(
   segment: Segment,
   order: number,
 ): Node<Found> {
-  if (segment.star) return node.star ??= new Node(order);
-  if (segment.free) return node.free ??= new Node(order);
   if (segment.literal !== undefined) {
+    node.forks ||= node.free !== undefined;
     return literalChild(node, segment.literal, order);
   }
+  if (segment.free) {
+    node.forks ||= node.literals !== undefined;
+    return node.free ??= new Node(order);
+  }
+  node.forks = true;
+  return segment.star
+    ? node.star ??= new Node(order)
+    : triedChild(node, segment, order);
+}
+
+function triedChild<Found extends Entry>(
+  node: Node<Found>,
+  segment: Segment,
+  order: number,
+): Node<Found> {
   const prefix = fold(segment.prefix);
-  const byPrefix = entryOf(
-    node.tried ??= new Map(),
-    prefix.length,
-    () => new Map(),
-  );
+  const tried = node.tried ??= new Map();
+  const byPrefix = entryOf(tried, prefix.length, () => new Map());
   const attempts = entryOf(byPrefix, prefix, (): Attempt<Found>[] => []);
   const known = attempts.find((attempt) => attempt.segment.key === segment.key);
   if (known) return known.node;
@@ -236,10 +269,7 @@ function literalChild<Found extends Entry>(
   order: number,
 ): Node<Found> {
   const literal = text.replaceAll("/", INNER_SLASH);
-  let hash = 0;
-  for (let at = 0; at < literal.length; at++) {
-    hash = mix(hash, literal.charCodeAt(at));
-  }
+  const hash = hashOf(literal);
   const literals = node.literals ??= new Map();
   const first = literals.get(hash);
   for (let known = first; known; known = known.sibling) {
@@ -247,6 +277,7 @@ function literalChild<Found extends Entry>(
   }
   const made = new Node<Found>(order, literal);
   made.sibling = first;
+  node.forks ||= first !== undefined;
   literals.set(hash, made);
   return made;
 }
@@ -261,10 +292,4 @@ function entryOf<Key, Value>(
   const made = make();
   map.set(key, made);
   return made;
-}
-
-/** Takes one more code unit into a hash, which stays a small integer and the same for either case. */
-function mix(hash: number, code: number): number {
-  const folded = code < 128 ? code | 32 : foldCode(code);
-  return (Math.imul(hash, 31) + folded) & 0x3fffffff;
 }

@@ -22,10 +22,15 @@ export interface ViewContext {
 
 /** Where a view keeps its variables: the part of a `Map` it uses. */
 export interface ViewVariables {
+  /** The value of a variable, or undefined. */
   get(name: string): unknown;
+  /** Sets a variable. */
   set(name: string, value: unknown): unknown;
+  /** Clears a variable. */
   delete(name: string): unknown;
+  /** Clears every variable. */
   clear(): void;
+  /** The names of the variables that are set. */
   keys(): Iterable<string>;
 }
 

@@ -134,6 +134,7 @@ Deno.test("`notFound()` shows the page of the blog for any other address, too", 
       const response = await blog.get(address);
       assertEquals(response.status, 404, address);
       assertStringIncludes(await response.text(), "Page not found");
+      assertEquals(response.headers.get("etag"), null);
     }
   });
 });
@@ -234,6 +235,7 @@ Deno.test("`GET /` answers 304 until a post is added", async () => {
     const first = await blog.get("/");
     await first.body?.cancel();
     const tag = first.headers.get("etag")!;
+    assertEquals(first.headers.get("cache-control"), "no-cache");
     const again = await blog.get("/", { "if-none-match": tag });
     assertEquals(
       [again.status, await again.text(), again.headers.get("etag")],

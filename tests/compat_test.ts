@@ -18,12 +18,12 @@ const SCANNED = ["mod.ts", "README.md", "src", "blog", "tests", "bench"];
 
 const USE = /\b(?:from|import\()\s*["'](@std\/[^"']+)["']/g;
 const NAMED_USES = [
-  /\b(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+["'](@std\/[^"']+)["']/g,
-  /\{([^}]*)\}\s*=\s*await\s+import\(\s*["'](@std\/[^"']+)["']\s*\)/g,
+  /\b(?:import|export)\s+(?:type\s+)?\{([^{}]*)\}\s+from\s+["'](@std\/[^"']+)["']/g,
+  /\{([^{}]*)\}\s*=\s*await\s+import\(\s*["'](@std\/[^"']+)["']\s*\)/g,
 ];
 const DECLARED =
   /^export (?:async )?(?:function|class|const|interface|type) (\w+)/gm;
-const REEXPORTED = /^export (?:type )?\{([^}]*)\} from /gm;
+const REEXPORTED = /^export (?:type )?\{([^{}]*)\} from /gm;
 
 interface ImportMap {
   readonly imports: Readonly<Record<string, string>>;

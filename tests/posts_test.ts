@@ -221,11 +221,11 @@ Deno.test("`create()` works again once a refused file is repaired", async () => 
 Deno.test("`create()` rejects for every waiting post when the folder is missing", async () => {
   await withFile(undefined, async (_posts, _file, folder) => {
     const posts = new Posts(`${folder}/missing/posts.json`);
-    const outcomes = await Promise.allSettled([
-      posts.create("A", ""),
-      posts.create("B", ""),
-    ]);
+    const outcomes = await Promise.allSettled(
+      ["A", "B", "C"].map((title) => posts.create(title, "")),
+    );
     assertEquals(outcomes.map(({ status }) => status), [
+      "rejected",
       "rejected",
       "rejected",
     ]);

@@ -5,17 +5,92 @@
 
 import { assertEquals } from "@std/assert";
 
-/** What the package exports, and the public members of each. */
-const SURFACE: Readonly<Record<string, string>> = {
-  "class Engine": "",
+/** By module: what it exports, and the public members of each. */
+const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "mod.ts": {
+    "class Framework": `
+      after app before clear defer delete error etag fetch get getUrl group
+      halt has init json jsonp lastModified map notFound original patch path
+      post put redirect register render request response route router set
+      start stop view`,
+    "class Engine": `
+      after app before clear defer delete error etag fetch get getUrl group
+      halt has init json jsonp lastModified map notFound original patch path
+      post put redirect register render request response route router set
+      start stop view`,
+    "interface ConnectionInfo": "remoteAddr",
+    "type Mapped": "",
+    "type MaybePromise": "",
+    "type Original": "",
+    "type OriginalMethod": "",
+    "type Registered": "",
+    "type Filter": "",
+    "type Method": "",
+    "type Class": "",
+    "interface Settings": `
+      framework.base_url framework.body_limit framework.body_timeout
+      framework.case_sensitive framework.debug framework.handle_errors
+      framework.hosts framework.log_errors framework.method_not_allowed
+      framework.shutdown_timeout framework.trust_proxy
+      framework.views.extension framework.views.path framework.wait_timeout`,
+    "type Server": "",
+    "interface StartOptions": `
+      cert hostname key onListen path port signal signals`,
+    "class HttpRequest": `
+      accept ajax base cookies data files getBody getBytes getHeader ip length
+      method proxy_ip query raw referrer scheme secure type url user_agent`,
+    "type Cookies": "",
+    "interface RequestContext": "base body path remote search trustProxy",
+    "class Body": "bytes data files text",
+    "type Data": "",
+    "type Fields": "",
+    "type Nested": "",
+    "interface NestedRecord": "",
+    "class UploadedFile": "moveTo",
+    "type Files": "",
+    "class HttpResponse": `
+      answer body cache clear clearBody cookie header reopen replace seal
+      section send sent status toResponse write`,
+    "type BodyContent": "",
+    "type CookieOptions": "",
+    "interface ResponseContext": "debug hold secure",
+    "class Router": `
+      allowed delete explain get getUrl group match next patch post put
+      resource route routes`,
+    "class Route": `
+      addMiddleware alias matched methods middleware params pattern regex
+      splat`,
+    "class Markup": "",
+    "function markup": "",
+    "class View": "clear exists fetch get has set",
+    "interface ViewContext": "debug extension path variables",
+    "interface ViewVariables": "clear delete get keys set",
+    "class HttpError": "headers name status",
+    "interface HttpErrorOptions": "headers",
+  },
+  "src/testing.ts": {
+    "interface Door": "fetch",
+    "class Page": "click form path response status text texts",
+    "class Visitor": "cookies visit",
+    "type FieldInput": "",
+    "class Form": "fill names submit",
+    "interface FormRequest": "action body method",
+    "function assertIsolated": "",
+    "interface IsolationOptions": "rounds seed",
+  },
 };
 
-interface Declaration {
-  readonly kind: string;
-  readonly def?: {
-    readonly properties?: Member[];
-    readonly methods?: Member[];
-  };
+interface Exported {
+  readonly name: string;
+  readonly declarations: readonly {
+    readonly kind: string;
+    readonly def?: Definition;
+  }[];
+}
+
+interface Definition {
+  readonly properties?: readonly Member[];
+  readonly methods?: readonly Member[];
 }
 
 interface Member {
@@ -23,12 +98,17 @@ interface Member {
   readonly accessibility?: string;
 }
 
-Deno.test("`mod.ts` exports exactly the frozen names and members", async () => {
-  assertEquals(await surface("mod.ts"), SURFACE);
-});
+for (const [module, expected] of Object.entries(SURFACE)) {
+  Deno.test(`\`${module}\` exports exactly the frozen names and members`, async () => {
+    const wanted = Object.entries(expected).map(([name, members]) =>
+      `${name}: ${members.trim().replaceAll(/\s+/g, " ")}`
+    );
+    assertEquals((await surface(module)).sort(), wanted.sort());
+  });
+}
 
-/** What a module exports, read from its documentation: every export by kind and name with its members. */
-async function surface(module: string): Promise<Record<string, string>> {
+/** What a module exports, read from its documentation: each with its kind and its members. */
+async function surface(module: string): Promise<string[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       "doc",
@@ -40,25 +120,19 @@ async function surface(module: string): Promise<Record<string, string>> {
     cwd: new URL("../", import.meta.url),
   }).output();
   const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
-  const exports: Record<string, string> = {};
-  for (const { symbols } of Object.values<{ symbols: Entry[] }>(nodes)) {
-    for (const { name, declarations } of symbols) {
-      for (const { kind, def } of declarations) {
-        exports[`${kind} ${name}`] = members(def);
-      }
-    }
-  }
-  return exports;
+  const exports = Object.values<{ symbols: Exported[] }>(nodes).flatMap((
+    { symbols },
+  ) => symbols);
+  return exports.flatMap(({ name, declarations }) =>
+    declarations.map(({ kind, def }) =>
+      `${kind === "typeAlias" ? "type" : kind} ${name}: ${members(def)}`
+    )
+  );
 }
 
-interface Entry {
-  readonly name: string;
-  readonly declarations: Declaration[];
-}
-
-function members(definition: Declaration["def"]): string {
-  const all = [...definition?.properties ?? [], ...definition?.methods ?? []];
-  const names = all.filter(({ accessibility }) => accessibility !== "private")
-    .map(({ name }) => name);
-  return [...new Set(names)].sort().join(" ");
+function members({ properties = [], methods = [] }: Definition = {}): string {
+  const open = [...properties, ...methods].filter(({ accessibility }) =>
+    accessibility !== "private"
+  );
+  return [...new Set(open.map(({ name }) => name))].sort().join(" ");
 }

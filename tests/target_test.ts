@@ -240,12 +240,13 @@ Deno.test("`targetOf()` lets no Host header change what an absolute target is", 
 
 Deno.test("`targetOf()` answers the same for a request that is made", async () => {
   const app = mirror();
-  for (const [target, sent, made = sent] of TARGETS) {
+  for (const row of TARGETS) {
+    const [target, sent] = row;
     const response = await app.fetch(new Request(`http://a.test${target}`));
     const body = await response.text();
     assertEquals(
       response.status === 200 ? body : response.status,
-      made,
+      row[2] ?? sent,
       JSON.stringify(target),
     );
   }

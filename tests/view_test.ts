@@ -207,7 +207,7 @@ for (const name of escapes) {
         await assertRejects(
           () => view.fetch(name),
           Error,
-          "Cannot find the template",
+          `tried "${folder}/views/secret`,
         );
         assertFalse(await view.exists(name));
       },
@@ -394,6 +394,17 @@ Deno.test("`fetch()` reads a changed template at once under `framework.debug` on
     settings.debugging = true;
     assertEquals(await view.fetch("page"), "[1]");
   });
+});
+
+Deno.test("`fetch()` follows an extension that changes", async () => {
+  await withView(
+    { "page.php": "php", "page.html": "html" },
+    async (view, _folder, settings) => {
+      assertEquals(await view.fetch("page"), "php");
+      settings.ending = ".html";
+      assertEquals(await view.fetch("page"), "html");
+    },
+  );
 });
 
 Deno.test("`fetch()` follows a views folder that changes", async () => {

@@ -1,0 +1,54 @@
+/** `Deno.serve` with nothing but conditions: the same answers with the least work. */
+
+import { LARGE } from "../cases.ts";
+import { renderPage } from "./page.ts";
+
+const HTML = { headers: { "content-type": "text/html; charset=utf-8" } };
+
+function handle(request: Request): Response | Promise<Response> {
+  const path = request.url.slice(request.url.indexOf("/", 8));
+  if (path === "/") return new Response("Hello, World!", HTML);
+  if (path.startsWith("/user/")) {
+    return new Response(`User ${decodeURIComponent(path.slice(6))}`, HTML);
+  }
+  if (path === "/json") return Response.json({ message: "Hello, World!" });
+  if (path === "/form") return greet(request);
+  if (path === "/page") return page();
+  if (path === "/large") return new Response(LARGE, HTML);
+  if (path === "/async") return wait();
+  return new Response("Not found", { ...HTML, status: 404 });
+}
+
+async function greet(request: Request): Promise<Response> {
+  const form = new URLSearchParams(await request.text());
+  return new Response(`Hello, ${form.get("name")}`, HTML);
+}
+
+async function page(): Promise<Response> {
+  return new Response(await renderPage(), HTML);
+}
+
+async function wait(): Promise<Response> {
+  const greeting = await Promise.resolve("Hello");
+  const count = await Promise.resolve("three");
+  const text = await Promise.resolve(`${greeting} after ${count} awaits`);
+  return new Response(text, HTML);
+}
+
+let count = 0;
+
+async function filtered(request: Request): Promise<Response> {
+  count += 1;
+  const response = await handle(request);
+  response.headers.set("x-count", String(count % 10));
+  return response;
+}
+
+Deno.serve(
+  {
+    port: 0,
+    hostname: "127.0.0.1",
+    onListen: ({ port }) => console.log(port),
+  },
+  Deno.args.includes("filtered") ? filtered : handle,
+);

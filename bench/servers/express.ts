@@ -1,0 +1,46 @@
+/** Express. */
+
+// @ts-types="npm:@types/express@5.0.3"
+import express from "npm:express@5.3.0";
+import { LARGE } from "../cases.ts";
+import { renderPage } from "./page.ts";
+
+const app = express();
+
+if (Deno.args.includes("filtered")) {
+  let count = 0;
+  app.use((_request, response, next) => {
+    count += 1;
+    response.set("x-count", String(count % 10));
+    next();
+  });
+}
+
+app.get("/", (_request, response) => void response.send("Hello, World!"));
+app.get(
+  "/user/:id",
+  (request, response) => void response.send(`User ${request.params.id}`),
+);
+app.get(
+  "/json",
+  (_request, response) => void response.json({ message: "Hello, World!" }),
+);
+app.post(
+  "/form",
+  express.urlencoded({ extended: false }),
+  (request, response) => void response.send(`Hello, ${request.body.name}`),
+);
+app.get("/page", async (_request, response) => {
+  response.send(await renderPage());
+});
+app.get("/large", (_request, response) => void response.send(LARGE));
+app.get("/async", async (_request, response) => {
+  const greeting = await Promise.resolve("Hello");
+  const count = await Promise.resolve("three");
+  response.send(await Promise.resolve(`${greeting} after ${count} awaits`));
+});
+
+const server = app.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (typeof address === "object") console.log(address?.port);
+});

@@ -1,0 +1,52 @@
+/** Fastify. */
+
+import fastify from "npm:fastify@5.12.8";
+import { LARGE } from "../cases.ts";
+import { renderPage } from "./page.ts";
+
+const HTML = "text/html; charset=utf-8";
+const app = fastify();
+
+app.addContentTypeParser(
+  "application/x-www-form-urlencoded",
+  { parseAs: "string" },
+  (_request, body, done) =>
+    done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+);
+
+if (Deno.args.includes("filtered")) {
+  let count = 0;
+  app.addHook("onRequest", (_request, _reply, done) => {
+    count += 1;
+    done();
+  });
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    reply.header("x-count", String(count % 10));
+    done();
+  });
+}
+
+app.get("/", (_request, reply) => reply.type(HTML).send("Hello, World!"));
+app.get<{ Params: { id: string } }>(
+  "/user/:id",
+  ({ params }, reply) => reply.type(HTML).send(`User ${params.id}`),
+);
+app.get("/json", () => ({ message: "Hello, World!" }));
+app.post<{ Body: { name: string } }>(
+  "/form",
+  ({ body }, reply) => reply.type(HTML).send(`Hello, ${body.name}`),
+);
+app.get(
+  "/page",
+  async (_request, reply) => reply.type(HTML).send(await renderPage()),
+);
+app.get("/large", (_request, reply) => reply.type(HTML).send(LARGE));
+app.get("/async", async (_request, reply) => {
+  const greeting = await Promise.resolve("Hello");
+  const count = await Promise.resolve("three");
+  const text = await Promise.resolve(`${greeting} after ${count} awaits`);
+  return reply.type(HTML).send(text);
+});
+
+const address = await app.listen({ port: 0, host: "127.0.0.1" });
+console.log(new URL(address).port);

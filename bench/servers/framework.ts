@@ -1,0 +1,42 @@
+/** This framework, through its static form. */
+
+import { Framework } from "../../mod.ts";
+import { ITEMS, LARGE } from "../cases.ts";
+
+Framework.set(
+  "framework.views.path",
+  new URL("../views", import.meta.url).pathname,
+);
+
+Framework.route("/", () => "Hello, World!");
+Framework.route("/user/@id", (id) => `User ${id}`);
+Framework.route("/json", () => Framework.json({ message: "Hello, World!" }));
+Framework.route(
+  "POST /form",
+  () => `Hello, ${Framework.request().data.name}`,
+);
+Framework.route(
+  "/page",
+  () => Framework.render("page", { title: "Things", items: ITEMS }),
+);
+Framework.route("/large", () => LARGE);
+Framework.route("/async", async () => {
+  const greeting = await Promise.resolve("Hello");
+  const count = await Promise.resolve("three");
+  return await Promise.resolve(`${greeting} after ${count} awaits`);
+});
+
+if (Deno.args.includes("filtered")) {
+  let count = 0;
+  Framework.before("start", () => {
+    count += 1;
+  });
+  Framework.after("start", () => {
+    Framework.response().header("x-count", count % 10);
+  });
+}
+
+Framework.start({
+  port: 0,
+  onListen: (address) => console.log((address as Deno.NetAddr).port),
+});

@@ -1,0 +1,38 @@
+/** h3. */
+
+import { H3, html, raw } from "npm:h3@2.0.8";
+import { LARGE } from "../cases.ts";
+import { renderPage } from "./page.ts";
+
+const app = new H3();
+
+if (Deno.args.includes("filtered")) {
+  let count = 0;
+  app.use(async (event, next) => {
+    count += 1;
+    const body = await next();
+    event.res.headers.set("x-count", String(count % 10));
+    return body;
+  });
+}
+
+app.get("/", () => html(raw("Hello, World!")));
+app.get("/user/:id", (event) => html(raw(`User ${event.context.params?.id}`)));
+app.get("/json", () => ({ message: "Hello, World!" }));
+app.post("/form", async (event) => {
+  const form = new URLSearchParams(await event.req.text());
+  return html(raw(`Hello, ${form.get("name")}`));
+});
+app.get("/page", async () => html(raw(await renderPage())));
+app.get("/large", () => html(raw(LARGE)));
+app.get("/async", async () => {
+  const greeting = await Promise.resolve("Hello");
+  const count = await Promise.resolve("three");
+  return html(raw(await Promise.resolve(`${greeting} after ${count} awaits`)));
+});
+
+Deno.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  onListen: ({ port }) => console.log(port),
+}, (request) => app.fetch(request));

@@ -1,0 +1,46 @@
+/** Hono; with the argument "context", its handlers find their request through `contextStorage()`. */
+
+import { type Context, Hono } from "npm:hono@4.13.19";
+import { contextStorage, getContext } from "npm:hono@4.13.19/context-storage";
+import { LARGE } from "../cases.ts";
+import { renderPage } from "./page.ts";
+
+const app = new Hono();
+const stored = Deno.args.includes("context");
+const contextOf = (context: Context): Context =>
+  stored ? getContext() : context;
+
+if (stored) app.use(contextStorage());
+if (Deno.args.includes("filtered")) {
+  let count = 0;
+  app.use(async (context, next) => {
+    count += 1;
+    await next();
+    contextOf(context).header("x-count", String(count % 10));
+  });
+}
+
+app.get("/", (c) => contextOf(c).html("Hello, World!"));
+app.get("/user/:id", (c) => {
+  const context = contextOf(c);
+  return context.html(`User ${context.req.param("id")}`);
+});
+app.get("/json", (c) => contextOf(c).json({ message: "Hello, World!" }));
+app.post("/form", async (c) => {
+  const { name } = await contextOf(c).req.parseBody();
+  return contextOf(c).html(`Hello, ${name}`);
+});
+app.get("/page", async (c) => contextOf(c).html(await renderPage()));
+app.get("/large", (c) => contextOf(c).html(LARGE));
+app.get("/async", async (c) => {
+  const greeting = await Promise.resolve("Hello");
+  const count = await Promise.resolve("three");
+  const text = await Promise.resolve(`${greeting} after ${count} awaits`);
+  return contextOf(c).html(text);
+});
+
+Deno.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  onListen: ({ port }) => console.log(port),
+}, app.fetch);

@@ -1,0 +1,223 @@
+/**
+ * Owns what answers a request: the default `stop`, `halt`, `redirect`, `json`, `jsonp`, `notFound` and
+ * `error`, and what becomes of the value that a callback returns.
+ */
+
+import type { Application } from "./application.ts";
+import { HttpError, reportError, throwStop, toError } from "./errors.ts";
+import { encodeJson, escapeJson } from "./json.ts";
+import { locationOf } from "./location.ts";
+import { page } from "./pages.ts";
+import type { BodyContent, HttpResponse } from "./response.ts";
+
+/** Sends what a callback returned; incidental values, such as an object's own chain, are no answer. */
+export function answer(app: Application, outcome: unknown): unknown {
+  if (typeof outcome === "string") return void app.response().write(outcome);
+  if (typeof outcome !== "object" || outcome === null) return;
+  if (outcome instanceof Response) return app.response().send(outcome);
+  if (isPlain(outcome)) return app.call("json", outcome);
+  if (isContent(outcome)) return void app.response().body(outcome);
+  if (Symbol.asyncIterator in outcome) {
+    const stream = ReadableStream.from(outcome as AsyncIterable<unknown>);
+    return void app.response().body(stream);
+  }
+}
+
+/** Ends the request with what there is. */
+export function stop(app: Application, code?: number): never {
+  const response = app.response();
+  if (code !== undefined) response.status(code);
+  response.seal("stop()");
+  throwStop();
+}
+
+/** Ends the request with a message in place of what there is. */
+export function halt(app: Application, code = 200, message = ""): never {
+  app.response().answer("halt()", code, String(message));
+  throwStop();
+}
+
+export function redirect(app: Application, url: string, code = 303): void {
+  if (!Number.isInteger(code) || code < 300 || code > 399) {
+    throw new RangeError(
+      `Cannot redirect: the status must be 300 to 399, got "${code}"`,
+    );
+  }
+  const location = locationOf(url, app.base());
+  app.response().answer("redirect()", code, "", { location });
+}
+
+export function json(
+  app: Application,
+  data: unknown,
+  code?: number,
+  encode = true,
+  charset = "utf8",
+  option = 0,
+): void {
+  const text = jsonText(data, encode, charset, option);
+  const response = app.response();
+  response.answer("json()", code ?? response.status(), text, {
+    "content-type": `application/json; charset=${charsetName(charset)}`,
+  });
+}
+
+export function jsonp(
+  app: Application,
+  data: unknown,
+  param = "jsonp",
+  code?: number,
+  encode = true,
+  charset = "utf8",
+  option = 0,
+): void {
+  const callback = app.request().query[param];
+  if (typeof callback !== "string" || !isFunctionName(callback)) {
+    throw new HttpError(
+      400,
+      `The query parameter "${param}" must name a JavaScript function`,
+    );
+  }
+  // Neither a line nor the script element around it may end inside the text.
+  const text = escapeJson(
+    jsonText(data, encode, charset, option),
+    /[<\u2028\u2029]/g,
+  );
+  const response = app.response();
+  const script = `${callback}(${text});`;
+  response.answer("jsonp()", code ?? response.status(), script, {
+    "content-type": `application/javascript; charset=${charsetName(charset)}`,
+    "x-content-type-options": "nosniff",
+  });
+}
+
+export function notFound(app: Application): unknown {
+  return showPage(app, "notFound()", 404, {
+    debug: app.setting("framework.debug"),
+  });
+}
+
+/** Answers with the page of an error. */
+export function error(app: Application, thrown: unknown): unknown {
+  const failure = toError(thrown);
+  logError(app, failure);
+  return showError(app, failure, app.setting("framework.debug"));
+}
+
+/** Answers with the page of an error in its simplest form, for when `error` itself has failed. */
+export function plainError(app: Application, failure: Error): void {
+  showError(app, failure, false);
+}
+
+/** Marks the error of a request that was logged last. */
+const LOGGED = {};
+
+/** Logs an error, once, where `framework.log_errors` asks for it. */
+export function logError(app: Application, failure: Error): void {
+  const scope = app.scope("error()");
+  if (!app.setting("framework.log_errors")) return;
+  if (scope.layer(LOGGED) === failure) return;
+  scope.setLayer(LOGGED, failure);
+  const { method, path } = scope.visit.target;
+  reportError(failure, `while handling ${method} ${path}`);
+}
+
+/** Adds the headers of an error to the response that shows it, such as `Allow` or `Retry-After`. */
+export function addHeaders(response: HttpResponse, failure: unknown): void {
+  if (!(failure instanceof HttpError)) return;
+  for (const name of failure.headers.keys()) {
+    const value = name === "set-cookie"
+      ? failure.headers.getSetCookie()
+      : failure.headers.get(name);
+    response.header(name, value);
+  }
+}
+
+/** The message of an error is for the client only when it was made for clients. */
+function showError(app: Application, failure: Error, debug: boolean): unknown {
+  const known = failure instanceof HttpError ? failure : undefined;
+  const message = known?.message ?? "The server could not answer this request";
+  return showPage(app, "error()", known?.status ?? 500, {
+    message,
+    failure,
+    debug,
+  });
+}
+
+/** What a default page is about. */
+interface PageContext {
+  readonly message?: string;
+  readonly failure?: Error;
+  readonly debug: boolean;
+}
+
+/**
+ * Shows a default page in place of the response. Under debug it is finished later, with what only a
+ * developer may see; the response is sealed at once.
+ */
+function showPage(
+  app: Application,
+  by: string,
+  status: number,
+  { message = "", failure, debug }: PageContext,
+): unknown {
+  const { request } = app.scope(by).visit;
+  const response = app.response().replace(by, status);
+  if (response === undefined) return;
+  addHeaders(response, failure);
+  if (!debug) return show("");
+  return import("./debug.ts").then(({ debugDetails }) =>
+    show(debugDetails(app, failure))
+  );
+
+  function show(details: string): void {
+    const { type, text } = page(request, status, message, details);
+    const vary = response!.header("vary");
+    response!.answer(by, status, text, {
+      "content-type": type,
+      "vary": vary === null ? "Accept" : `${vary}, Accept`,
+    });
+  }
+}
+
+function jsonText(
+  data: unknown,
+  encode: boolean,
+  charset: string,
+  indentation: number,
+): string {
+  if (!encode && typeof data !== "string") {
+    throw new TypeError(
+      `Cannot send JSON that is not to be encoded: it must be text, got ${
+        Deno.inspect(data, { depth: 0 })
+      }`,
+    );
+  }
+  const text = encode ? encodeJson(data, indentation) : String(data);
+  // The body is UTF-8 whatever the header says; ASCII is the same in all charsets.
+  return charsetName(charset) === "utf-8"
+    ? text
+    : escapeJson(text, /[\u0080-\uffff]/g);
+}
+
+function charsetName(charset: string): string {
+  return /^utf-?8$/i.test(charset) ? "utf-8" : charset;
+}
+
+const FUNCTION_NAME =
+  /^[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
+
+function isFunctionName(text: string): boolean {
+  return text.length <= 128 && FUNCTION_NAME.test(text);
+}
+
+function isPlain(value: object): boolean {
+  if (Array.isArray(value)) return true;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function isContent(value: object): value is Exclude<BodyContent, string> {
+  return value instanceof ReadableStream || value instanceof Blob ||
+    value instanceof ArrayBuffer || ArrayBuffer.isView(value);
+}

@@ -1,0 +1,37 @@
+/**
+ * Owns the view that the default methods have of the engine: what they may ask it for, and the shape
+ * that they have themselves.
+ */
+
+import type { HttpRequest } from "./request.ts";
+import type { HttpResponse } from "./response.ts";
+import type { Match, Router } from "./router.ts";
+import type { Scope } from "./scope.ts";
+import type { Settings } from "./settings.ts";
+import type { View } from "./view.ts";
+
+/** What the default methods need of the engine. */
+export interface Application {
+  /** The scope of the current request; throws outside one, naming the call. */
+  scope(call: string): Scope;
+  /** Runs `start` with its filters for the current request. */
+  start(): unknown;
+  /** Keeps work that outlives its request known, for the server to wait for. */
+  background(work: Promise<unknown>): void;
+  /** Calls an extensible method with its filters. */
+  call(name: string, ...params: unknown[]): unknown;
+  /** Invokes the callback of a matched route. */
+  invoke(match: Match): unknown;
+  /** The value of a setting. */
+  setting<Key extends keyof Settings>(key: Key): Settings[Key];
+  /** The base path, without a slash at its end. */
+  base(): string;
+  request(): HttpRequest;
+  response(): HttpResponse;
+  router(): Router;
+  view(): View;
+}
+
+/** A default method; the engine is bound as its first parameter. */
+// deno-lint-ignore no-explicit-any -- each method has parameters of its own
+export type DefaultMethod = (app: Application, ...params: any[]) => unknown;

@@ -1,0 +1,102 @@
+/**
+ * Owns the components that the framework brings: the class of each, what its constructor is given, and
+ * how long an instance lives. They are registered through the same door as a user's class.
+ */
+
+import type { Backlog } from "./backlog.ts";
+import type { Class, Registration } from "./loader.ts";
+import type { Application } from "./methods.ts";
+import { HttpRequest, type RequestContext } from "./request.ts";
+import { HttpResponse, type ResponseContext } from "./response.ts";
+import { Router, RouteTable } from "./router.ts";
+import { Layered, Store } from "./scope.ts";
+import { View, type ViewContext } from "./view.ts";
+
+/** The names of the components. */
+export type ComponentName = "request" | "response" | "router" | "view";
+
+/** A component: its default class with what that is made of. */
+export interface Component {
+  readonly type: Class;
+  readonly params: Registration["params"];
+  /** Whose a shared instance is; of whoever registers the class, when not given. */
+  readonly lifetime?: Registration["lifetime"];
+}
+
+/** What the components need beside the application. */
+export interface ComponentContext {
+  /** The engine. */
+  readonly owner: object;
+  readonly backlog: Backlog;
+  /** Finds a class by its name. */
+  find(name: string): Promise<Class>;
+}
+
+/** The components of an application. */
+export function defaultComponents(
+  app: Application,
+  { owner, backlog, find }: ComponentContext,
+): Record<ComponentName, Component> {
+  const response = responseContext(app, backlog);
+  return {
+    request: {
+      type: HttpRequest,
+      params: () => requestParams(app),
+      lifetime: "each request",
+    },
+    response: {
+      type: HttpResponse,
+      params: [response],
+      lifetime: "each request",
+    },
+    router: {
+      type: Router,
+      params: [new Layered(owner, () => new RouteTable()), find],
+    },
+    view: { type: View, params: [viewContext(app, new Store(owner))] },
+  };
+}
+
+/** The component's own parameters, for its default class and those that extend it and are given none. */
+export function paramsOf(
+  component: Component | undefined,
+  type: Class | string,
+  params: readonly unknown[],
+): Registration["params"] {
+  const isDefault = component !== undefined && params.length === 0 &&
+    typeof type === "function" &&
+    (type === component.type || type.prototype instanceof component.type);
+  return isDefault ? component.params : params;
+}
+
+function requestParams(app: Application): [Request, RequestContext] {
+  const { request, target, remote, body } = app.scope("request()").visit;
+  return [request, {
+    path: target.path,
+    search: target.search,
+    base: app.base(),
+    remote,
+    trustProxy: app.setting("framework.trust_proxy"),
+    body,
+  }];
+}
+
+function responseContext(app: Application, backlog: Backlog): ResponseContext {
+  return {
+    secure: () => app.request().secure,
+    debug: () => app.setting("framework.debug"),
+    hold: (cut) => backlog.hold(app.scope("response()"), cut),
+  };
+}
+
+function viewContext(
+  app: Application,
+  variables: Store<unknown>,
+): ViewContext {
+  return {
+    variables,
+    path: () => app.setting("framework.views.path"),
+    extension: () => app.setting("framework.views.extension"),
+    debug: () => app.setting("framework.debug"),
+  };
+}

@@ -1,0 +1,167 @@
+/**
+ * Owns what a default page shows a developer under `framework.debug`: the error with the code around
+ * it, the request and its route, and the routes that nearly matched. Secrets are masked, and clients
+ * that are not on this machine get nothing of it.
+ */
+
+import type { Application } from "./application.ts";
+import { escape } from "./pages.ts";
+import type { Route } from "./route.ts";
+import type { Visit } from "./scope.ts";
+
+/** The headers by which a proxy gives away that the client is somewhere else. */
+const PROXY_HEADERS = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
+
+/** An address of this machine, or a name that every client resolves to one. */
+const LOOPBACK =
+  /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
+
+/** Names of what nobody should read over a shoulder. */
+const SECRET =
+  /auth|cookie|credential|csrf|key|otp|passw|pwd|secret|session|signature|token/i;
+
+/** The same names in a text of pairs, such as a query, with their values. */
+const SECRET_PAIRS = new RegExp(
+  `([\\w.\\[\\]%-]*(?:${SECRET.source})[\\w.\\[\\]%-]*=)[^&;\\s#"]*`,
+  "gi",
+);
+
+const MASK = "••••";
+const LINES_AROUND = 4;
+
+const STYLE = `<style>
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
+pre { background: #f4f4f4; overflow: auto; padding: 1rem; }
+table { border-collapse: collapse; }
+td, th { overflow-wrap: anywhere; padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top; }
+mark { background: #ffd9d9; }
+</style>
+`;
+
+/** The details as HTML; nothing when the client is not on this machine. */
+export function debugDetails(app: Application, failure?: Error): string {
+  const { visit, root } = app.scope("error()");
+  if (!isLocal(visit)) return "";
+  const route = root.match?.toRoute() as Route | undefined;
+  return STYLE + (failure ? errors(failure) : "") +
+    (route ? table("Route", routeRows(route)) : misses(app, visit)) +
+    table("Request", requestRows(visit));
+}
+
+/**
+ * Whether the client is on this machine. A host name of somebody else's says that a foreign page had
+ * its name resolved to this machine, to read what it shows.
+ */
+function isLocal({ request, remote }: Visit): boolean {
+  const { headers, url } = request;
+  if (PROXY_HEADERS.some((name) => headers.has(name))) return false;
+  if (remote === undefined) return true; // the application itself, or a test
+  return "hostname" in remote && LOOPBACK.test(remote.hostname) &&
+    LOOPBACK.test(new URL(url).hostname);
+}
+
+/** The error and what caused it, each with its stack and the code of the application. */
+function errors(failure: Error): string {
+  let html = "";
+  const shown = new Set<unknown>();
+  for (
+    let error: unknown = failure;
+    error !== undefined && !shown.has(error);
+    error = error instanceof Error ? error.cause : undefined
+  ) {
+    const text = error instanceof Error
+      ? error.stack ?? String(error)
+      : Deno.inspect(error);
+    html += section(
+      shown.size === 0 ? "Error" : "Caused by",
+      `<pre>${escape(masked(text))}</pre>\n${codeAround(text)}`,
+    );
+    shown.add(error);
+  }
+  return html;
+}
+
+/** The lines around the first place of a stack that is in a file which may be read. */
+function codeAround(stack: string): string {
+  const framework = new URL(".", import.meta.url).href;
+  for (const [, file, line] of stack.matchAll(/(file:[^\s()]+?):(\d+):\d+/g)) {
+    if (file!.startsWith(framework)) continue;
+    const source = readSource(new URL(file!));
+    if (source === undefined) continue;
+    const at = Number(line) - 1;
+    const first = Math.max(0, at - LINES_AROUND);
+    const lines = source.split("\n").slice(first, at + LINES_AROUND + 1)
+      .map((text, index) => `${first + index + 1}  ${escape(masked(text))}`);
+    lines[at - first] = `<mark>${lines[at - first]}</mark>`;
+    return `<p>${escape(file!)}</p>\n<pre>${lines.join("\n")}</pre>\n`;
+  }
+  return "";
+}
+
+/** The text of a file, where reading it is permitted already: nobody is asked. */
+function readSource(path: URL): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "read", path });
+  if (state !== "granted") return undefined;
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+function routeRows(route: Route): [string, string][] {
+  return [
+    ["Pattern", `${route.methods.join("|")} ${route.pattern}`],
+    ...Object.entries(route.params).map(([name, value]): [string, string] => [
+      `@${name}`,
+      SECRET.test(name) ? MASK : String(value),
+    ]),
+  ];
+}
+
+function requestRows({ request, target }: Visit): [string, string][] {
+  return [
+    ["Target", masked(`${target.method} ${target.path}${target.search}`)],
+    ...[...request.headers].map(([name, value]): [string, string] => [
+      name,
+      SECRET.test(name) ? MASK : masked(value),
+    ]),
+  ];
+}
+
+/** Which routes nearly matched, and why they did not. */
+function misses(app: Application, { target }: Visit): string {
+  const caseSensitive = app.setting("framework.case_sensitive");
+  const near = app.router().explain(target.method, target.path, caseSensitive);
+  return table(
+    "Routes that nearly match",
+    near.map(({ route, reason }) => [
+      `${route.methods.join("|")} ${route.pattern}`,
+      reason,
+    ]),
+  );
+}
+
+function table(title: string, rows: readonly [string, string][]): string {
+  if (rows.length === 0) return "";
+  const html = rows.map(([name, value]) =>
+    `<tr><th>${escape(name)}</th><td>${escape(value)}</td></tr>\n`
+  );
+  return section(title, `<table>\n${html.join("")}</table>\n`);
+}
+
+function section(title: string, html: string): string {
+  return `<h2>${title}</h2>\n${html}`;
+}
+
+function masked(text: string): string {
+  return text.replace(SECRET_PAIRS, `$1${MASK}`);
+}

@@ -1,0 +1,101 @@
+/**
+ * Owns what may stand in the head of a response: which headers and cookies can be sent at all, and
+ * which headers go when the body they describe goes.
+ */
+
+import { type Cookie, setCookie } from "@std/http/cookie";
+
+/** The attributes of a cookie; by default it is `HttpOnly`, `SameSite=Lax`, `Path=/` and, on https, `Secure`. */
+export type CookieOptions = Omit<Cookie, "name" | "value" | "unparsed">;
+
+/** What describes a body: gone when there is no body any more (RFC 9110, section 8). */
+export const CONTENT_HEADERS: readonly string[] = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "content-language",
+  "content-range",
+];
+
+/** What would let a client keep an answer in place of the page that it asked for. */
+export const STORED_HEADERS: readonly string[] = [
+  "etag",
+  "last-modified",
+  "cache-control",
+  "expires",
+];
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const DOMAIN = /^\.?[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)*$/;
+// deno-lint-ignore no-control-regex -- control characters are what must be found
+const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** The largest name and value of a cookie that clients keep, in bytes (RFC 6265, section 6.1). */
+const LARGEST_COOKIE = 4096;
+
+/** Throws `TypeError` when a header could not be sent, or would be read as something else. */
+export function checkHeader(name: string, value: string): void {
+  const refused = `Cannot set the header "${name}"`;
+  if (!TOKEN.test(name)) {
+    throw new TypeError(`${refused}: the name is not a token`);
+  }
+  const found = UNSAFE.exec(value);
+  if (found === null) return;
+  throw new TypeError(
+    `${refused}: its value has a character that no header carries, ` +
+      `${JSON.stringify(found[0])} at ${found.index}`,
+  );
+}
+
+/** A `Set-Cookie` line. Throws `TypeError` or `RangeError` for what clients would drop or misread. */
+export function cookieLine(
+  name: string,
+  value: string,
+  options: CookieOptions,
+): string {
+  const encoded = encodeURIComponent(String(value).toWellFormed());
+  checkCookie(name, encoded, options);
+  const { expires, sameSite, partitioned } = options;
+  const headers = new Headers();
+  setCookie(headers, {
+    ...options,
+    ...(expires === undefined ? {} : { expires: new Date(expires) }),
+    // Clients drop a cookie for other sites that is not secure.
+    ...(sameSite === "None" || partitioned ? { secure: true } : {}),
+    name,
+    value: encoded,
+  });
+  return headers.getSetCookie()[0]!;
+}
+
+/** Checks what `setCookie()` lets through, or leaves out in silence. */
+function checkCookie(
+  name: string,
+  encoded: string,
+  { maxAge = 0, expires = 0, domain, sameSite = "Lax" }: CookieOptions,
+): void {
+  const rules: [boolean, string][] = [
+    [TOKEN.test(name), "the name is not a token"],
+    [
+      name.length + encoded.length <= LARGEST_COOKIE,
+      `name and value have more than ${LARGEST_COOKIE} bytes`,
+    ],
+    [
+      Number.isSafeInteger(maxAge) && maxAge >= 0,
+      `maxAge must be whole seconds from 0, got "${maxAge}"`,
+    ],
+    [!Number.isNaN(new Date(expires).getTime()), "expires is no date"],
+    [
+      domain === undefined || DOMAIN.test(domain),
+      `the domain "${domain}" is no host name`,
+    ],
+    [
+      ["Strict", "Lax", "None"].includes(sameSite),
+      `sameSite must be "Strict", "Lax" or "None", got "${sameSite}"`,
+    ],
+  ];
+  const broken = rules.find(([kept]) => !kept);
+  if (broken) {
+    throw new TypeError(`Cannot set the cookie "${name}": ${broken[1]}`);
+  }
+}

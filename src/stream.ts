@@ -1,0 +1,110 @@
+/**
+ * Owns bodies that come as streams: they run in the scope of their request, whoever reads them, and
+ * what nobody will read is given up, so that its source can clean up.
+ */
+
+import { bind } from "./scope.ts";
+
+/**
+ * Binds a stream to the current request: whoever reads it, its source runs in the request's scope.
+ * `hold` is called at once, with what cuts the stream; its answer is called when the stream has ended,
+ * failed, was cut, or was given up by the client. A stream of the runtime itself, such as that of a
+ * file, runs no code of the application and stays as it is, so that the runtime can send it natively.
+ */
+export function bindStream(
+  source: ReadableStream,
+  hold: (cut: (reason: unknown) => void) => () => void,
+): ReadableStream {
+  if (isNative(source)) return source;
+  const reader = source.getReader();
+  let done = (): void => {};
+  return new ReadableStream({
+    start: (controller) => {
+      done = hold(bind((reason) => {
+        controller.error(reason);
+        reader.cancel(reason).catch(() => {}); // it is over, however its source takes it
+        done();
+      }));
+    },
+    pull: bind(async (controller) => {
+      try {
+        const chunk = await nextChunk(reader);
+        if (chunk !== undefined) return controller.enqueue(chunk);
+        controller.close();
+      } catch (error) {
+        reader.cancel(error).catch(() => {}); // its first error is the one that counts
+        done();
+        throw error;
+      }
+      done();
+    }),
+    cancel: bind(async (reason) => {
+      try {
+        await reader.cancel(reason);
+      } finally {
+        done();
+      }
+    }),
+  }, { highWaterMark: 0 });
+}
+
+/** Gives up a body that nobody will read; how it takes that concerns nobody. */
+export function discard(body: unknown): void {
+  if (body instanceof ReadableStream && !body.locked) {
+    body.cancel().catch(() => {});
+  }
+}
+
+/**
+ * The text or bytes that a web response was made of; undefined for a stream, and when the runtime does
+ * not tell. Asking for its `body` would turn text into a stream, which takes four times as long to
+ * send and loses its Content-Length. So this looks where the runtime keeps it, which is nowhere
+ * documented: were it moved, the response would only be slower.
+ */
+export function valueOf(answer: Response): string | Uint8Array | undefined {
+  const slots = answer as unknown as Record<symbol, Kept | undefined>;
+  const value = slots[LAZY_BODY] ??
+    slots[INNER_RESPONSE]?.body?.streamOrStatic?.body;
+  return typeof value === "string" || value instanceof Uint8Array
+    ? value
+    : undefined;
+}
+
+interface Kept {
+  readonly body?: { readonly streamOrStatic?: { readonly body?: unknown } };
+}
+
+const INNER_RESPONSE = slotOf(new Response(null), "response");
+const LAZY_BODY = slotOf(new Response(null), "lazy static body");
+const RESOURCE = slotOf(new ReadableStream(), "[[resourceBacking]]");
+
+function slotOf(object: object, description: string): symbol {
+  return Object.getOwnPropertySymbols(object)
+    .find((symbol) => symbol.description === description) ?? Symbol();
+}
+
+function isNative(stream: ReadableStream): boolean {
+  const slots = stream as unknown as Record<symbol, unknown>;
+  return (slots[RESOURCE] ?? null) !== null;
+}
+
+/** The next chunk that has bytes, or undefined at the end. */
+async function nextChunk(
+  reader: ReadableStreamDefaultReader<unknown>,
+): Promise<Uint8Array | undefined> {
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return undefined;
+    const bytes = typeof value === "string"
+      ? new TextEncoder().encode(value)
+      : value;
+    if (!(bytes instanceof Uint8Array)) {
+      throw new TypeError(
+        `Cannot send the stream: a chunk must be bytes or text, got ${
+          Deno.inspect(value, { depth: 0 })
+        }`,
+      );
+    }
+    if (bytes.length > 0) return bytes;
+  }
+}

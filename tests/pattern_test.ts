@@ -1,0 +1,315 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { Path } from "../src/path.ts";
+import { Pattern } from "../src/pattern.ts";
+
+/** What a pattern reads from a path: its values and, when there is one, the splat. */
+function read(source: string, sent: string, caseSensitive = false): unknown {
+  const pattern = new Pattern(source);
+  const path = new Path().read(sent);
+  const found = pattern.match(path.text, caseSensitive);
+  if (found === undefined) return undefined;
+  const values = found.values(path, caseSensitive);
+  const splat = found.splat(path.text, caseSensitive);
+  return splat === "" ? values : [...values, { splat }];
+}
+
+/** Pattern, path, and the values that are read, or undefined for no match. */
+const cases: Record<string, [string, string, unknown][]> = {
+  "literals": [
+    ["/", "/", []],
+    ["/", "", []],
+    ["/", "/x", undefined],
+    ["", "/", []],
+    ["about", "/about", []],
+    ["/about", "/about/us", undefined],
+    ["/about", "/aboutus", undefined],
+    ["/a.b", "/axb", undefined],
+    ["/c++/x?$^", "/c++/x%3F$%5E", []],
+    ["/a-b_c~d", "/a-b_c~d", []],
+    ["/{id}", "/{id}", []],
+    ["/hello world", "/hello%20world", []],
+    ["/hello%20world", "/hello%20world", []],
+    ["/100%", "/100%25", []],
+    ["/\\@home", "/@home", []],
+    ["/\\(x\\)", "/(x)", []],
+    ["/\\*", "/*", []],
+    ["/\\*", "/x", undefined],
+    ["/Übung", "/%C3%BCbung", []],
+    ["/a%2Fb", "/a%2Fb", []],
+    ["/a%2Fb", "/a/b", undefined],
+  ],
+  "a slash at the end": [
+    ["/about", "/about/", []],
+    ["/about/", "/about", []],
+    ["/about/", "/about/", []],
+    ["/about", "/about//", undefined],
+    ["/post/@id", "/post/", undefined],
+    ["/post/@id", "/post/1/", ["1"]],
+  ],
+  "parameters": [
+    ["/@a", "/x", ["x"]],
+    ["/@a/@b", "/x/y", ["x", "y"]],
+    ["@a", "/x", ["x"]],
+    ["/@a/@b", "/x//y", undefined],
+    ["/@a", "/a+b", ["a+b"]],
+    ["/@a", "/a%20b%2Fc%25", ["a b/c%"]],
+    ["/@a", "/%F0%9F%90%99", ["🐙"]],
+    ["/@year-@month", "/2024-05", ["2024", "05"]],
+    ["/@slug-@id", "/my-post-12", ["my-post", "12"]],
+    ["/@name.@ext", "/a.tar.gz", ["a.tar", "gz"]],
+    ["/@a-@b", "/-b", undefined],
+    ["/@a-@b", "/a-", undefined],
+    ["/@a@b", "/xyz", ["xy", "z"]],
+    ["/v@major", "/v2", ["2"]],
+    ["/v@major", "/V2", ["2"]],
+    ["/v@major", "/v", undefined],
+    ["/@a.json", "/x.json", ["x"]],
+    ["/@a.json", "/.json", undefined],
+    ["/@a-@b.x", "/1-2.X", ["1", "2"]],
+  ],
+  "expressions of parameters": [
+    ["/@id:[0-9]{3}", "/123", ["123"]],
+    ["/@id:[0-9]{3}", "/1234", undefined],
+    ["/@id:[0-9]{3}", "/12a", undefined],
+    ["/@lang:en|fr", "/fr", ["fr"]],
+    ["/@lang:en|fr", "/de", undefined],
+    ["/@lang:en|fr/x", "/en/x", ["en"]],
+    ["/@lang:(en|fr)", "/fr", ["fr"]],
+    ["/@lang:(?:en|fr)(-@b)", "/en-GB", ["en", "GB"]],
+    ["/@id:(\\d)(\\d)", "/1", ["1"]],
+    ["/@x:(a(b)c)+", "/abcabc", ["abcabc"]],
+    ["/@id:\\d+", "/42", ["42"]],
+    ["/@w:\\p{Lu}+", "/ÄÖ", ["ÄÖ"]],
+    ["/@x:.+", "/a%2Fb", ["a/b"]],
+    ["/@x:.+", "/a/b", undefined],
+    ["/@x:[^x]+", "/a/b", undefined],
+    ["/@x:.*", "/", undefined],
+    ["/@y:[0-9]{4}-@m:[0-9]{2}", "/2024-05", ["2024", "05"]],
+    ["/@y:\\d{4}\\.@m", "/2024.05", ["2024", "05"]],
+    ["/@f:[a-z]+.@e:jpg|png", "/a.png", ["a", "png"]],
+    ["/@n.@e:jpg|png", "/a.b.png", ["a.b", "png"]],
+    ["/@a-@b-@c:[0-9]+", "/x-y-z-1", ["x-y", "z", "1"]],
+    ["/@mail:[a-z]+@[a-z.]+", "/me@x.org", ["me@x.org"]],
+    ["/@x:[(@/]", "/(", "SyntaxError"],
+    ["/@x:[(@]", "/(", ["("]],
+    ["/@x:[\\]a]+", "/]a", ["]a"]],
+  ],
+  "expressions without names": [
+    ["/user/[0-9]+", "/user/12", []],
+    ["/user/[0-9]+", "/user/", undefined],
+    ["/user/[0-9]*", "/user/1x", undefined],
+    ["/(?:en|fr)/x", "/fr/x", []],
+    ["/\\d{2,3}/@a", "/12/x", ["x"]],
+    ["/(?!admin)@page", "/home", ["home"]],
+    ["/(?!admin)@page", "/admin2", undefined],
+    ["/p[0-9]-@x", "/p1-a", ["a"]],
+  ],
+  "optional parts": [
+    ["/blog(/@y(/@m(/@d)))", "/blog", [null, null, null]],
+    ["/blog(/@y(/@m(/@d)))", "/blog/1", ["1", null, null]],
+    ["/blog(/@y(/@m(/@d)))", "/blog/1/2/3/", ["1", "2", "3"]],
+    ["/blog(/@y(/@m(/@d)))", "/blog/1/2/3/4", undefined],
+    ["(/@lang)/about", "/about", [null]],
+    ["(/@lang)/about", "/de/about", ["de"]],
+    ["/(@lang/)about", "/about", [null]],
+    ["/a(/b)(/@c)", "/a/b", [null]],
+    ["/a(/b)(/@c)", "/a/x", ["x"]],
+    ["/a(/b)(/@c)", "/a/b/x", ["x"]],
+    ["/@a(.@b)", "/x.y", ["x", "y"]],
+    ["/@a(.@b)", "/x", ["x", null]],
+    ["/colo(u)r", "/color", []],
+    ["/colo(u)r", "/colour", []],
+    ["/@a(-@b)/c", "/1-2/c", ["1", "2"]],
+    ["(((/a)))", "/a", []],
+    ["(((/a)))", "/", []],
+    ["/x()", "/x", []],
+  ],
+  "stars": [
+    ["*", "/", []],
+    ["*", "/a/b", [{ splat: "a/b" }]],
+    ["/blog/*", "/blog", []],
+    ["/blog/*", "/blog/", []],
+    ["/blog/*", "/blogger", undefined],
+    ["/blog/*", "/blog/a/b/", [{ splat: "a/b/" }]],
+    ["/blog/*", "/blog//x", [{ splat: "/x" }]],
+    ["/f/*", "/f/a%20b/c", [{ splat: "a b/c" }]],
+    ["/a/*/b", "/a/b", []],
+    ["/a/*/b", "/a/x/y/b", [{ splat: "x/y" }]],
+    ["/a/*/b", "/a/x/y", undefined],
+    ["/a/*/@b", "/a/x/y", ["y", { splat: "x" }]],
+    ["/*/a/*/@b", "/1/a/2/a/3", ["3", { splat: "1/2/a" }]],
+    ["/@a/*", "/x/y", ["x", { splat: "y" }]],
+    ["/a(/*)", "/a/b", [{ splat: "b" }]],
+    ["/*/*", "/a/b", [{ splat: "a/b" }]],
+  ],
+};
+
+for (const [what, rows] of Object.entries(cases)) {
+  Deno.test(`\`Pattern\` reads ${what}`, () => {
+    for (const [source, path, expected] of rows) {
+      if (expected === "SyntaxError") {
+        assertThrows(() => new Pattern(source), SyntaxError);
+      } else assertEquals(read(source, path), expected, `${source} on ${path}`);
+    }
+  });
+}
+
+Deno.test("`Pattern` tells upper from lower case only when asked to", () => {
+  const rows: [string, string][] = [
+    ["/About", "/aBOUT"],
+    ["/@x:[a-z]+", "/ABC"],
+    ["/É", "/%C3%A9"],
+    ["/v@x", "/V1"],
+    ["/*/End", "/a/eND"],
+  ];
+  for (const [source, path] of rows) {
+    assertEquals(read(source, path, true), undefined, source);
+    assertEquals(Array.isArray(read(source, path, false)), true, source);
+  }
+});
+
+Deno.test("`Pattern` takes methods in upper case, without their spaces", () => {
+  const rows: [string, string[], string][] = [
+    ["/x", [], "/x"],
+    ["GET /x", ["GET"], "/x"],
+    ["get|Post /x", ["GET", "POST"], "/x"],
+    ["  GET |  POST\t/x  ", ["GET", "POST"], "/x"],
+    ["GET|GET x", ["GET"], "/x"],
+    ["M-SEARCH *", ["M-SEARCH"], "/*"],
+    ["GET (/@a)/b", ["GET"], "(/@a)/b"],
+    ["GET /a b", ["GET"], "/a b"],
+  ];
+  for (const [source, methods, path] of rows) {
+    const pattern = new Pattern(source);
+    assertEquals([pattern.methods, pattern.path], [methods, path], source);
+  }
+});
+
+/** What is wrong with a pattern: the end of the message. */
+const mistakes: [string, string][] = [
+  ["/a(", "has an unclosed parenthesis at 2"],
+  ["/a(/b(/c)", "has an unclosed parenthesis at 2"],
+  ["/a)", "has an unopened parenthesis at 2"],
+  ["/@id:(?:a", "has an unclosed parenthesis at 5"],
+  ["/@a/x/@a", 'has the name "a" twice, again at 6'],
+  ["/@id:[a/b]", "has a slash inside an expression at 7"],
+  ["/@id:(?:a/b)", "has a slash inside an expression at 9"],
+  ["/@id:a\\/b", "has a slash inside an expression at 7"],
+  ["/@", "has an @ without a name, where \\@ is meant, at 1"],
+  ["/@1", "has an @ without a name, where \\@ is meant, at 1"],
+  ["/@x:", 'has no expression for "x" at 4'],
+  ["/@x:(@y)", "has a parameter inside an expression at 5"],
+  ["/@x:\\1", "has a back-reference inside an expression at 4"],
+  ["/a|b", 'has a "|" outside an expression, where (?:a|b) is meant, at 2'],
+  ["/ab*", "has a * that does not stand alone between slashes at 3"],
+  ["/*.js", "has a * that does not stand alone between slashes at 1"],
+  ["/[a", "has an unclosed class at 1"],
+  ["/a\\", "ends in a lone backslash at 2"],
+  ["| /x", 'has the malformed method "" at 0'],
+  ["GET| /x", 'has the malformed method "" at 0'],
+  ["|GET /x", 'has the malformed method "" at 0'],
+  ["GET, POST /x", 'has the malformed method "GET," at 0'],
+  [" /x", "has no method before the space at 0"],
+  ["GET ", "has no path after its methods at 4"],
+];
+
+Deno.test("`Pattern` quotes what is wrong and points at the place", () => {
+  for (const [source, problem] of mistakes) {
+    const error = assertThrows(() => new Pattern(source), SyntaxError, problem);
+    const start = `Cannot make a route: the pattern "${source}"`;
+    assertEquals(error.message, `${start} ${problem}`);
+  }
+});
+
+Deno.test("`Pattern` throws for an expression that JavaScript cannot read", () => {
+  for (
+    const source of ["/@a:[z-a]", "/@a:+", "/@a:\\q", "/(?<n>", "/[a]{2,1}"]
+  ) {
+    assertThrows(() => new Pattern(source), SyntaxError, source);
+  }
+});
+
+Deno.test("`Pattern` has a limit on independent optional parts", () => {
+  assertEquals(new Pattern("(/a)".repeat(10)).alternatives.length, 1024);
+  const many = "(/a)".repeat(11);
+  assertThrows(() => new Pattern(many), SyntaxError, "over 1024 choices");
+});
+
+Deno.test("`regex()` is one expression with the names as groups", () => {
+  const regex = new Pattern("/blog(/@year:[0-9]{4})/@name.html").regex(false);
+  assertEquals({ ...regex.exec("/Blog/2024/a.HTML")?.groups }, {
+    year: "2024",
+    name: "a",
+  });
+  assertEquals(regex.test("/blog/24/a.html"), false);
+});
+
+Deno.test("`regex()` never lets a parameter take a slash", () => {
+  for (const source of ["/@x", "/@x:.+", "/@x:[^a]+", "/@x:\\D+", "/@x:\\S+"]) {
+    const regex = new Pattern(source).regex(true);
+    assertEquals([regex.test("/b"), regex.test("/b/c")], [true, false], source);
+  }
+});
+
+/** Pattern, values, and the path that has them. */
+const urls: [string, Record<string, string | number | null>, string][] = [
+  ["/", {}, "/"],
+  ["/about/", {}, "/about/"],
+  ["GET /about", {}, "/about"],
+  [
+    "/post/@slug",
+    { slug: "C/C++ & 100%?" },
+    "/post/C%2FC%2B%2B%20%26%20100%25%3F",
+  ],
+  ["/@id", { id: 42, other: "ignored" }, "/42"],
+  ["/blog(/@y(/@m))", {}, "/blog"],
+  ["/blog(/@y(/@m))", { y: 1 }, "/blog/1"],
+  ["/blog(/@y(/@m))", { y: 1, m: 2 }, "/blog/1/2"],
+  ["/blog(/@y:[0-9]+)(/p-@p)", { y: null, p: 3 }, "/blog/p-3"],
+  ["(/@lang)/x(.html)", {}, "/x"],
+  ["/@y:[0-9]{4}-@m", { y: "2024", m: "5" }, "/2024-5"],
+  ["/ü/@a:é", { a: "é" }, "/%C3%BC/%C3%A9"],
+  ["/a:b@x", { x: "1" }, "/a:b1"],
+  ["/files/*", {}, "/files"],
+  ["/files/*", { "*": "a b/c" }, "/files/a%20b/c"],
+  ["/files/*", { "*": "a/" }, "/files/a/"],
+  ["/a/*/b", { "*": "x/y" }, "/a/x/y/b"],
+];
+
+Deno.test("`build()` encodes values and leaves out optional parts", () => {
+  for (const [source, values, url] of urls) {
+    assertEquals(new Pattern(source).build(values), url, source);
+  }
+});
+
+Deno.test("`build()` throws when a value is missing", () => {
+  const rows: [string, Record<string, string | null>, string][] = [
+    ["/@a", {}, 'the value of "a" is missing'],
+    ["/@a/@b", { b: "x" }, 'the value of "a" is missing'],
+    ["/x(/@a(/@b))", { b: "x" }, 'the value of "a" is missing'],
+    ["/@toString", {}, 'the value of "toString" is missing'],
+    ["/a/[0-9]+", {}, '"[0-9]+" has an expression without a name'],
+    ["/a", { "*": "b" }, "it has no place for all values"],
+  ];
+  for (const [source, values, problem] of rows) {
+    assertThrows(() => new Pattern(source).build(values), TypeError, problem);
+  }
+});
+
+Deno.test("`build()` throws when a value does not fit its place", () => {
+  const rows: [string, Record<string, string>][] = [
+    ["/@a", { a: "" }],
+    ["/@a", { a: "." }],
+    ["/@a", { a: ".." }],
+    ["/@a", { a: "\ud800" }],
+    ["/@a:[0-9]+", { a: "x" }],
+    ["/@a:[a-z]+", { a: "X" }],
+    ["/@a-@b", { a: "1", b: "2-3" }],
+    ["/@a(-@b)", { a: "1-2" }],
+    ["/f/*", { "*": "a/../b" }],
+    ["/*/a/*", { "*": "b" }],
+  ];
+  for (const [source, values] of rows) {
+    assertThrows(() => new Pattern(source).build(values), RangeError);
+  }
+});

@@ -1,0 +1,402 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { HttpError } from "../src/errors.ts";
+import { Router, RouteTable } from "../src/router.ts";
+import { Segment } from "../src/segment.ts";
+
+/** A router with these routes; the alias of each is its place. */
+function routerOf(...patterns: string[]): Router {
+  const router = new Router();
+  for (const [place, pattern] of patterns.entries()) {
+    router.route(pattern, () => {}, false, String(place));
+  }
+  return router;
+}
+
+/** The aliases of all that matches, in the order of passing on. */
+function matches(router: Router, method: string, path: string): string[] {
+  const found: string[] = [];
+  let match = router.match(method, path, false);
+  for (; match; match = router.next(match)) found.push(match.route.alias);
+  return found;
+}
+
+Deno.test("`match()` finds the first route in the order of definition", () => {
+  const router = routerOf("/a/@x", "/a/b", "/*", "/@x/b", "/a/(?:b|c)", "/a/b");
+  assertEquals(matches(router, "GET", "/a/b"), ["0", "1", "2", "3", "4", "5"]);
+  assertEquals(matches(router, "GET", "/x/b"), ["2", "3"]);
+});
+
+Deno.test("`match()` takes the methods before the path, or every method", () => {
+  const router = routerOf("GET|POST /x", "/x", "PUT /x");
+  assertEquals(matches(router, "GET", "/x"), ["0", "1"]);
+  assertEquals(matches(router, "PUT", "/x"), ["1", "2"]);
+  assertEquals(matches(router, "BREW", "/x"), ["1"]);
+});
+
+Deno.test("`match()` answers HEAD as GET, unless a route for the path names HEAD", () => {
+  const router = routerOf("GET /x", "/x", "HEAD /y", "GET /y", "HEAD /@a/z");
+  assertEquals(matches(router, "HEAD", "/x"), ["0", "1"]);
+  assertEquals(matches(router, "HEAD", "/y"), ["2"]);
+});
+
+Deno.test("`match()` reads case anew on each call", () => {
+  const router = routerOf("/About", "/about", "/ABOUT/@x");
+  assertEquals(router.match("GET", "/aBOUT", false)?.route.alias, "0");
+  assertEquals(router.match("GET", "/about", true)?.route.alias, "1");
+  assertEquals(router.match("GET", "/aBOUT", true), undefined);
+  assertEquals(router.match("GET", "/about/X", false)?.values, ["X"]);
+});
+
+Deno.test("`match()` is a 400 for a malformed escape, whatever routes there are", () => {
+  for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
+    for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {
+      const error = assertThrows(
+        () => router.match("GET", path, false),
+        HttpError,
+      );
+      assertEquals(error.status, 400, path);
+      assertThrows(() => router.allowed(path, false), HttpError);
+    }
+  }
+});
+
+Deno.test("`match()` finds the right path again after a malformed one", () => {
+  const router = routerOf("/a/@x", "/a/*");
+  const match = router.match("GET", "/a/b", false)!;
+  assertThrows(() => router.match("GET", "/longer/%", false), HttpError);
+  assertEquals(router.next(match)?.route.alias, "1");
+});
+
+Deno.test("`next()` goes on from its own match, whatever was asked in between", () => {
+  const router = routerOf("/@a", "/@b", "/x");
+  const match = router.match("GET", "/x", false)!;
+  router.match("POST", "/a/b/c", true);
+  const next = router.next(match)!;
+  assertEquals([next.route.alias, next.values], ["1", ["x"]]);
+});
+
+Deno.test("`match()` tries the routes of a request behind those of the application", () => {
+  const layers = { application: new RouteTable(), own: new RouteTable() };
+  new Router({ ...layers, writable: layers.own }).get(
+    "/@own",
+    () => {},
+    false,
+    "own",
+  );
+  const router = new Router({ ...layers, writable: layers.application });
+  router.get("/a", () => {}, false, "a");
+  router.route("HEAD /b", () => {}, false, "b");
+  assertEquals(matches(router, "GET", "/a"), ["a", "own"]);
+  assertEquals(matches(router, "HEAD", "/b"), ["b"]);
+  assertEquals(matches(router, "HEAD", "/c"), ["own"]);
+  assertEquals(router.routes().map((route) => route.alias), ["a", "b", "own"]);
+  assertEquals(router.getUrl("own", { own: 1 }), "/1");
+});
+
+Deno.test("`call()` passes the values in order, null for a part that is absent", () => {
+  const router = new Router();
+  router.route("/@a(/@b(/@c))", (...values) => values);
+  assertEquals(router.match("GET", "/1/2", false)?.call(), ["1", "2", null]);
+});
+
+Deno.test("`call()` passes a route of its own last when it was asked for", () => {
+  const router = new Router();
+  router.route("GET|POST /f/@id/*", (_id, route) => route, true, "files");
+  const match = router.match("POST", "/F/7/a%20b/c", false)!;
+  const [first, second] = [match.toRoute(), match.toRoute()];
+  assertEquals({ ...first.params }, { id: "7" });
+  assertEquals([first.methods, first.splat], [["GET", "POST"], "a b/c"]);
+  assertEquals([first.pattern, first.alias], ["/f/@id/*", "files"]);
+  assert(first.regex.test("/F/7/x"));
+  assert(first !== second && first.params !== second.params);
+});
+
+Deno.test("`allowed()` lists the methods of every route for the path", () => {
+  const router = routerOf("GET /x", "POST /@a", "/any", "HEAD /h", "PUT /x/*");
+  const rows: [string, string[]][] = [
+    ["/x", ["GET", "POST", "PUT", "HEAD", "OPTIONS"]],
+    ["/y", ["POST", "OPTIONS"]],
+    ["/h", ["POST", "HEAD", "OPTIONS"]],
+    ["/x/y", ["PUT", "OPTIONS"]],
+    ["/a/b/c", []],
+  ];
+  for (const [path, methods] of rows) {
+    assertEquals(router.allowed(path, false), methods, path);
+  }
+  assertEquals(router.allowed("/any", false).includes("DELETE"), true);
+});
+
+Deno.test("`route()` throws for a callback of no known form, naming the pattern", () => {
+  class Page {
+    show(): void {}
+    static list(): void {}
+  }
+  // deno-lint-ignore no-explicit-any -- what the compiler refuses must be refused at run time too
+  const route = (callback: any) => new Router().route("/x", callback);
+  const wrong = [null, 1, "show", "a b->c", [], [Page], [Page, 1], Page, {}];
+  for (const callback of [...wrong, [Page, "shows"], [new Page(), "list"]]) {
+    assertThrows(() => route(callback), TypeError, 'the route "/x"');
+  }
+  assertThrows(() => route([Page, "shows"]), TypeError, 'did you mean "show"?');
+  assertThrows(() => route(Page), TypeError, '[Page, "method"]');
+});
+
+Deno.test("`route()` throws for an alias that leads elsewhere", () => {
+  const router = routerOf("GET /a");
+  router.route("POST /a", () => {}, false, "0");
+  assertThrows(() => router.route("/b", () => {}, false, "0"), Error, '"0"');
+  assertEquals(router.routes().length, 2);
+});
+
+Deno.test("`route()` makes an instance of a class for each call", () => {
+  let made = 0;
+  class Page {
+    number = ++made;
+    show(id: string): string {
+      return `${this.number}:${id}`;
+    }
+    static list(): string {
+      return "static";
+    }
+  }
+  const router = new Router();
+  router.route("/@id", [Page, "show"]);
+  router.route("/p/list", [Page, "list"]);
+  assertEquals(made, 0);
+  assertEquals(router.match("GET", "/a", false)?.call(), "1:a");
+  assertEquals(router.match("GET", "/b", false)?.call(), "2:b");
+  assertEquals(router.match("GET", "/p/list", false)?.call(), "static");
+});
+
+Deno.test("`route()` takes the method of an object, and of an autoloaded class", async () => {
+  class Page {
+    show(id: string): string {
+      return `instance ${id}`;
+    }
+    static show(id: string): string {
+      return `static ${id}`;
+    }
+  }
+  const router = new Router(
+    undefined,
+    (name) =>
+      name === "Page" ? Promise.resolve(Page) : Promise.reject(new Error(name)),
+  );
+  router.route("/o/@id", [new Page(), "show"]);
+  router.route("/i/@id", "Page->show");
+  router.route("/s/@id", "Page::show");
+  router.route("/m/@id", "Page->missing");
+  const call = (path: string) => router.match("GET", path, false)!.call();
+  assertEquals(call("/o/1"), "instance 1");
+  assertEquals(await call("/i/1"), "instance 1");
+  assertEquals(await call("/s/1"), "static 1");
+  await assertRejects(async () => await call("/m/1"), TypeError, '"missing"');
+});
+
+Deno.test("`group()` puts its prefix in front, with one slash between", () => {
+  const router = new Router();
+  router.group("/api/", (api) => {
+    api.route("", () => {}, false, "empty");
+    api.route("GET /", () => {}, false, "slash");
+    api.route("GET|POST users", () => {});
+    api.group("v1", (v1) => {
+      v1.get("/@id", () => {});
+      v1.delete("*", () => {});
+      v1.route("(/@lang)/x/", () => {});
+      v1.group("/", (same) => same.put("z", () => {}));
+    });
+  });
+  router.get("/after", () => {});
+  const declared = router.routes().map((one) =>
+    `${one.methods} ${one.pattern}`
+  );
+  assertEquals(declared, [
+    "* /api",
+    "GET /api",
+    "GET,POST /api/users",
+    "GET /api/v1/@id",
+    "DELETE /api/v1/*",
+    "* /api/v1(/@lang)/x/",
+    "PUT /api/v1/z",
+    "GET /after",
+  ]);
+});
+
+Deno.test("`group()` restores the prefix when its callback throws", () => {
+  const router = new Router();
+  assertThrows(
+    () =>
+      router.group("/a", (a) => {
+        a.get("/kept", () => {});
+        throw new Error("oh");
+      }),
+    Error,
+    "oh",
+  );
+  router.get("/b", () => {});
+  const patterns = router.routes().map((route) => route.pattern);
+  assertEquals(patterns, ["/a/kept", "/b"]);
+});
+
+Deno.test("`group()` throws `TypeError` for what is no prefix or no callback", () => {
+  const router = new Router();
+  for (const prefix of [undefined, null, 1, ["/a"]]) {
+    // @ts-expect-error -- the prefix must be a string
+    assertThrows(() => router.group(prefix, () => {}), TypeError, "prefix");
+  }
+  // @ts-expect-error -- a callback is needed
+  assertThrows(() => router.group("/a"), TypeError, "callback");
+  assertThrows(
+    () => router.group("/a", async () => {}),
+    TypeError,
+    "asynchronous",
+  );
+  assertThrows(() => router.group("GET /a", () => {}), SyntaxError, "GET");
+  assertThrows(() => router.get("POST /a", () => {}), SyntaxError, "POST");
+});
+
+Deno.test("`getUrl()` includes the prefix of groups", () => {
+  const router = new Router();
+  router.group("/@lang:en|fr", (group) => {
+    group.get("/post(/@id)", () => {}, false, "post");
+  });
+  assertEquals(
+    router.getUrl("post", { lang: "fr", id: "a/b" }),
+    "/fr/post/a%2Fb",
+  );
+  assertEquals(router.getUrl("post", { lang: "en" }), "/en/post");
+  assertThrows(() => router.getUrl("post", { lang: "de" }), RangeError, '"de"');
+});
+
+Deno.test("`getUrl()` names the near aliases of an unknown one", () => {
+  const router = new Router();
+  router.get("/", () => {}, false, "home");
+  router.get("/posts", () => {}, false, "posts");
+  assertThrows(
+    () => router.getUrl("hom"),
+    ReferenceError,
+    'did you mean "home"?',
+  );
+  assertThrows(() => router.getUrl(""), ReferenceError);
+});
+
+Deno.test("`resource()` declares seven routes with their aliases", () => {
+  const router = new Router();
+  const controller = Object.fromEntries(
+    ["index", "create", "store", "show", "edit", "update", "destroy"]
+      .map((action) => [action, (id = "") => `${action} ${id}`]),
+  );
+  router.resource("/admin/posts", controller);
+  const rows: [string, string, string][] = [
+    ["GET", "/admin/posts", "index "],
+    ["GET", "/admin/posts/create", "create "],
+    ["POST", "/admin/posts", "store "],
+    ["GET", "/admin/posts/7", "show 7"],
+    ["GET", "/admin/posts/7/edit", "edit 7"],
+    ["PUT", "/admin/posts/7", "update 7"],
+    ["PATCH", "/admin/posts/7", "update 7"],
+    ["DELETE", "/admin/posts/7", "destroy 7"],
+  ];
+  for (const [method, path, outcome] of rows) {
+    assertEquals(router.match(method, path, false)?.call(), outcome);
+  }
+  assertEquals(router.getUrl("posts.edit", { id: 7 }), "/admin/posts/7/edit");
+});
+
+Deno.test("`resource()` declares only the actions that are wanted", () => {
+  class Posts {
+    index(): void {}
+    show(): void {}
+  }
+  const router = new Router();
+  router.resource("/a", Posts, { only: ["index", "show"] });
+  router.resource("/b", Posts, { only: ["index", "show"], except: ["show"] });
+  const aliases = router.routes().map((route) => route.alias);
+  assertEquals(aliases, ["a.index", "a.show", "b.index"]);
+  assertThrows(() => router.resource("/c", Posts), TypeError, '"create"');
+  // @ts-expect-error -- there is no such action
+  const misspelt = () => router.resource("/d", Posts, { only: ["shows"] });
+  assertThrows(misspelt, TypeError, 'did you mean "show"?');
+});
+
+Deno.test("`explain()` says what keeps near routes from matching", () => {
+  const router = routerOf(
+    "/blog/@id:[0-9]+",
+    "POST /blog/x/",
+    "/blog/x/edit",
+    "/a",
+  );
+  const near = router.explain("GET", "/blog/x");
+  assertEquals(near.map(({ route, reason }) => [route.pattern, reason]), [
+    ["/blog/x/", "the method GET is not POST"],
+    ["/blog/x/edit", 'the path ends before "/edit"'],
+    ["/blog/@id:[0-9]+", 'the segment "x" does not match "@id:[0-9]+"'],
+  ]);
+  const [beyond] = router.explain("GET", "/a/b");
+  assertEquals(beyond?.reason, 'the path goes on with "/b"');
+});
+
+/** How many steps a look-up takes: characters read, texts compared, segments tried. */
+function steps(router: Router, path: string): number {
+  let count = 0;
+  const strings = String.prototype;
+  const { charCodeAt, lastIndexOf } = strings;
+  const { matches } = Segment.prototype;
+  strings.charCodeAt = function (at) {
+    count++;
+    return charCodeAt.call(this, at);
+  };
+  strings.lastIndexOf = function (text, from) {
+    const found = lastIndexOf.call(this, text, from);
+    count += (from ?? this.length) - found;
+    return found;
+  };
+  Segment.prototype.matches = function (text, caseSensitive) {
+    count++;
+    return matches.call(this, text, caseSensitive);
+  };
+  try {
+    router.match("GET", path, false);
+    router.allowed(path, false);
+  } finally {
+    Object.assign(strings, { charCodeAt, lastIndexOf });
+    Segment.prototype.matches = matches;
+  }
+  return count;
+}
+
+Deno.test("`match()` takes steps in proportion to a hostile path", () => {
+  const router = routerOf(
+    "/@a(/@b(/@c(/@d(/@e))))/end",
+    "/*/a/*/a/*/a/*/b",
+    "/*/@x-@y/*/@z/*/end",
+    "/*/a(/*/a(/*/a))/*/x",
+    "/@a-@b-@c-@d-@e.x",
+    "/@a@b@c@d!",
+    "/a(/a)(/a)(/a)(/a)(/a)/*/x",
+    "/*/[a-z]+/*/@w:[a-z]+/*/q",
+  );
+  const shapes = ["/a", "/", "a", "-", "/a-", "/%61", "a-.", "/a-a/a", "é"];
+  for (const shape of shapes) {
+    const path = (length: number): string =>
+      encodeURI(`/${shape.repeat(length / shape.length)}`).replaceAll(
+        "%25",
+        "%",
+      );
+    const [short, long] = [
+      steps(router, path(15_000)),
+      steps(router, path(60_000)),
+    ];
+    assert(long < short * 4.2, `${shape}: ${short} steps grew to ${long}`);
+    assert(long < 60_000 * 200, `${shape}: ${long} steps`);
+  }
+});
+
+Deno.test("`match()` does not try mixed expressions on long segments", () => {
+  const router = routerOf("/@a-@b:[0-9-]+-@c:[a-z-]+", "/@id:[0-9]+");
+  const found = (path: string) => router.match("GET", path, false)?.route.alias;
+  assertEquals(found("/x-1-a"), "0");
+  assertEquals(found(`/${"x".repeat(1_990)}-1-a`), "0");
+  assertEquals(found(`/${"x".repeat(2_000)}-1-a`), undefined);
+  assertEquals(found(`/${"7".repeat(60_000)}`), "1");
+});

@@ -1,0 +1,129 @@
+/**
+ * Owns running an application as a process of its own, under `deno run` or `deno serve`. What such a
+ * process is asked and told is the tests'.
+ */
+
+/** What a checkout of the standard library imports by name from within. */
+const INTERNAL = ["@std/internal/os"];
+
+/** How an application is run. */
+export interface ChildOptions {
+  /** The subcommand with its own flags; `run` when not given. */
+  readonly command?: readonly string[];
+  /** The permissions; `--allow-net=127.0.0.1` when not given. */
+  readonly permissions?: readonly string[];
+}
+
+/** A running application. */
+export class ServerProcess implements AsyncDisposable {
+  /** What it printed, standard output and error mixed. */
+  printed = "";
+  readonly #child: Deno.ChildProcess;
+  readonly #file: string;
+  readonly #read: Promise<unknown>;
+  #changed = Promise.withResolvers<void>();
+  #isOver = false;
+
+  private constructor(child: Deno.ChildProcess, file: string) {
+    this.#child = child;
+    this.#file = file;
+    this.#read = Promise.all([
+      this.#print(child.stdout),
+      this.#print(child.stderr),
+    ])
+      .then(() => {
+        this.#isOver = true;
+        this.#changed.resolve();
+      });
+  }
+
+  /** Starts the source of a module, which imports `@framework/core`. */
+  static async start(
+    source: string,
+    { command = ["run"], permissions = ["--allow-net=127.0.0.1"] }:
+      ChildOptions = {},
+  ): Promise<ServerProcess> {
+    const file = await Deno.makeTempFile({ suffix: ".ts" });
+    await Deno.writeTextFile(file, source);
+    const map = JSON.stringify({ imports: await imports() });
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...command,
+        "--no-prompt",
+        "--no-config",
+        "--no-lock",
+        `--import-map=data:application/json,${encodeURIComponent(map)}`,
+        ...permissions,
+        file,
+      ],
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    return new ServerProcess(child, file);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Waits until it has printed what the expression finds; throws when it ends before. */
+  async prints(expression: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = expression.exec(this.printed);
+      if (found !== null) return found;
+      if (this.#isOver) {
+        throw new Error(`It never printed ${expression}: ${this.printed}`);
+      }
+      await this.#changed.promise;
+      this.#changed = Promise.withResolvers();
+    }
+  }
+
+  /** The port it listens on. */
+  async port(): Promise<number> {
+    const [, port] = await this.prints(/Listening on https?:\/\/[^/]+:(\d+)\//);
+    return Number(port);
+  }
+
+  /** Sends a signal. */
+  kill(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** How it ended, once all it printed is there. */
+  async ended(): Promise<Deno.CommandStatus> {
+    await this.#read;
+    return await this.#child.status;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isOver) this.#child.kill("SIGKILL");
+    await this.ended();
+    await Deno.remove(this.#file);
+  }
+
+  async #print(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<void> {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      this.printed += text;
+      this.#changed.resolve();
+    }
+  }
+}
+
+/** Where the names that the framework imports lead in this process. */
+async function imports(): Promise<Record<string, string>> {
+  const map = new URL("../compat/import_map.json", import.meta.url);
+  const names = Object.keys(JSON.parse(await Deno.readTextFile(map)).imports);
+  const found: Record<string, string> = {};
+  for (const name of [...names, ...INTERNAL]) {
+    if (!name.startsWith("@")) continue;
+    try {
+      found[name] = import.meta.resolve(name);
+    } catch {
+      // A name that nothing here maps is one that nothing here needs.
+    }
+  }
+  return found;
+}

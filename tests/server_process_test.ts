@@ -1,0 +1,258 @@
+/** The server as a process: how it ends on signals, what it prints, and how `deno serve` runs it. */
+
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { Engine } from "@framework/core";
+import { ServerProcess } from "./server_child.ts";
+
+/** Slow in every way: a request, a stream, deferred work, and a handler that never answers. */
+const SLOW = `
+  import { Engine } from "@framework/core";
+
+  const app = new Engine();
+  const time = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  app.route("/slow", async () => {
+    app.defer(async () => {
+      await time(100);
+      console.log("deferred");
+    });
+    console.log("asked");
+    await time(300);
+    return "late";
+  });
+  app.route("/endless", async function* () {
+    for (;;) {
+      yield "again ";
+      await time(10);
+    }
+  });
+  app.route("/never", () => {
+    console.log("asked");
+    return new Promise(() => {});
+  });
+  app.set("framework.shutdown_timeout", Number(Deno.args[0] ?? 10));
+  app.start({ port: 0 });
+`;
+
+/** The same, with another time to shut down. */
+function slowWith(seconds: number): string {
+  return SLOW.replace("Deno.args[0] ?? 10", String(seconds));
+}
+
+/** Requests a path of a process. */
+async function visit(process: ServerProcess, path: string): Promise<Response> {
+  return await fetch(`http://127.0.0.1:${await process.port()}${path}`);
+}
+
+Deno.test("`start()` prints its address once, and nothing else", async () => {
+  await using process = await ServerProcess.start(SLOW);
+  await process.port();
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0);
+  assertMatch(process.printed, /^Listening on http:\/\/127\.0\.0\.1:\d+\/\n$/);
+});
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`\`start()\` drains on ${signal}: requests and deferred work are done, the code is 0`, async () => {
+    await using process = await ServerProcess.start(SLOW);
+    const response = visit(process, "/slow");
+    await process.prints(/asked/);
+    process.kill(signal);
+    assertEquals(await (await response).text(), "late");
+    assertEquals((await process.ended()).code, 0);
+    assertMatch(process.printed, /deferred/);
+  });
+}
+
+Deno.test("`start()` ends at once on a second signal, with the code of that signal", async () => {
+  const codes: Partial<Record<Deno.Signal, number>> = {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    await using process = await ServerProcess.start(SLOW);
+    const response = visit(process, "/never");
+    await process.prints(/asked/);
+    process.kill("SIGTERM");
+    await refused(process);
+    process.kill(signal);
+    await assertRejects(() => response);
+    codes[signal] = (await process.ended()).code;
+  }
+  assertEquals(codes, { SIGINT: 130, SIGTERM: 143 });
+});
+
+Deno.test("`start()` cuts an endless stream when the time to drain is over, and the code is 0", async () => {
+  await using process = await ServerProcess.start(slowWith(0.2));
+  const response = await visit(process, "/endless");
+  process.kill("SIGTERM");
+  await assertRejects(() => response.text());
+  assertEquals((await process.ended()).code, 0);
+  assertMatch(process.printed, /0\.2 s: 1 streams were cut\n$/);
+});
+
+Deno.test("`start()` leaves a handler that never answers when the time to drain is over", async () => {
+  await using process = await ServerProcess.start(slowWith(0.2));
+  const response = visit(process, "/never");
+  await process.prints(/asked/);
+  process.kill("SIGINT");
+  await assertRejects(() => response);
+  assertEquals((await process.ended()).code, 0);
+  assertMatch(process.printed, /were left unfinished\n$/);
+});
+
+Deno.test("`start()` with `signals: false` leaves the signals to whoever embeds it", async () => {
+  const source = SLOW.replace("port: 0", "port: 0, signals: false");
+  await using process = await ServerProcess.start(source);
+  await process.port();
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).signal, "SIGTERM");
+});
+
+Deno.test("`start()` of two applications drains both before the process ends", async () => {
+  const source = `${SLOW}
+    const other = new Engine();
+    other.start({ port: 0, onListen() {} });
+  `;
+  await using process = await ServerProcess.start(source);
+  const response = visit(process, "/slow");
+  await process.prints(/asked/);
+  process.kill("SIGTERM");
+  assertEquals(await (await response).text(), "late");
+  assertEquals((await process.ended()).code, 0);
+});
+
+Deno.test("`start()` on a Unix socket names the flags it needs, and works with them", async () => {
+  const path = `${await Deno.makeTempDir()}/socket`;
+  const source = `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    app.route("*", () => app.request().url + " " + app.request().scheme);
+    app.start({ path: ${JSON.stringify(path)} });
+    const connection = await Deno.connect({ transport: "unix", path: ${
+    JSON.stringify(path)
+  } });
+    await connection.write(new TextEncoder().encode(
+      "GET /a/../b?c HTTP/1.1\\r\\nConnection: close\\r\\n\\r\\n",
+    ));
+    console.log(await new Response(connection.readable).text());
+    Deno.exit();
+  `;
+  await using refused = await ServerProcess.start(source, { permissions: [] });
+  const [, flags] = await refused.prints(/run with (--.*)/);
+  const permissions = flags!.split(" ");
+  await using process = await ServerProcess.start(source, { permissions });
+  assertEquals((await process.ended()).code, 0, process.printed);
+  assertMatch(process.printed, /^Listening on \/.*\/socket\n/);
+  assertMatch(process.printed, /\/b\?c http$/m);
+  await Deno.remove(path.replace(/\/socket$/, ""), { recursive: true });
+});
+
+Deno.test({
+  name:
+    "`start()` with a certificate serves TLS, and nothing that claims to be plain",
+  ignore: !await hasOpenssl(),
+  fn: async () => {
+    const { cert, key } = await certificate();
+    const app = new Engine();
+    app.route("*", () => `${app.request().scheme} ${app.request().url}`);
+    await using server = app.start({
+      port: 0,
+      cert,
+      key,
+      signals: false,
+      onListen() {},
+    });
+    const { port } = server.addr as Deno.NetAddr;
+    using connection = await Deno.connectTls({
+      hostname: "127.0.0.1",
+      port,
+      caCerts: [cert],
+    });
+    const requests = [
+      "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "GET http://localhost/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    ];
+    await connection.write(new TextEncoder().encode(requests.join("")));
+    const answers = await new Response(connection.readable).text();
+    assertMatch(answers, /^HTTP\/1\.1 200 OK[^]*https \/aHTTP\/1\.1 400 /);
+  },
+});
+
+/** An application whose answers tell workers apart. */
+const SERVED = `
+  import { Framework } from "@framework/core";
+  const worker = crypto.randomUUID();
+  Framework.route("/hello/@name", (name) => "Hello, " + name + "! " + worker);
+  export default Framework;
+`;
+
+Deno.test("`Framework` as the default export runs under `deno serve`", async () => {
+  await using process = await ServerProcess.start(SERVED, {
+    command: ["serve", "--host=127.0.0.1", "--port=0"],
+    permissions: [],
+  });
+  assertMatch(await text(process, "/hello/Ada"), /^Hello, Ada! /);
+  assertEquals((await visit(process, "/%zz").then(bodyless)).status, 400);
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0);
+});
+
+Deno.test("`Framework` as the default export runs under `deno serve --parallel`", async () => {
+  await using process = await ServerProcess.start(SERVED, {
+    command: ["serve", "--parallel", "--host=127.0.0.1", "--port=0"],
+    permissions: [],
+  });
+  const answers = await Promise.all(
+    Array.from({ length: 32 }, () => text(process, "/hello/Ada")),
+  );
+  assert(answers.every((answer) => answer.startsWith("Hello, Ada! ")));
+});
+
+async function text(process: ServerProcess, path: string): Promise<string> {
+  return await (await visit(process, path)).text();
+}
+
+async function bodyless(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return response;
+}
+
+/** Waits until a process takes no connections any more. */
+async function refused(process: ServerProcess): Promise<void> {
+  const port = await process.port();
+  for (;;) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    } catch (error) {
+      if (error instanceof Deno.errors.ConnectionRefused) return;
+      throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Whether this machine can make certificates. */
+async function hasOpenssl(): Promise<boolean> {
+  try {
+    return (await openssl("version")).startsWith("OpenSSL");
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** A certificate for this machine, made for this run. */
+async function certificate(): Promise<{ cert: string; key: string }> {
+  const pem = await openssl(
+    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 " +
+      "-keyout - -out - -subj /CN=test -addext subjectAltName=IP:127.0.0.1 " +
+      "-addext basicConstraints=critical,CA:FALSE",
+  );
+  const at = pem.indexOf("-----BEGIN CERTIFICATE-----");
+  return { key: pem.slice(0, at), cert: pem.slice(at) };
+}
+
+async function openssl(args: string): Promise<string> {
+  const command = new Deno.Command("openssl", {
+    args: args.split(" "),
+    stderr: "null",
+  });
+  return new TextDecoder().decode((await command.output()).stdout);
+}

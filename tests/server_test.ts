@@ -1,0 +1,300 @@
+/** The server: what it listens on, what it refuses, and how it ends. */
+
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Engine } from "@framework/core";
+import { RawConnection } from "./raw_http.ts";
+
+/** Options of a server for a test: a free port, nothing printed, no signals. */
+const QUIET = { port: 0, signals: false, onListen() {} } as const;
+
+/** Where a server of a test listens. */
+function originOf(server: Deno.HttpServer<Deno.Addr>): string {
+  const { port } = server.addr as Deno.NetAddr;
+  return `http://127.0.0.1:${port}`;
+}
+
+/** What the action writes to the error log. */
+async function logged(action: () => Promise<unknown>): Promise<string> {
+  const lines: unknown[] = [];
+  const { error } = console;
+  console.error = (...line) => void lines.push(...line);
+  try {
+    await action();
+  } finally {
+    console.error = error;
+  }
+  return lines.join("\n");
+}
+
+Deno.test("`start()` listens where it is told, and answers requests", async () => {
+  const app = new Engine();
+  app.route("/", () => "Hello");
+  await using server = app.start(QUIET);
+  assertEquals((server.addr as Deno.NetAddr).hostname, "127.0.0.1");
+  assertEquals(await (await fetch(originOf(server))).text(), "Hello");
+});
+
+Deno.test("`start()` tells the address to `onListen` once", async () => {
+  const addresses: Deno.Addr[] = [];
+  const onListen = (address: Deno.Addr) => void addresses.push(address);
+  await using server = new Engine().start({ ...QUIET, onListen });
+  assertEquals(addresses, [server.addr]);
+});
+
+Deno.test("`start()` a second time is an error, and after `shutdown()` works again", async () => {
+  const app = new Engine();
+  const server = app.start(QUIET);
+  assertThrows(() => app.start(QUIET), Error, "it is listening already");
+  await server.shutdown();
+  await app.start(QUIET).shutdown();
+});
+
+Deno.test("`start()` inside a request is an error", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    assertThrows(() => app.start(QUIET), Error, "a request is being handled");
+    return "refused";
+  });
+  const response = await app.fetch(new Request("http://localhost/"));
+  assertEquals(await response.text(), "refused");
+});
+
+/** Malformed options, with what the error says of them. */
+const MALFORMED: readonly (readonly [options: object, message: string])[] = [
+  [{ ports: 1 }, 'there is no option "ports": did you mean "port"?'],
+  [{ toString: 1 }, 'there is no option "toString"'],
+  [
+    { port: 65_536 },
+    'the option "port" must be a port from 0 to 65535, got 65536',
+  ],
+  [{ port: -1 }, "got -1"],
+  [{ port: 80.5 }, "got 80.5"],
+  [{ port: "80" }, 'got "80"'],
+  [{ hostname: "" }, 'the option "hostname" must be a name or address'],
+  [{ path: 5 }, 'the option "path" must be the path of a socket'],
+  [{ path: "/tmp/x", port: 80 }, 'the option "path" excludes "port"'],
+  [{ cert: "x" }, 'the option "cert" needs "key"'],
+  [{ key: "x" }, 'the option "key" needs "cert"'],
+  [{ port: 0, cert: "x", key: "y" }, "the certificate or its key is malformed"],
+  [{ signal: {} }, 'the option "signal" must be an AbortSignal'],
+  [{ signal: AbortSignal.abort() }, "its signal is aborted already"],
+  [{ signals: 1 }, 'the option "signals" must be true or false'],
+  [{ onListen: 1 }, 'the option "onListen" must be a function'],
+];
+
+Deno.test("`start()` refuses malformed options by their names", () => {
+  for (const [options, message] of MALFORMED) {
+    assertThrows(() => new Engine().start(options), Error, message);
+  }
+});
+
+Deno.test("`start()` takes an option that is undefined for one that is not given", async () => {
+  const options = { ...QUIET, signal: undefined, path: undefined };
+  await new Engine().start(options as object).shutdown();
+});
+
+Deno.test("`start()` names the address that is taken, and can start elsewhere then", async () => {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const { port } = listener.addr;
+  const app = new Engine();
+  assertThrows(
+    () => app.start({ ...QUIET, port }),
+    Deno.errors.AddrInUse,
+    `Cannot listen on 127.0.0.1:${port}: another program listens there`,
+  );
+  await app.start(QUIET).shutdown();
+});
+
+Deno.test({
+  name: "`start()` names the permission that is missing",
+  permissions: { net: false },
+  fn: () => {
+    const app = new Engine();
+    const flags = {
+      "127.0.0.1": "--allow-net=127.0.0.1:8123",
+      "localhost": "--allow-net=localhost:8123",
+      "::1": "--allow-net=[::1]:8123",
+    };
+    for (const [hostname, flag] of Object.entries(flags)) {
+      assertThrows(
+        () => app.start({ hostname, port: 8123 }),
+        Deno.errors.NotCapable,
+        flag,
+      );
+    }
+  },
+});
+
+Deno.test("`shutdown()` lets a running request finish and takes no new one", async () => {
+  const app = new Engine();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: answer, resolve } = Promise.withResolvers<string>();
+  app.route("/", () => {
+    ask();
+    return answer;
+  });
+  const server = app.start(QUIET);
+  const response = fetch(originOf(server));
+  await asked;
+  const ended = server.shutdown();
+  await assertRejects(() => fetch(originOf(server)), TypeError);
+  resolve("late");
+  assertEquals(await (await response).text(), "late");
+  await ended;
+});
+
+Deno.test("`shutdown()` closes connections that ask for nothing", async () => {
+  const server = new Engine().start(QUIET);
+  const { port } = server.addr as Deno.NetAddr;
+  using connection = await RawConnection.open(port);
+  await connection.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  await connection.receive("\r\n\r\n");
+  await server.shutdown();
+  await connection.receive();
+});
+
+Deno.test("`shutdown()` is one end, however often and by whom it is asked for", async () => {
+  const controller = new AbortController();
+  const server = new Engine().start({ ...QUIET, signal: controller.signal });
+  controller.abort();
+  assertEquals(server.shutdown(), server.shutdown());
+  await Promise.all([server.finished, server[Symbol.asyncDispose]()]);
+});
+
+Deno.test("`shutdown()` waits for deferred work", async () => {
+  const app = new Engine();
+  const done: string[] = [];
+  app.route("/", () => {
+    app.defer(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      done.push("first");
+      app.defer(() => void done.push("second"));
+    });
+    return "answered";
+  });
+  const server = app.start(QUIET);
+  await (await fetch(originOf(server))).text();
+  await server.shutdown();
+  assertEquals(done, ["first", "second"]);
+});
+
+Deno.test("`shutdown()` does not wait for deferred work longer than `framework.shutdown_timeout`", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 0.05);
+  app.route("/", () => app.defer(() => new Promise(() => {})));
+  const server = app.start(QUIET);
+  await (await fetch(originOf(server))).text();
+  const log = await logged(() => server.shutdown());
+  assertStringIncludes(log, "The server did not wait longer than 0.05 s");
+  assertStringIncludes(log, "were left unfinished");
+});
+
+Deno.test("`shutdown()` cuts an endless stream at `framework.shutdown_timeout`", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 0.05);
+  const reasons: unknown[] = [];
+  app.route("/", () =>
+    new ReadableStream({
+      start: (controller) => controller.enqueue("beginning"),
+      cancel: (reason) => void reasons.push(reason),
+    }));
+  const server = app.start(QUIET);
+  const response = await fetch(originOf(server));
+  const log = await logged(() => server.shutdown());
+  await assertRejects(() => response.text());
+  assertEquals(reasons.map(String), ["Interrupted: The server has shut down"]);
+  assertEquals(
+    log,
+    "The server did not wait longer than 0.05 s: 1 streams were cut",
+  );
+});
+
+Deno.test("`shutdown()` leaves a stream that ends in time whole", async () => {
+  const app = new Engine();
+  app.route("/", async function* () {
+    yield "one ";
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    yield "two";
+  });
+  const server = app.start(QUIET);
+  const response = await fetch(originOf(server));
+  const [text] = await Promise.all([response.text(), server.shutdown()]);
+  assertEquals(text, "one two");
+});
+
+Deno.test("`shutdown()` waits as long as it takes when the time has no end", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", Infinity);
+  app.route(
+    "/",
+    () => new Promise((resolve) => setTimeout(resolve, 50, "late")),
+  );
+  const server = app.start(QUIET);
+  const response = fetch(originOf(server));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const log = await logged(() => server.shutdown());
+  assertEquals([await (await response).text(), log], ["late", ""]);
+});
+
+Deno.test("`start()` and `shutdown()` leave nothing behind, signal listeners included", async () => {
+  const app = new Engine();
+  for (let round = 0; round < 20; round++) {
+    await using server = app.start({ port: 0, onListen() {} });
+    assertEquals((await fetch(originOf(server)).then(bodyless)).status, 404);
+  }
+});
+
+Deno.test("`start()` answers 500 and logs when the application does not handle an error", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  app.route("/", () => {
+    throw new Error("unhandled here");
+  });
+  await using server = app.start(QUIET);
+  const log = await logged(async () => {
+    assertEquals((await fetch(originOf(server)).then(bodyless)).status, 500);
+  });
+  assertStringIncludes(log, "unhandled here");
+});
+
+Deno.test("`framework.body_timeout` refuses a body that does not come", async () => {
+  const app = new Engine();
+  app.set("framework.body_timeout", 0.05);
+  app.route("POST /", () => "never");
+  await using server = app.start(QUIET);
+  const answer = await beginBody(server, 10);
+  assertMatch(answer, /^HTTP\/1\.1 408 /);
+  assertMatch(answer, /connection: close/i);
+});
+
+Deno.test("`framework.body_limit` refuses a body that is too large before it comes", async () => {
+  const app = new Engine();
+  app.set("framework.body_limit", 1_000);
+  await using server = app.start(QUIET);
+  assertMatch(await beginBody(server, 1_001), /^HTTP\/1\.1 413 /);
+});
+
+/** Sends the head of a request and the beginning of its body, and reads the head of the answer. */
+async function beginBody(
+  server: Deno.HttpServer<Deno.Addr>,
+  length: number,
+): Promise<string> {
+  const { port } = server.addr as Deno.NetAddr;
+  using connection = await RawConnection.open(port);
+  await connection.send(
+    `POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${length}\r\n\r\nhalf`,
+  );
+  return await connection.receive("\r\n\r\n");
+}
+
+/** An answer without its body. */
+async function bodyless(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return response;
+}
