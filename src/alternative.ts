@@ -3,7 +3,7 @@
  * and what the path gives to it.
  */
 
-import type { Row } from "./grammar.ts";
+import type { Row } from "./row.ts";
 import { type Path, segmentsOf } from "./path.ts";
 import { Segment } from "./segment.ts";
 

@@ -3,12 +3,15 @@
  * follows the grammar as far as names and optional parts go; nothing here exists at run time.
  */
 
-/** The arguments that a pattern gives: a string for each name, or null where a part is optional. */
-export type RouteArguments<Pattern extends string> = string extends Pattern
-  ? (string | null)[]
-  : Pattern extends `${string}\\${"@" | "(" | ")" | "[" | "]"}${string}`
-    ? (string | null)[]
-  : Read<WithoutClasses<Pattern>>;
+/**
+ * The arguments that a pattern gives: a string for each name, or null where a part is optional. A
+ * pattern that is not known word for word may give any.
+ */
+export type RouteArguments<Pattern extends string> =
+  Record<never, never> extends Record<Pattern, unknown> ? (string | null)[]
+    : Pattern extends `${string}\\${"@" | "(" | ")" | "[" | "]"}${string}`
+      ? (string | null)[]
+    : Read<WithoutClasses<Pattern>>;
 
 /**
  * A function that takes these arguments. Where the compiler cannot know them, any strings will do:

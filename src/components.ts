@@ -12,9 +12,6 @@ import { Router, RouteTable } from "./router.ts";
 import { Layered, Store } from "./scope.ts";
 import { View, type ViewContext } from "./view.ts";
 
-/** The names of the components. */
-export type ComponentName = "request" | "response" | "router" | "view";
-
 /** A component: its default class with what that is made of. */
 export interface Component {
   readonly type: Class;
@@ -36,7 +33,7 @@ export interface ComponentContext {
 export function defaultComponents(
   app: Application,
   { owner, backlog, find }: ComponentContext,
-): Record<ComponentName, Component> {
+): Record<string, Component> {
   const response = responseContext(app, backlog);
   return {
     request: {

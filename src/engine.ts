@@ -8,21 +8,16 @@ import { Autoload } from "./autoload.ts";
 import { Backlog } from "./backlog.ts";
 import { Calls } from "./calls.ts";
 import { type CallbackForm, resolveCallback } from "./callback.ts";
-import {
-  type Component,
-  type ComponentName,
-  defaultComponents,
-  paramsOf,
-} from "./components.ts";
+import { type Component, defaultComponents, paramsOf } from "./components.ts";
 import type { Filter, Mapped, Method } from "./dispatcher.ts";
 import { framed } from "./frames.ts";
 import { handle } from "./lifecycle.ts";
 import type { Class, InstanceOf, Registered } from "./loader.ts";
 import { type Application, defaultMethods } from "./methods.ts";
 import { guarded } from "./middleware.ts";
-import { answering, checkName, type CORE_METHODS } from "./names.ts";
+import { answering, checkName } from "./names.ts";
 import { noSuchMethod } from "./near.ts";
-import type { MethodParameters } from "./parameters.ts";
+import type { MethodParameters, Original } from "./parameters.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 import type { Route, RouteCallback } from "./route.ts";
@@ -34,7 +29,7 @@ import { run } from "./steps.ts";
 import { NO_TARGET } from "./target.ts";
 import type { View } from "./view.ts";
 
-export type { Mapped, Registered };
+export type { Mapped, Original, Registered };
 
 /** What the runtime tells about a connection; `Deno.serve` and `deno serve` pass it on. */
 export interface ConnectionInfo {
@@ -44,12 +39,6 @@ export interface ConnectionInfo {
 
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */
 export type MaybePromise<Value> = Value | Promise<Value>;
-
-/** The names of the extensible methods that the framework brings. */
-export type Original = Exclude<
-  keyof Engine,
-  typeof CORE_METHODS[number] | ComponentName | "fetch" | "original"
->;
 
 /** What an extensible method does by itself; of `start`, the part that answers a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"
@@ -116,20 +105,14 @@ export class Engine {
   #autoload!: Autoload;
   #variables!: Store<unknown>;
   #originals!: Map<string, Method>;
-  #components: Partial<Record<string, Component>> = {};
+  #components: Readonly<Record<string, Component>> = {};
   #server: Server | undefined;
 
   static {
-    callByName = (engine, name, params) =>
-      engine.#calls.runTracked(name, params);
-    Object.setPrototypeOf(
-      Engine.prototype,
-      answering(
-        Object.prototype,
-        (engine, name, params) => callByName(engine as Engine, name, params),
-        (engine, name) => (engine as Engine).#calls.has(name),
-      ),
-    );
+    callByName = (engine, name, params) => engine.#run(name, params);
+    const knows = (engine: Engine, name: string) => engine.#calls.has(name);
+    const prototype = answering(Object.prototype, callByName, knows);
+    Object.setPrototypeOf(Engine.prototype, prototype);
   }
 
   /** Makes an application of its own: engines share nothing. */
@@ -181,13 +164,6 @@ export class Engine {
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
     checkName(name, "register");
-    if (typeof type !== "function" && typeof type !== "string") {
-      throw new TypeError(
-        `Cannot register "${name}": it must be a class or the name of one, got ${
-          Deno.inspect(type)
-        }`,
-      );
-    }
     const component = this.#components[name];
     this.#calls.register(name, {
       type,
@@ -215,6 +191,8 @@ export class Engine {
     this.#autoload.add(folder);
   }
 
+  /** The value of a setting, or undefined when it was cleared. */
+  get<Key extends keyof Settings>(key: Key): Settings[Key] | undefined;
   /** The value of a variable, or undefined. */
   get<Value = unknown>(key: string): Value;
   /** Declares a route for GET. */
@@ -266,7 +244,7 @@ export class Engine {
     const context = { owner: this, backlog: this.#backlog, find };
     this.#components = defaultComponents(this.#application, context);
     for (const [name, component] of Object.entries(this.#components)) {
-      this.register(name, component!.type);
+      this.register(name, component.type);
     }
   }
 

@@ -4,21 +4,10 @@
  */
 
 import type { CallbackForm } from "./callback.ts";
-import type { Filter } from "./dispatcher.ts";
-import {
-  callByName,
-  type ConnectionInfo,
-  Engine,
-  type Original,
-  type OriginalMethod,
-} from "./engine.ts";
-import type { Class } from "./loader.ts";
-import type { HttpRequest } from "./request.ts";
-import type { HttpResponse } from "./response.ts";
-import type { Route, RouteCallback } from "./route.ts";
-import type { Router, VerbParameters } from "./router.ts";
-import type { Server, StartOptions } from "./server.ts";
-import type { View } from "./view.ts";
+import type { Mapped } from "./dispatcher.ts";
+import { callByName, type ConnectionInfo, Engine } from "./engine.ts";
+import type { Class, InstanceOf, Registered } from "./loader.ts";
+import { answering } from "./names.ts";
 
 let engine = new Engine();
 
@@ -42,290 +31,170 @@ let engine = new Engine();
  * ```
  */
 export class Framework {
+  /** A mapped method or registered class; of any other name the call is an error that says so. */
   // deno-lint-ignore no-explicit-any -- mapped methods and registered classes have types of their own
   static [name: string]: any;
 
-  /** {@linkcode Engine.fetch} of the engine behind this class. */
+  /** {@linkcode Engine.fetch} of the engine behind this class; it needs no `this`. */
   static readonly fetch = (
     request: Request,
     info?: ConnectionInfo,
   ): Response | Promise<Response> => engine.fetch(request, info);
 
   /** {@linkcode Engine.map} */
-  static map<Callback extends CallbackForm>(
-    name: string,
+  static map<Name extends string, Callback extends CallbackForm>(
+    name: Name,
     callback: Callback,
     passRoute = false,
-  ): typeof Framework {
+  ): typeof Framework & Mapped<Name, Callback> {
     engine.map(name, callback, passRoute);
-    expose(name);
-    return this;
+    return expose(name) as typeof Framework & Mapped<Name, Callback>;
   }
 
   /** {@linkcode Engine.register} */
-  static register<Type extends Class | string>(
-    name: string,
+  static register<Name extends string, Type extends Class | string>(
+    name: Name,
     type: Type,
     params: readonly unknown[] = [],
-    callback?: (
-      instance: Type extends Class<infer Instance> ? Instance : object,
-    ) => unknown,
-  ): typeof Framework {
+    callback?: (instance: InstanceOf<Type>) => unknown,
+  ): typeof Framework & Registered<Name, Type> {
     engine.register(name, type, params, callback);
-    expose(name);
-    return this;
+    return expose(name) as typeof Framework & Registered<Name, Type>;
   }
 
   /** {@linkcode Engine.before} */
-  static before(name: string, filter: Filter): void {
-    engine.before(name, filter);
-  }
+  declare static before: Engine["before"];
 
   /** {@linkcode Engine.after} */
-  static after(name: string, filter: Filter): void {
-    engine.after(name, filter);
-  }
+  declare static after: Engine["after"];
 
   /** {@linkcode Engine.path} */
-  static path(folder: string | URL): void {
-    engine.path(folder);
-  }
+  declare static path: Engine["path"];
 
-  /** The value of a variable, or undefined. */
-  static get<Value = unknown>(key: string): Value;
-  /** Declares a route for GET. */
-  static get<Path extends string, Pass extends boolean = false>(
-    path: Path,
-    callback: RouteCallback<Path, Pass>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route;
-  static get(...params: [string, ...unknown[]]): unknown {
-    return engine.get(...params as Parameters<Engine["get"]>);
-  }
+  /** {@linkcode Engine.get} */
+  declare static get: Engine["get"];
 
   /** {@linkcode Engine.set} */
-  static set(
-    key: string | Readonly<Record<string, unknown>>,
-    value?: unknown,
-  ): void {
-    engine.set(key, value);
-  }
+  declare static set: Engine["set"];
 
   /** {@linkcode Engine.has} */
-  static has(key: string): boolean {
-    return engine.has(key);
-  }
+  declare static has: Engine["has"];
 
   /** {@linkcode Engine.clear} */
-  static clear(key?: string | readonly string[]): void {
-    engine.clear(key);
-  }
+  declare static clear: Engine["clear"];
 
   /** {@linkcode Engine.init} */
-  static init(): void {
-    engine.init();
-  }
+  declare static init: Engine["init"];
 
   /** The engine behind this class; one that is given takes its place, such as in a test. */
-  static app(replacement?: Engine): Engine {
-    if (replacement !== undefined && !(replacement instanceof Engine)) {
+  static app(replacement: Engine = engine): Engine {
+    if (!(replacement instanceof Engine)) {
       throw new TypeError(
         `Cannot replace the engine: it must be an Engine, got ${
           Deno.inspect(replacement)
         }`,
       );
     }
-    return engine = replacement ?? engine;
+    return engine = replacement;
   }
 
   /** {@linkcode Engine.start} */
-  static start(options: StartOptions = {}): Server {
-    return engine.start(options);
-  }
+  declare static start: Engine["start"];
 
   /** {@linkcode Engine.stop} */
-  static stop(...params: Parameters<Engine["stop"]>): never {
-    return engine.stop(...params);
-  }
+  declare static stop: Engine["stop"];
 
   /** {@linkcode Engine.halt} */
-  static halt(...params: Parameters<Engine["halt"]>): never {
-    return engine.halt(...params);
-  }
+  declare static halt: Engine["halt"];
 
   /** {@linkcode Engine.route} */
-  static route<Pattern extends string, Pass extends boolean = false>(
-    ...params: [
-      pattern: Pattern,
-      callback: RouteCallback<Pattern, Pass>,
-      passRoute?: Pass,
-      alias?: string,
-    ]
-  ): Route {
-    return engine.route(...params);
-  }
+  declare static route: Engine["route"];
 
   /** {@linkcode Engine.group} */
-  static group(...params: Parameters<Engine["group"]>): void {
-    engine.group(...params);
-  }
+  declare static group: Engine["group"];
 
   /** {@linkcode Engine.redirect} */
-  static redirect(
-    ...params: Parameters<Engine["redirect"]>
-  ): ReturnType<Engine["redirect"]> {
-    return engine.redirect(...params);
-  }
+  declare static redirect: Engine["redirect"];
 
   /** {@linkcode Engine.render} */
-  static render(...params: Parameters<Engine["render"]>): Promise<void> {
-    return engine.render(...params);
-  }
+  declare static render: Engine["render"];
 
   /** {@linkcode Engine.error} */
-  static error(
-    ...params: Parameters<Engine["error"]>
-  ): ReturnType<Engine["error"]> {
-    return engine.error(...params);
-  }
+  declare static error: Engine["error"];
 
   /** {@linkcode Engine.notFound} */
-  static notFound(): ReturnType<Engine["notFound"]> {
-    return engine.notFound();
-  }
+  declare static notFound: Engine["notFound"];
 
   /** {@linkcode Engine.etag} */
-  static etag(
-    ...params: Parameters<Engine["etag"]>
-  ): ReturnType<Engine["etag"]> {
-    return engine.etag(...params);
-  }
+  declare static etag: Engine["etag"];
 
   /** {@linkcode Engine.lastModified} */
-  static lastModified(
-    ...params: Parameters<Engine["lastModified"]>
-  ): ReturnType<Engine["lastModified"]> {
-    return engine.lastModified(...params);
-  }
+  declare static lastModified: Engine["lastModified"];
 
   /** {@linkcode Engine.json} */
-  static json(
-    ...params: Parameters<Engine["json"]>
-  ): ReturnType<Engine["json"]> {
-    return engine.json(...params);
-  }
+  declare static json: Engine["json"];
 
   /** {@linkcode Engine.jsonp} */
-  static jsonp(
-    ...params: Parameters<Engine["jsonp"]>
-  ): ReturnType<Engine["jsonp"]> {
-    return engine.jsonp(...params);
-  }
+  declare static jsonp: Engine["jsonp"];
 
   /** {@linkcode Engine.getUrl} */
-  static getUrl(...params: Parameters<Engine["getUrl"]>): string {
-    return engine.getUrl(...params);
-  }
+  declare static getUrl: Engine["getUrl"];
 
   /** {@linkcode Engine.post} */
-  static post<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
-    return engine.post(...params);
-  }
+  declare static post: Engine["post"];
 
   /** {@linkcode Engine.put} */
-  static put<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
-    return engine.put(...params);
-  }
+  declare static put: Engine["put"];
 
   /** {@linkcode Engine.patch} */
-  static patch<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
-    return engine.patch(...params);
-  }
+  declare static patch: Engine["patch"];
 
   /** {@linkcode Engine.delete} */
-  static delete<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
-    return engine.delete(...params);
-  }
+  declare static delete: Engine["delete"];
 
   /** {@linkcode Engine.defer} */
-  static defer(...params: Parameters<Engine["defer"]>): void {
-    engine.defer(...params);
-  }
+  declare static defer: Engine["defer"];
 
   /** {@linkcode Engine.request} */
-  static request(): HttpRequest {
-    return engine.request();
-  }
+  declare static request: Engine["request"];
 
   /** {@linkcode Engine.response} */
-  static response(): HttpResponse {
-    return engine.response();
-  }
+  declare static response: Engine["response"];
 
   /** {@linkcode Engine.router} */
-  static router(): Router {
-    return engine.router();
-  }
+  declare static router: Engine["router"];
 
   /** {@linkcode Engine.view} */
-  static view<Type extends object = View>(): Type {
-    return engine.view<Type>();
-  }
+  declare static view: Engine["view"];
 
   /** {@linkcode Engine.original} */
-  static original<Name extends Original>(
-    name: Name,
-  ): OriginalMethod<Name> {
-    return engine.original(name);
-  }
+  declare static original: Engine["original"];
 }
 
-/** Makes a mapped or registered name callable on the class, whichever engine is behind it then. */
-function expose(name: string): void {
-  if (Object.hasOwn(Framework, name)) return;
-  Object.defineProperty(Framework, name, {
-    value: (...params: unknown[]) => call(name, params),
-    configurable: true,
-  });
+// What is only declared above is the engine's own method, whichever engine is behind the class then.
+for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
+  if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
+  const method = name as "request";
+  define(name, (...params) => engine[method](...params as []));
 }
 
-function call(name: string, params: unknown[]): unknown {
-  return callByName(engine, name, params);
-}
-
-/** Names that tools look up to learn what an object is: the class does not answer to them. */
-const PROBES: ReadonlySet<string> = new Set([
-  "then",
-  "toJSON",
-  "onListen",
-  "onError",
-  "default",
-  "asymmetricMatch",
-  "$$typeof",
-]);
-
-/**
- * What is looked up here is no method that was seen being mapped: it may be one of an engine that was
- * put behind the class, and otherwise calling it says which names are near. Own names, among them all
- * mapped ones, never come this way.
- */
+// Any other name may be mapped for the current request alone, or on an engine before it came here.
 Object.setPrototypeOf(
   Framework,
-  new Proxy(Function.prototype, {
-    get(target, name, receiver): unknown {
-      if (typeof name === "symbol" || PROBES.has(name) || name in target) {
-        return Reflect.get(target, name, receiver);
-      }
-      return (...params: unknown[]) => call(name, params);
-    },
-  }),
+  answering(
+    Function.prototype,
+    (_, name, params) => callByName(engine, name, params),
+  ),
 );
+
+/** Makes a name that the application has given an own method of the class: those are found at once. */
+function expose(name: string): typeof Framework {
+  if (Object.hasOwn(engine, name) && !Object.hasOwn(Framework, name)) {
+    define(name, (...params) => callByName(engine, name, params));
+  }
+  return Framework;
+}
+
+function define(name: string, value: (...params: unknown[]) => unknown): void {
+  Object.defineProperty(Framework, name, { value, configurable: true });
+}

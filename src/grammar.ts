@@ -4,6 +4,7 @@
  * knows paths.
  */
 
+import { type Piece, type Row, rowsOf } from "./row.ts";
 import type { Part } from "./segment.ts";
 
 /** What a pattern says. */
@@ -17,22 +18,6 @@ export interface Grammar {
   /** Every choice of optional parts; one that can take part comes before its absence. */
   readonly rows: readonly Row[];
 }
-
-/** One choice of optional parts. */
-export interface Row {
-  readonly segments: readonly (readonly Part[])[];
-  /** Whether a slash was written at the end. */
-  readonly slash: boolean;
-}
-
-type Flat = Part | { readonly kind: "slash" };
-type Piece = Flat | {
-  readonly kind: "group";
-  readonly pieces: readonly Piece[];
-};
-
-/** How many choices of optional parts a pattern may have: ten independent ones. */
-const mostRows = 1_024;
 
 /** A method is a token (RFC 9110, section 5.6.2); `|` separates methods here. */
 const method = /^[!#$%&'*+.^_`~\w-]+$/;
@@ -69,7 +54,7 @@ export function parse(source: string): Grammar {
   const pieces = new Reader(source, path, names).read();
   const written = slashed(path);
   if (written !== path) pieces.unshift({ kind: "slash" });
-  const rows = expand(pieces, source).map((row) => rowOf(row, source));
+  const rows = rowsOf(pieces, (problem, at) => fail(source, problem, at));
   return { methods, path: written, names, rows };
 }
 
@@ -165,7 +150,7 @@ class Reader {
     if (token.startsWith("@")) return this.#parameter(token.slice(1));
     this.#take();
     if (token === "/") return { kind: "slash" };
-    if (token === "*") return { kind: "star" };
+    if (token === "*") return { kind: "star", at: this.#at - 1 };
     return {
       kind: "text",
       text: token.replace(/^\\%/, "%25").replace(/^\\/, ""),
@@ -275,72 +260,6 @@ class Reader {
 function meaning(token: string): string {
   if (token.startsWith("[")) return token.replace(/\\([^\w\\\]^-])/g, "$1");
   return token.replace(/^\\([^\w\\^$.*+?()[\]{}|])$/u, "$1");
-}
-
-/** Every choice of optional parts. */
-function expand(pieces: readonly Piece[], source: string): Flat[][] {
-  let rows: Flat[][] = [[]];
-  for (const piece of pieces) {
-    if (piece.kind === "group") {
-      const inner = expand(piece.pieces, source);
-      rows = rows.flatMap((
-        row,
-      ) => [...inner.map((more) => [...row, ...more]), row]);
-    } else for (const row of rows) row.push(piece);
-    if (rows.length > mostRows) {
-      fail(source, `has over ${mostRows} choices of optional parts`, 0);
-    }
-  }
-  return rows;
-}
-
-/** Cuts a row at its slashes. Empty segments, which doubled slashes leave, do not count. */
-function rowOf(pieces: readonly Flat[], source: string): Row {
-  const segments: Part[][] = [[]];
-  for (const piece of pieces) {
-    if (piece.kind === "slash") segments.push([]);
-    else segments.at(-1)!.push(piece);
-  }
-  const filled = segments.filter((parts) => parts.length > 0);
-  if (
-    filled.some((parts) =>
-      parts.length > 1 && parts.some(({ kind }) => kind === "star")
-    )
-  ) {
-    fail(
-      source,
-      "has a * that does not stand alone between slashes",
-      source.indexOf("*"),
-    );
-  }
-  const slash = segments.at(-1)!.length === 0 && filled.length > 0;
-  return { segments: filled.map(joined), slash };
-}
-
-/** Joins adjacent texts. A pattern may be written percent-encoded: it is decoded where it can be. */
-function joined(parts: readonly Part[]): Part[] {
-  const result: Part[] = [];
-  for (const part of parts) {
-    const last = result.at(-1);
-    if (part.kind !== "text" || last?.kind !== "text") result.push(part);
-    else {result[result.length - 1] = {
-        kind: "text",
-        text: last.text + part.text,
-      };}
-  }
-  return result.map((part) =>
-    part.kind === "text" ? { kind: "text", text: decoded(part.text) } : part
-  );
-}
-
-function decoded(text: string): string {
-  return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
-    try {
-      return decodeURIComponent(escapes);
-    } catch {
-      return escapes; // percent signs that are meant as such
-    }
-  });
 }
 
 function fail(

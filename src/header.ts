@@ -27,7 +27,6 @@ export const STORED_HEADERS: readonly string[] = [
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const DOMAIN = /^\.?[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)*$/;
-// deno-lint-ignore no-control-regex -- control characters are what must be found
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** The largest name and value of a cookie that clients keep, in bytes (RFC 6265, section 6.1). */

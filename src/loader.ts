@@ -7,8 +7,8 @@ import { outside, required, Store } from "./scope.ts";
 import { isThenable } from "./steps.ts";
 
 /** A class whose instances can be made. */
-// deno-lint-ignore no-explicit-any -- a class takes what it takes: its parameters are given when it is registered
 export type Class<Instance extends object = object> = new (
+  // deno-lint-ignore no-explicit-any -- a class takes what it takes: its parameters are given when it is registered
   ...params: any[]
 ) => Instance;
 
@@ -57,8 +57,19 @@ export class Loader {
     this.#find = find;
   }
 
-  /** Registers a class; one of that name is replaced, and with it the shared instance. */
+  /**
+   * Registers a class; one of that name is replaced, and with it the shared instance. Throws
+   * `TypeError` when the type is neither a class nor the name of one.
+   */
   register(name: string, registration: Registration): void {
+    const { type } = registration;
+    if (typeof type !== "string" && !isConstructor(type)) {
+      throw new TypeError(
+        `Cannot register "${name}": it must be a class or the name of one, got ${
+          Deno.inspect(type)
+        }`,
+      );
+    }
     this.#registrations.set(name, registration);
   }
 
@@ -137,4 +148,14 @@ function construct(
     );
   }
   return instance;
+}
+
+/** Whether `new` would accept the value; nothing of it runs. */
+function isConstructor(type: unknown): boolean {
+  try {
+    Reflect.construct(Object, [], type as Class);
+    return true;
+  } catch {
+    return false;
+  }
 }

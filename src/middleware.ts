@@ -52,22 +52,25 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
 
 /**
  * Invokes the callback of a matched route between its guards. A response that one of them seals skips
- * what would come before it; what comes after runs for each guard that ran.
+ * what would come before it; what comes after runs for each guard that ran. Given `answer`, what the
+ * callback returned is answered with it before that, so that `after` finds the response written.
  */
 export function* guarded(
   match: Guarded,
   isSealed: () => boolean,
+  answer: (outcome: unknown) => unknown = (outcome) => outcome,
 ): Steps<unknown> {
   const ran: Guard[] = [];
   for (const middleware of match.route.middleware) {
     const guard = guardOf(middleware);
     ran.push(guard);
-    if ((yield guard.before?.(match.params)) === false) {
-      throw new HttpError(403);
-    }
+    const outcome = yield guard.before?.(match.params);
+    if (outcome === false) throw new HttpError(403);
     if (isSealed()) break;
   }
-  const outcome = isSealed() ? undefined : yield match.call();
+  let outcome: unknown;
+  if (!isSealed()) outcome = yield match.call();
+  if (outcome !== true) outcome = yield answer(outcome);
   for (const guard of ran.reverse()) yield guard.after?.(match.params);
   return outcome;
 }

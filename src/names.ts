@@ -4,7 +4,7 @@
  */
 
 /** The core methods: they can be neither mapped, nor registered over, nor filtered. */
-export const CORE_METHODS = [
+const CORE_METHODS = [
   "map",
   "register",
   "before",
@@ -16,7 +16,7 @@ export const CORE_METHODS = [
   "clear",
   "init",
   "app",
-] as const;
+];
 
 /** The names that cannot be given, by the reason. */
 const RESERVED: readonly (readonly [why: string, names: readonly string[]])[] =
@@ -59,10 +59,10 @@ export function checkName(
  * A prototype that answers to each name that can be given and that `knows` agrees to, with a function
  * that makes the call. What an object has of its own, or the given prototype has, never comes here.
  */
-export function answering(
+export function answering<Receiver extends object>(
   prototype: object,
-  call: (receiver: object, name: string, params: unknown[]) => unknown,
-  knows: (receiver: object, name: string) => boolean = () => true,
+  call: (receiver: Receiver, name: string, params: unknown[]) => unknown,
+  knows: (receiver: Receiver, name: string) => boolean = () => true,
 ): object {
   return new Proxy(Object.create(prototype), {
     get(target, name, receiver): unknown {

@@ -1,12 +1,12 @@
 /**
- * Owns the parameters of the extensible methods: how each is called, in the order in which they are
+ * Owns the names of the extensible methods and their parameters: how each is called, in the order in which they are
  * given and in which filters find them.
  */
 
 import type { Middleware } from "./middleware.ts";
 import type { Router, UrlParameters } from "./router.ts";
 
-/** The parameters of each extensible method that does not read them from a pattern. */
+/** The parameters of each extensible method whose callback is not typed by a pattern. */
 export interface MethodParameters {
   stop: [code?: number];
   halt: [code?: number, message?: string];
@@ -39,3 +39,13 @@ export interface MethodParameters {
   getUrl: [alias: string, params?: UrlParameters];
   defer: [work: () => unknown];
 }
+
+/** The names of the extensible methods that the framework brings. */
+export type Original =
+  | keyof MethodParameters
+  | "start"
+  | "route"
+  | "post"
+  | "put"
+  | "patch"
+  | "delete";

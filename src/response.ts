@@ -17,6 +17,8 @@ import {
 } from "./header.ts";
 import { bindStream, discard, valueOf } from "./stream.ts";
 
+export type { CookieOptions } from "./header.ts";
+
 /** What a body can be beside text that is written: bytes, or a stream of bytes or text. */
 export type BodyContent =
   | string
@@ -292,15 +294,16 @@ export class HttpResponse {
     if (BODILESS.has(status)) this.#drop();
     const content = this.#content ?? this.#text();
     const headers: Record<string, string> = {};
-    if (content !== "" && !this.#headers.has("content-type")) {
-      headers["content-type"] = contentType(content);
-    }
+    // Given later, the type would be added to the one that a response takes from its body.
+    const type = this.#headers.get("content-type")?.join(", ") ??
+      (content === "" ? undefined : contentType(content));
+    if (type !== undefined) headers["content-type"] = type;
     const length = head || content instanceof Blob ? lengthOf(content) : 0;
     if (length > 0) headers["content-length"] = String(length);
     const isValue = content !== "" && !(content instanceof ReadableStream);
     const body = this.#sendable(content, head);
     const response = new Response(body, { status, headers });
-    return append(response, this.#headers, isValue ? MEASURED : []);
+    return append(response, this.#headers, isValue ? OF_VALUES : OF_STREAMS);
   }
 
   /** A web response with the collected headers added; its own win, cookies of both are kept. */
@@ -362,8 +365,9 @@ export class HttpResponse {
 /** The statuses that have no body (Fetch standard, "null body status"). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** What the application cannot say better than the body itself. */
-const MEASURED: readonly string[] = ["content-length"];
+/** The headers that are there when the others are added; how long a value is, only the value knows. */
+const OF_STREAMS: readonly string[] = ["content-type"];
+const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 
 function append(
   response: Response,

@@ -5,7 +5,10 @@
 
 import { foldCode } from "./path.ts";
 
-/** What a segment is made of. A parameter without an expression is free: it takes any text. */
+/**
+ * What a segment is made of. A parameter without an expression is free: it takes any text. A star
+ * tells where in the pattern it stands.
+ */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | {
@@ -14,7 +17,7 @@ export type Part =
     readonly expression: string;
   }
   | { readonly kind: "expression"; readonly expression: string }
-  | { readonly kind: "star" };
+  | { readonly kind: "star"; readonly at: number };
 
 /** Free parameters with the texts between them: it is matched as one stretch and then split. */
 interface Run {

@@ -1,10 +1,19 @@
 /**
- * Owns listening: the options of `start()`, the errors of a server that cannot start, and the way a
- * server ends, by itself or with its process. What a request asks for is the target's.
+ * Owns listening: the options of `start()`, and the errors of a server that cannot start. The way it
+ * ends is in `drain.ts`, what a request asks for in `target.ts`.
  */
 
-import { report, reportError } from "./errors.ts";
+import {
+  CUT,
+  DrainedServer,
+  endWithProcess,
+  type Server,
+  type ServerContext,
+} from "./drain.ts";
+import { reportError } from "./errors.ts";
 import { didYouMean } from "./near.ts";
+
+export type { Server };
 
 /** Where and how to listen. */
 export interface StartOptions {
@@ -24,23 +33,6 @@ export interface StartOptions {
   readonly signals?: boolean;
   /** Called once with the address, in place of the line that is printed. */
   readonly onListen?: (address: Deno.Addr) => void;
-}
-
-/**
- * The handle of a running server. `shutdown()` drains it: it stops to listen, gives running requests
- * and deferred work `framework.shutdown_timeout` seconds, and cuts the streams that are left then.
- * `finished` settles when that is done.
- */
-export type Server = Deno.HttpServer<Deno.Addr>;
-
-/** What the server asks of the application. */
-export interface ServerContext {
-  /** How many seconds running requests and deferred work get when the server drains. */
-  shutdownTimeout(): number;
-  /** Settles when the work that outlives its requests is done. */
-  idle(): Promise<unknown>;
-  /** Ends the streams that are being sent, and answers how many there were. */
-  cutStreams(reason: unknown): number;
 }
 
 type Handler = (
@@ -80,24 +72,9 @@ const REASONS = [
   [Deno.errors.InvalidData, "the certificate or its key is malformed"],
 ] as const;
 
-/** The signals that end a process, with the exit code of one that they end at once. */
-const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
-  Deno.build.os === "windows"
-    ? [["SIGINT", 130]]
-    : [["SIGINT", 130], ["SIGTERM", 143]];
-
-/** Why a stream ends that is still being sent when the server has to. */
-const CUT = new Deno.errors.Interrupted("The server has shut down");
-
-/** The longest time a timer of the platform can take, in milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
-/** How long what was cut gets to notice, in milliseconds. */
-const LAST_MOMENTS = 1_000;
-
 /**
- * Starts to listen. Throws `TypeError` or `RangeError` when an option is malformed, and an error of
- * the cause's class when the address is taken, not there, or may not be used.
+ * Starts to listen, and tells where. Throws `TypeError` or `RangeError` when an option is malformed,
+ * and an error of the cause's class when the address is taken, not there, or may not be used.
  */
 export function listen(
   handler: Handler,
@@ -107,79 +84,24 @@ export function listen(
   checkOptions(options);
   const server = new DrainedServer(serve(handler, options), context);
   const shutdown = (): void => void server.shutdown();
-  const { signal } = options;
+  const { signal, signals = true, onListen = announcer(options) } = options;
   signal?.addEventListener("abort", shutdown, { once: true });
-  if (options.signals ?? true) endWithProcess(server);
+  if (signals) endWithProcess(server);
   server.finished.then(() => signal?.removeEventListener("abort", shutdown));
+  try {
+    onListen(server.addr);
+  } catch (error) {
+    shutdown();
+    throw error;
+  }
   return server;
 }
 
-class DrainedServer implements Server {
-  readonly addr: Deno.Addr;
-  readonly finished: Promise<void>;
-  readonly #server: Server;
-  readonly #context: ServerContext;
-  readonly #finish: () => void;
-  #drained: Promise<void> | undefined;
-
-  constructor(server: Server, context: ServerContext) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.addr = server.addr;
-    this.finished = promise;
-    this.#finish = resolve;
-    this.#server = server;
-    this.#context = context;
-  }
-
-  shutdown(): Promise<void> {
-    this.#drained ??= this.#drain().then(this.#finish);
-    return this.finished;
-  }
-
-  ref(): void {
-    this.#server.ref();
-  }
-
-  unref(): void {
-    this.#server.unref();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.shutdown();
-  }
-
-  /** Lets running requests and deferred work finish, for so long; what is left then is cut off. */
-  async #drain(): Promise<void> {
-    const seconds = this.#context.shutdownTimeout();
-    const done = this.#server.shutdown().then(() => this.#context.idle());
-    if (await settles(done, seconds * 1_000)) return;
-    const cut = this.#context.cutStreams(CUT);
-    const left = cut === 0 || !await settles(done, LAST_MOMENTS);
-    report(
-      `The server did not wait longer than ${seconds} s: ${cut} streams were cut${
-        left ? ", and requests or deferred work were left unfinished" : ""
-      }`,
-    );
-  }
-}
-
-/** Whether work settles within a time. */
-async function settles(
-  work: Promise<unknown>,
-  milliseconds: number,
-): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(
-    () => resolve(false),
-    Math.min(milliseconds, LONGEST_TIMER),
-  );
-  work.then(() => resolve(true));
-  const settled = await promise;
-  clearTimeout(timer);
-  return settled;
-}
-
 function checkOptions(options: StartOptions): void {
+  if (typeof options !== "object" || options === null) {
+    const got = Deno.inspect(options);
+    throw refusal(TypeError, `the options must be an object, got ${got}`);
+  }
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined);
   for (const [name, value] of given) checkOption(name, value);
@@ -221,14 +143,14 @@ function refusal(type: ErrorConstructor, state: string): Error {
 
 function serve(handler: Handler, options: StartOptions): Server {
   const { port = 8000, hostname = "127.0.0.1", path, cert, key } = options;
-  const { onListen = announcer(cert !== undefined) } = options;
+  const events = { onError, onListen: () => {} };
   const guarded = guard(handler, cert !== undefined);
   try {
     if (path !== undefined) {
-      return Deno.serve({ path, onListen, onError }, guarded);
+      return Deno.serve({ path, ...events }, guarded);
     }
     const tls = cert !== undefined && key !== undefined ? { cert, key } : {};
-    return Deno.serve({ port, hostname, onListen, onError, ...tls }, guarded);
+    return Deno.serve({ port, hostname, ...tls, ...events }, guarded);
   } catch (cause) {
     throw explained(cause, options, path ?? addressOf(hostname, port));
   }
@@ -255,12 +177,11 @@ function onError(error: unknown): Response {
   return new Response("Internal Server Error", { status: 500 });
 }
 
-function announcer(isSecure: boolean): (address: Deno.Addr) => void {
+function announcer({ cert }: StartOptions): (address: Deno.Addr) => void {
+  const scheme = cert === undefined ? "http" : "https";
   return (address) => {
     const at = "hostname" in address
-      ? `${isSecure ? "https" : "http"}://${
-        addressOf(address.hostname, address.port)
-      }/`
+      ? `${scheme}://${addressOf(address.hostname, address.port)}/`
       : "path" in address
       ? address.path
       : Deno.inspect(address);
@@ -293,35 +214,4 @@ function explained(
   const [type, why] = REASONS.find(([type]) => cause instanceof type) ??
     [Error, cause.message];
   return new type(`Cannot listen on ${address}: ${why}`, { cause });
-}
-
-/** The servers that end with the process. */
-const ending = new Set<Server>();
-let isAsked = false;
-
-const listeners = SIGNALS.map(([signal, code]) =>
-  [signal, () => endProcess(code)] as const
-);
-
-/** Drains on the first signal and ends the process; a second signal ends it at once. */
-function endWithProcess(server: Server): void {
-  if (ending.size === 0) {
-    for (const [signal, end] of listeners) Deno.addSignalListener(signal, end);
-  }
-  ending.add(server);
-  server.finished.then(() => {
-    ending.delete(server);
-    if (ending.size > 0 || isAsked) return;
-    for (const [signal, end] of listeners) {
-      Deno.removeSignalListener(signal, end);
-    }
-  });
-}
-
-/** Ends when all servers are drained, those of other applications in this process too. */
-async function endProcess(code: number): Promise<void> {
-  if (isAsked) Deno.exit(code);
-  isAsked = true;
-  await Promise.all([...ending].map((server) => server.shutdown()));
-  Deno.exit();
 }

@@ -18,7 +18,7 @@ export function bindStream(
   if (isNative(source)) return source;
   const reader = source.getReader();
   let done = (): void => {};
-  return new ReadableStream({
+  return new ReadableStream<Uint8Array>({
     start: (controller) => {
       done = hold(bind((reason) => {
         controller.error(reason);
@@ -61,13 +61,14 @@ export function discard(body: unknown): void {
  * send and loses its Content-Length. So this looks where the runtime keeps it, which is nowhere
  * documented: were it moved, the response would only be slower.
  */
-export function valueOf(answer: Response): string | Uint8Array | undefined {
+export function valueOf(
+  answer: Response,
+): string | Uint8Array<ArrayBuffer> | undefined {
   const slots = answer as unknown as Record<symbol, Kept | undefined>;
   const value = slots[LAZY_BODY] ??
     slots[INNER_RESPONSE]?.body?.streamOrStatic?.body;
-  return typeof value === "string" || value instanceof Uint8Array
-    ? value
-    : undefined;
+  const isValue = typeof value === "string" || value instanceof Uint8Array;
+  return isValue ? value as string | Uint8Array<ArrayBuffer> : undefined;
 }
 
 interface Kept {

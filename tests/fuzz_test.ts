@@ -49,6 +49,25 @@ const PATHS = made(
   ...NAMES,
 );
 
+/** Patterns: whole segments in a row, or parts of them in a heap. */
+const PATTERNS = fc.oneof(
+  fc.uniqueArray(
+    fc.constantFrom(
+      ..."/a /@id /@n:[0-9]{2,3} (/@b) (/a(/@c)) /* /a-@d /ü /admin /(?:a|b)"
+        .split(" "),
+    ),
+    { maxLength: 4 },
+  ).map((segments) => segments.join("") || "/"),
+  made(
+    ..."/ ( ) @ : * | [ ] { } ? + \\ ^ $ . - GET POST a b id [0-9]+ (?: (?= )? %2f ü"
+      .split(" "),
+    " ",
+    "/@id:[0-9]{3}",
+    "(/@b)",
+    ...NAMES,
+  ),
+);
+
 const FIELDS = made(
   ..."& = [ ] [] [0] [999999999] [-1] a b % %zz %5B + ; . %00 ü".split(" "),
   ...NAMES,
@@ -136,7 +155,9 @@ const BODIES = fc.oneof(
 
 Deno.test("`targetOf()` of any target is refused, or is a path that stays what it is", async () => {
   await holds(fc.property(PATHS, VALUES, (target, host) => {
-    const request = made_(`http://a.test/${target}`, { host });
+    const request = new Request(`http://a.test/${target}`, {
+      headers: { host },
+    });
     const { path, search } = attempt(() => targetOf(request)) ?? {};
     if (path === undefined) return;
     assert(
@@ -165,15 +186,7 @@ Deno.test("`Deno.serve` with `fetch()` answers any bytes, and goes on", async ()
 });
 
 Deno.test("`route()` takes any pattern or throws when it is declared, and then matches any path", async () => {
-  const patterns = made(
-    ..."/ ( ) @ : * | [ ] { } ? + \\ ^ $ . - GET POST a b id [0-9]+ (?: (?= )? %2f ü"
-      .split(" "),
-    " ",
-    "/@id:[0-9]{3}",
-    "(/@b)",
-    ...NAMES,
-  );
-  await holds(fc.asyncProperty(patterns, PATHS, async (pattern, path) => {
+  await holds(fc.asyncProperty(PATTERNS, PATHS, async (pattern, path) => {
     const app = quiet();
     try {
       app.route(pattern as string, (...params: unknown[]) => params);
@@ -191,7 +204,7 @@ Deno.test("`getUrl()` gives a URL that leads back to the same value", async () =
   const app = quiet();
   app.route("/at/@value/end", (value) => ({ value }), false, "at");
   await holds(fc.asyncProperty(TEXT, PATHS, async (text, path) => {
-    for (const value of [text, path]) {
+    for (const value of [text, path].filter((some) => !some.includes("\0"))) {
       let url: string;
       try {
         url = app.getUrl("at", { value });
@@ -278,9 +291,11 @@ Deno.test("`header()` and `cookie()` carry a value as it is, or throw", async ()
     );
     assert(own.length === 0 || headers.get(box.name) === trimmed(value));
     const [cookie, ...others] = headers.getSetCookie();
-    if (cookie === undefined) return assert(!value.isWellFormed(), value);
-    const sent = /^c=([^;]*); /.exec(cookie)?.[1] ?? "";
-    assertEquals([decodeURIComponent(sent), others], [value, []]);
+    const sent = /^c=([^;]*); /.exec(cookie ?? "")?.[1] ?? "";
+    assertEquals(
+      [decodeURIComponent(sent), others],
+      [value.toWellFormed(), []],
+    );
   }));
 });
 
@@ -398,7 +413,8 @@ function everything(): Engine {
     const { query, cookies, ip, proxy_ip, scheme, type, length, accept } =
       request;
     const { data, files } = request;
-    for (const record of [query, cookies, data, files]) plain(record);
+    for (const record of [query, cookies, files]) assertBare(record);
+    assertEquals(Object.getPrototypeOf(data), null);
     app.etag("tag");
     app.lastModified(1_000_000_000);
     return {
@@ -415,17 +431,12 @@ function everything(): Engine {
 }
 
 /** Checks that a record, and each in it, has no prototype that a name could reach. */
-function plain(value: unknown): void {
+function assertBare(value: unknown): void {
   if (typeof value !== "object" || value === null || value instanceof Blob) {
     return;
   }
-  if (Array.isArray(value)) return value.forEach(plain);
-  Object.values(value).forEach(plain);
-}
-
-/** A request; one that the runtime refuses to make is made without its headers. */
-function made_(url: string, headers: HeadersInit): Request {
-  return new Request(url, { headers });
+  if (!Array.isArray(value)) assertEquals(Object.getPrototypeOf(value), null);
+  Object.values(value).forEach(assertBare);
 }
 
 /** Visits an application; fails when the input alone is answered with an error of the server. */

@@ -65,6 +65,19 @@ export async function sendRaw(port: number, text: string): Promise<RawAnswer> {
   };
 }
 
+/** Waits until nobody takes connections at a port any more. */
+export async function untilRefused(port: number): Promise<void> {
+  for (;;) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    } catch (error) {
+      if (error instanceof Deno.errors.ConnectionRefused) return;
+      closed(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 /** A connection that was reset has ended, too. */
 function closed(error: unknown): null {
   if (error instanceof Deno.errors.ConnectionReset) return null;

@@ -365,6 +365,24 @@ function steps(router: Router, path: string): number {
   return count;
 }
 
+Deno.test("`match()` takes the same steps among ten routes as among thousands", () => {
+  const kinds: [(n: number) => string, string][] = [
+    [(n) => `/page${n}`, "/page7"],
+    [(n) => `/thing${n}/@id/x`, "/thing7/42/x"],
+    [(n) => `/blog${n}(/@year(/@month))`, "/blog7/2024"],
+    [(n) => `/files${n}/*`, "/files7/a/b"],
+    [(n) => `/@name/of${n}`, "/x/of7"],
+    [(n) => `/item${n}-@id`, "/item7-1"],
+    [(n) => `/thing${n}`, "/other"],
+  ];
+  for (const [pattern, path] of kinds) {
+    const table = (length: number): Router =>
+      routerOf(...Array.from({ length }, (_, n) => pattern(n)));
+    const [few, many] = [steps(table(10), path), steps(table(3_000), path)];
+    assert(many <= few + 10, `${path}: ${few} steps, and ${many} among many`);
+  }
+});
+
 Deno.test("`match()` takes steps in proportion to a hostile path", () => {
   const router = routerOf(
     "/@a(/@b(/@c(/@d(/@e))))/end",

@@ -115,15 +115,14 @@ export class ServerProcess implements AsyncDisposable {
 /** Where the names that the framework imports lead in this process. */
 async function imports(): Promise<Record<string, string>> {
   const map = new URL("../compat/import_map.json", import.meta.url);
-  const names = Object.keys(JSON.parse(await Deno.readTextFile(map)).imports);
-  const found: Record<string, string> = {};
-  for (const name of [...names, ...INTERNAL]) {
+  const { imports } = JSON.parse(await Deno.readTextFile(map));
+  for (const name of [...Object.keys(imports), ...INTERNAL]) {
     if (!name.startsWith("@")) continue;
     try {
-      found[name] = import.meta.resolve(name);
+      imports[name] = import.meta.resolve(name);
     } catch {
       // A name that nothing here maps is one that nothing here needs.
     }
   }
-  return found;
+  return imports;
 }

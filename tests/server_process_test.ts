@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Engine } from "@framework/core";
+import { untilRefused } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
 /** Slow in every way: a request, a stream, deferred work, and a handler that never answers. */
@@ -70,7 +71,7 @@ Deno.test("`start()` ends at once on a second signal, with the code of that sign
     const response = visit(process, "/never");
     await process.prints(/asked/);
     process.kill("SIGTERM");
-    await refused(process);
+    await untilRefused(await process.port());
     process.kill(signal);
     await assertRejects(() => response);
     codes[signal] = (await process.ended()).code;
@@ -84,7 +85,7 @@ Deno.test("`start()` cuts an endless stream when the time to drain is over, and 
   process.kill("SIGTERM");
   await assertRejects(() => response.text());
   assertEquals((await process.ended()).code, 0);
-  assertMatch(process.printed, /0\.2 s: 1 streams were cut\n$/);
+  assertMatch(process.printed, /0\.2 s: streams cut: 1\n$/);
 });
 
 Deno.test("`start()` leaves a handler that never answers when the time to drain is over", async () => {
@@ -94,7 +95,7 @@ Deno.test("`start()` leaves a handler that never answers when the time to drain 
   process.kill("SIGINT");
   await assertRejects(() => response);
   assertEquals((await process.ended()).code, 0);
-  assertMatch(process.printed, /were left unfinished\n$/);
+  assertMatch(process.printed, /left unfinished\n$/);
 });
 
 Deno.test("`start()` with `signals: false` leaves the signals to whoever embeds it", async () => {
@@ -212,20 +213,6 @@ async function text(process: ServerProcess, path: string): Promise<string> {
 async function bodyless(response: Response): Promise<Response> {
   await response.body?.cancel();
   return response;
-}
-
-/** Waits until a process takes no connections any more. */
-async function refused(process: ServerProcess): Promise<void> {
-  const port = await process.port();
-  for (;;) {
-    try {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-    } catch (error) {
-      if (error instanceof Deno.errors.ConnectionRefused) return;
-      throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** Whether this machine can make certificates. */

@@ -8,7 +8,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine } from "@framework/core";
-import { RawConnection } from "./raw_http.ts";
+import { RawConnection, untilRefused } from "./raw_http.ts";
 
 /** Options of a server for a test: a free port, nothing printed, no signals. */
 const QUIET = { port: 0, signals: false, onListen() {} } as const;
@@ -47,6 +47,17 @@ Deno.test("`start()` tells the address to `onListen` once", async () => {
   assertEquals(addresses, [server.addr]);
 });
 
+Deno.test("`start()` does not go on listening when `onListen` throws", async () => {
+  const app = new Engine();
+  const ports: number[] = [];
+  const onListen = (address: Deno.Addr) => {
+    ports.push((address as Deno.NetAddr).port);
+    throw new Error("not here");
+  };
+  assertThrows(() => app.start({ ...QUIET, onListen }), Error, "not here");
+  await untilRefused(ports[0]!);
+});
+
 Deno.test("`start()` a second time is an error, and after `shutdown()` works again", async () => {
   const app = new Engine();
   const server = app.start(QUIET);
@@ -66,7 +77,9 @@ Deno.test("`start()` inside a request is an error", async () => {
 });
 
 /** Malformed options, with what the error says of them. */
-const MALFORMED: readonly (readonly [options: object, message: string])[] = [
+const MALFORMED: readonly (readonly [options: unknown, message: string])[] = [
+  [8000, "the options must be an object, got 8000"],
+  [null, "the options must be an object, got null"],
   [{ ports: 1 }, 'there is no option "ports": did you mean "port"?'],
   [{ toString: 1 }, 'there is no option "toString"'],
   [
@@ -90,7 +103,11 @@ const MALFORMED: readonly (readonly [options: object, message: string])[] = [
 
 Deno.test("`start()` refuses malformed options by their names", () => {
   for (const [options, message] of MALFORMED) {
-    assertThrows(() => new Engine().start(options), Error, message);
+    assertThrows(
+      () => new Engine().start(options as object),
+      Error,
+      message,
+    );
   }
 });
 
@@ -192,7 +209,7 @@ Deno.test("`shutdown()` does not wait for deferred work longer than `framework.s
   await (await fetch(originOf(server))).text();
   const log = await logged(() => server.shutdown());
   assertStringIncludes(log, "The server did not wait longer than 0.05 s");
-  assertStringIncludes(log, "were left unfinished");
+  assertStringIncludes(log, "requests or deferred work left unfinished");
 });
 
 Deno.test("`shutdown()` cuts an endless stream at `framework.shutdown_timeout`", async () => {
@@ -211,7 +228,7 @@ Deno.test("`shutdown()` cuts an endless stream at `framework.shutdown_timeout`",
   assertEquals(reasons.map(String), ["Interrupted: The server has shut down"]);
   assertEquals(
     log,
-    "The server did not wait longer than 0.05 s: 1 streams were cut",
+    "The server did not wait longer than 0.05 s: streams cut: 1",
   );
 });
 

@@ -1,0 +1,437 @@
+/** Tests the response that is being built: its head, its body, and what a callback may return. */
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { HttpResponse } from "@framework/core";
+import { type App, onBothForms, visit } from "./forms.ts";
+
+/** What a route answers whose callback only works on the response. */
+async function built(
+  app: App,
+  build: (response: HttpResponse) => unknown,
+  init?: RequestInit,
+): Promise<Response> {
+  app.route("/built", () => void build(app.response()));
+  return await visit(app, "/built", init);
+}
+
+onBothForms("`status()` sets and answers the status", async (app) => {
+  let read = 0;
+  const response = await built(app, (response) => {
+    read = response.status(201).status();
+  });
+  assertEquals([read, response.status], [201, 201]);
+});
+
+onBothForms("`status()` refuses what no response can have", async (app) => {
+  for (const code of [0, 101, 199, 600, 200.5, NaN, "200" as never]) {
+    await built(app, (response) => {
+      assertThrows(() => response.status(code), RangeError, `got "${code}"`);
+    });
+  }
+});
+
+onBothForms(
+  "`header()` sets, answers and removes a header, in any case",
+  async (app) => {
+    const response = await built(app, (response) => {
+      response.header("X-One", 1).header("x-two", ["a", "b"]).header(
+        "x-no",
+        "",
+      );
+      assertEquals(response.header("x-ONE"), "1");
+      assertEquals(response.header("x-two"), "a, b");
+      assertEquals(response.header("x-three"), null);
+      response.header("X-No", null);
+    });
+    assertEquals(response.headers.get("x-one"), "1");
+    assertEquals(response.headers.get("x-two"), "a, b");
+    assertEquals(response.headers.has("x-no"), false);
+  },
+);
+
+onBothForms(
+  "`header()` refuses what would be read as another header",
+  async (app) => {
+    const hostile = [
+      ["x-name", "a\r\nset-cookie: b=1"],
+      ["x-name", "a\nb"],
+      ["x-name", "a\rb"],
+      ["x-name", "a\0b"],
+      ["x-name", "a\u2028b"],
+      ["x-name", "gr\u0105b"],
+      ["x-name\r\nx-other", "a"],
+      ["x name", "a"],
+      ["x-name:", "a"],
+      ["", "a"],
+      ["x-näme", "a"],
+    ] as const;
+    const response = await built(app, (response) => {
+      for (const [name, value] of hostile) {
+        assertThrows(
+          () => response.header(name, value),
+          TypeError,
+          "Cannot set",
+        );
+        assertThrows(() => response.header(name, ["a", value]), TypeError);
+      }
+    });
+    assertEquals([...response.headers], []);
+  },
+);
+
+onBothForms(
+  "`cookie()` is safe by default and encodes its value",
+  async (app) => {
+    const response = await built(app, (response) => {
+      response.cookie("name", 'a b;"ü\r\n');
+    });
+    assertEquals(response.headers.getSetCookie(), [
+      "name=a%20b%3B%22%C3%BC%0D%0A; HttpOnly; SameSite=Lax; Path=/",
+    ]);
+  },
+);
+
+onBothForms(
+  "`cookie()` is secure on https, and where clients insist on it",
+  async (app) => {
+    app.route("/cookies", () => {
+      app.response().cookie("a", "1").cookie("b", "2", { sameSite: "None" })
+        .cookie("__Host-c", "3");
+    });
+    const lines = async (url: string): Promise<boolean[]> =>
+      (await app.fetch(new Request(url))).headers.getSetCookie()
+        .map((line) => line.includes("Secure"));
+    assertEquals(await lines("http://localhost/cookies"), [false, true, true]);
+    assertEquals(await lines("https://localhost/cookies"), [true, true, true]);
+  },
+);
+
+onBothForms(
+  "`cookie()` takes attributes in place of its defaults",
+  async (app) => {
+    const response = await built(app, (response) => {
+      response.cookie("a", "1", {
+        httpOnly: false,
+        sameSite: "Strict",
+        path: "/blog",
+        maxAge: 0,
+        expires: 0,
+        domain: ".example.com",
+      });
+    });
+    assertEquals(response.headers.getSetCookie(), [
+      "a=1; Max-Age=0; Domain=.example.com; SameSite=Strict; Path=/blog; " +
+      "Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+    ]);
+  },
+);
+
+onBothForms(
+  "`cookie()` replaces a cookie of that name and keeps the others",
+  async (app) => {
+    const response = await built(app, (response) => {
+      response.cookie("a", "1").cookie("ab", "2").cookie("a", "3");
+    });
+    const values = response.headers.getSetCookie()
+      .map((line) => line.split(";")[0]);
+    assertEquals(values, ["ab=2", "a=3"]);
+  },
+);
+
+onBothForms(
+  "`cookie()` refuses what clients would drop or misread",
+  async (app) => {
+    const hostile: Parameters<HttpResponse["cookie"]>[] = [
+      ["", "1"],
+      ["a b", "1"],
+      ["a=b", "1"],
+      ["a;b", "1"],
+      ["a\r\nb", "1"],
+      ["a", "1", { path: "/;secure" }],
+      ["a", "1", { path: "/\r\nx: y" }],
+      ["a", "1", { domain: "a.com; Secure" }],
+      ["a", "1", { domain: "a.com." }],
+      ["a", "1", { maxAge: -1 }],
+      ["a", "1", { maxAge: 1.5 }],
+      ["a", "1", { maxAge: NaN }],
+      ["a", "1", { expires: new Date(NaN) }],
+      ["a", "1", { sameSite: "lax; x" as never }],
+      ["a", "x".repeat(4096)],
+    ];
+    const response = await built(app, (response) => {
+      for (const params of hostile) {
+        assertThrows(() => response.cookie(...params), Error);
+      }
+    });
+    assertEquals(response.headers.getSetCookie(), []);
+  },
+);
+
+onBothForms(
+  "`write()` adds text, and its type is HTML in UTF-8",
+  async (app) => {
+    const response = await built(
+      app,
+      (response) => response.write("a").write("ü"),
+    );
+    assertEquals(await response.text(), "aü");
+    assertEquals(
+      response.headers.get("content-type"),
+      "text/html; charset=utf-8",
+    );
+  },
+);
+
+onBothForms("`write()` leaves a content type that was set", async (app) => {
+  const response = await built(app, (response) => {
+    response.header("content-type", "text/plain").write("a");
+  });
+  assertEquals(response.headers.get("content-type"), "text/plain");
+});
+
+onBothForms("`clearBody()` drops the body and leaves the head", async (app) => {
+  const response = await built(app, (response) => {
+    response.status(201).header("x-a", "1").write("a").clearBody().write("b");
+  });
+  assertEquals([response.status, response.headers.get("x-a")], [201, "1"]);
+  assertEquals(await response.text(), "b");
+});
+
+onBothForms("`clear()` sets everything back", async (app) => {
+  const response = await built(app, (response) => {
+    response.status(201).header("x-a", "1").cookie("b", "2").write("a").clear();
+  });
+  assertEquals([response.status, [...response.headers]], [200, []]);
+  assertEquals(await response.text(), "");
+});
+
+onBothForms("`cache()` says how long a response may be kept", async (app) => {
+  const cases = [[60, "max-age=60"], [1.9, "max-age=1"], [0, "max-age=0"], [
+    false,
+    "no-store",
+  ]] as const;
+  for (const [seconds, expected] of cases) {
+    await built(app, (response) => {
+      assertEquals(response.cache(seconds).header("cache-control"), expected);
+    });
+  }
+});
+
+onBothForms("`cache()` refuses what is no time", async (app) => {
+  for (const seconds of [-1, NaN, Infinity]) {
+    await built(app, (response) => {
+      assertThrows(() => response.cache(seconds), RangeError, "cache time");
+    });
+  }
+});
+
+onBothForms(
+  "`response()` has no body for the statuses without one",
+  async (app) => {
+    for (const status of [204, 205, 304]) {
+      app.route(
+        `/${status}`,
+        () => void app.response().status(status).write("a"),
+      );
+      const response = await visit(app, `/${status}`);
+      assertEquals([response.status, response.body], [status, null]);
+    }
+  },
+);
+
+onBothForms("`route()` sends what its callback returns", async (app) => {
+  const bytes = new TextEncoder().encode("text");
+  const cases: [() => unknown, string, string | null][] = [
+    [() => "text", "text", "text/html; charset=utf-8"],
+    [() => ({ a: 1 }), '{"a":1}', "application/json; charset=utf-8"],
+    [() => Object.create(null), "{}", "application/json; charset=utf-8"],
+    [() => [1], "[1]", "application/json; charset=utf-8"],
+    [() => bytes, "text", "application/octet-stream"],
+    [() => new DataView(bytes.buffer), "text", "application/octet-stream"],
+    [() => bytes.buffer, "text", "application/octet-stream"],
+    [() => new Blob(["text"], { type: "text/css" }), "text", "text/css"],
+    [() => new Blob(["text"]), "text", "application/octet-stream"],
+    [() => new Blob(["text"]).stream(), "text", "application/octet-stream"],
+    [words, "text", "application/octet-stream"],
+    [() => Response.json(1), "1", "application/json"],
+    [() => undefined, "", null],
+    [() => null, "", null],
+    [() => false, "", null],
+    [() => 42, "", null],
+    [() => new Date(), "", null],
+  ];
+  for (const [index, [returned, text, type]] of cases.entries()) {
+    app.route(`/${index}`, returned);
+    app.route(`/${index}/later`, () => Promise.resolve(returned()));
+    for (const path of [`/${index}`, `/${index}/later`]) {
+      const response = await visit(app, path);
+      assertEquals(
+        response.headers.get("content-type"),
+        type,
+        String(returned),
+      );
+      assertEquals(await response.text(), text, String(returned));
+    }
+  }
+});
+
+async function* words(): AsyncGenerator<string> {
+  yield "te";
+  await Promise.resolve();
+  yield "";
+  yield "xt";
+}
+
+onBothForms(
+  "`route()` adds collected headers and cookies to a returned `Response`",
+  async (app) => {
+    app.route("/", () => {
+      app.response().status(201).header("x-a", "collected").header("x-b", "own")
+        .header("content-type", "text/css").cookie("a", "1").write("dropped");
+      const headers = new Headers({
+        "x-b": "returned",
+        "content-type": "text/x",
+      });
+      headers.append("set-cookie", "b=2");
+      return new Response("body", { status: 202, statusText: "Fine", headers });
+    });
+    const response = await visit(app, "/");
+    assertEquals([response.status, response.statusText], [202, "Fine"]);
+    assertEquals(response.headers.get("x-a"), "collected");
+    assertEquals(response.headers.get("x-b"), "returned");
+    assertEquals(response.headers.get("content-type"), "text/x");
+    const [first, second] = response.headers.getSetCookie();
+    assertEquals([first, second?.slice(0, 4)], ["b=2", "a=1;"]);
+    assertEquals(await response.text(), "body");
+  },
+);
+
+onBothForms(
+  "`route()` leaves a returned `Response` that several requests share as it is",
+  async (app) => {
+    const shared = Response.redirect("http://localhost/there");
+    app.route("/", () => {
+      app.response().header("x-a", "1");
+      return shared;
+    });
+    for (let count = 0; count < 2; count++) {
+      const response = await visit(app, "/");
+      assertEquals([response.status, response.headers.get("x-a")], [302, "1"]);
+    }
+    assertEquals(shared.headers.get("x-a"), null);
+  },
+);
+
+onBothForms(
+  "`route()` makes an error of a `Response` that cannot be sent",
+  async (app) => {
+    const used = new Response("once");
+    app.route("/used", () => used);
+    app.route("/network", () => Response.error());
+    assertEquals(await (await visit(app, "/used")).text(), "once");
+    for (const path of ["/used", "/network"]) {
+      assertEquals((await visit(app, path)).status, 500, path);
+    }
+  },
+);
+
+onBothForms("`route()` passes a returned upgrade on untouched", async (app) => {
+  const upgrade = Object.defineProperty(new Response(null), "status", {
+    value: 101,
+  });
+  app.route("/", () => {
+    app.response().cookie("a", "1");
+    return upgrade;
+  });
+  assertEquals(await visit(app, "/") === upgrade, true);
+});
+
+const VALUES: Record<string, (app: App) => unknown> = {
+  text: () => "grüße",
+  json: () => ({ a: "ü" }),
+  bytes: () => new Uint8Array(5),
+  blob: () => new Blob(["abc"]),
+  "a Response of text": () =>
+    new Response("ü", { headers: { "content-type": "text/html" } }),
+  "a Response of JSON": () => Response.json({ a: "ü" }),
+  "a Response of bytes": () => new Response(new Uint8Array(3)),
+  "a Response with collected headers": (app) => {
+    app.response().header("x-a", "1");
+    return new Response("ü");
+  },
+  "an empty page": () => {},
+  notFound: (app) => app.notFound(),
+  redirect: (app) => app.redirect("/"),
+};
+
+onBothForms(
+  "`fetch()` answers HEAD with the headers of GET and no body",
+  async (app) => {
+    const lengths: Record<string, number> = {};
+    for (const [name, value] of Object.entries(VALUES)) {
+      app.route("/" + encodeURIComponent(name), () => value(app));
+      const path = "/" + encodeURIComponent(name);
+      const get = await visit(app, path);
+      const head = await visit(app, path, { method: "HEAD" });
+      const expected = new Headers(get.headers);
+      const length = (await get.bytes()).length;
+      if (length > 0) expected.set("content-length", String(length));
+      assertEquals([head.status, head.body], [get.status, null], name);
+      assertEquals([...head.headers], [...expected], name);
+      lengths[name] = length;
+    }
+    assertEquals([lengths.text, lengths["a Response of text"]], [7, 2]);
+  },
+);
+
+Deno.test("`start()` sends HEAD the headers of GET on a socket, Content-Length too", async () => {
+  const { Engine } = await import("@framework/core");
+  const app = new Engine();
+  for (const [name, value] of Object.entries(VALUES)) {
+    app.route("/" + encodeURIComponent(name), () => value(app as App));
+  }
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  for (const name of Object.keys(VALUES)) {
+    const url = `http://127.0.0.1:${port}/${encodeURIComponent(name)}`;
+    const [get, head] = await Promise.all([
+      fetch(url, { redirect: "manual" }),
+      fetch(url, { method: "HEAD", redirect: "manual" }),
+    ]);
+    const body = await get.bytes();
+    assertEquals((await head.bytes()).length, 0, name);
+    assertEquals(namedHeaders(head), namedHeaders(get), name);
+    assertEquals(head.headers.get("content-length"), String(body.length), name);
+  }
+  await server.shutdown();
+});
+
+function namedHeaders(response: Response): [string, string][] {
+  return [...response.headers].filter(([name]) => name !== "date");
+}
+
+onBothForms("`header()` cannot make a Content-Length wrong", async (app) => {
+  for (const method of ["GET", "HEAD"]) {
+    const response = await built(app, (response) => {
+      response.header("content-length", 99).write("abc");
+    }, { method });
+    const length = response.headers.get("content-length");
+    assert(length === null || length === "3", `${method}: ${length}`);
+  }
+});
+
+onBothForms(
+  "`register()` puts a class of one's own in place of the response",
+  async (app) => {
+    class Page extends HttpResponse {
+      title(text: string): this {
+        return this.write(`<h1>${text}</h1>`);
+      }
+    }
+    app.register("response", Page);
+    app.route("/", () => void (app.response() as Page).title("Found"));
+    app.map("notFound", () => void (app.response() as Page).title("Lost"));
+    assertEquals(await (await visit(app, "/")).text(), "<h1>Found</h1>");
+    assertEquals(await (await visit(app, "/x")).text(), "<h1>Lost</h1>");
+  },
+);

@@ -1,0 +1,84 @@
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import type { Middleware } from "../src/middleware.ts";
+import type { Route } from "../src/route.ts";
+import { Router } from "../src/router.ts";
+
+Deno.test("`Route` as declared tells what it matches", () => {
+  const route = new Router().route("GET|POST a/@b", () => {}, false, "c");
+  assertEquals(route.methods, ["GET", "POST"]);
+  assertEquals([route.pattern, route.alias, route.splat], ["/a/@b", "c", ""]);
+  assertEquals(route.params, {});
+  assertEquals(route.regex.exec("/A/x")?.groups?.b, "x");
+});
+
+Deno.test("`methods` is a star for every method", () => {
+  assertEquals(new Router().route("/", () => {}).methods, ["*"]);
+});
+
+Deno.test("`params` has every name, null for a part that is absent", () => {
+  const router = new Router();
+  router.route("/@a(/@b)", () => {});
+  const route = router.match("GET", "/x%2Fy", false)!.toRoute();
+  assertEquals({ ...route.params }, { a: "x/y", b: null });
+});
+
+Deno.test("`params` takes a name such as __proto__ as data", () => {
+  const router = new Router();
+  router.route("/@__proto__/@constructor", () => {});
+  const { params } = router.match("GET", "/x/y", false)!.toRoute();
+  assertEquals(Object.entries(params), [["__proto__", "x"], [
+    "constructor",
+    "y",
+  ]]);
+});
+
+Deno.test("`Route` of a request shares nothing that can be changed", () => {
+  const router = new Router();
+  router.route("GET /@a", () => {});
+  const match = router.match("GET", "/x", false)!;
+  const route = match.toRoute();
+  route.methods.push("PUT");
+  route.params.a = "changed";
+  assertEquals(match.toRoute().methods, ["GET"]);
+  assertEquals({ ...match.toRoute().params }, { a: "x" });
+  assertEquals({ ...match.params }, { a: "x" });
+});
+
+Deno.test("`addMiddleware()` answers the route and adds behind what is there", () => {
+  const [first, second, third] = [
+    () => {},
+    { before() {} },
+    class {
+      after(): void {}
+    },
+  ];
+  const router = new Router();
+  let route: Route | undefined;
+  router.group("/a", () => route = router.get("/b", () => {}), [first]);
+  assertStrictEquals(route!.addMiddleware(second).addMiddleware(third), route);
+  assertEquals(route!.middleware, [first, second, third]);
+  assertEquals(router.get("/c", () => {}).middleware, []);
+});
+
+Deno.test("`addMiddleware()` throws for what is none", () => {
+  const route = new Router().get("/", () => {});
+  class Neither {}
+  for (
+    const wrong of [null, 1, "x", {}, [], Neither, { before: 1 }, {
+      after: null,
+    }]
+  ) {
+    assertThrows(
+      () => route.addMiddleware(wrong as Middleware),
+      TypeError,
+      "Cannot add middleware",
+    );
+  }
+});
+
+Deno.test("`addMiddleware()` throws on the route of a request", () => {
+  const router = new Router();
+  router.get("/", () => {});
+  const route = router.match("GET", "/", false)!.toRoute();
+  assertThrows(() => route.addMiddleware(() => {}), Error, "being handled");
+});

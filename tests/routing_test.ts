@@ -1,0 +1,433 @@
+/** The routing rules of the framework, each on both forms of an application. */
+
+import { assertEquals, assertThrows } from "@std/assert";
+import type { Router } from "../src/router.ts";
+import { type App, onBothForms, visit } from "./forms.ts";
+
+/** The text of an answer, after its status unless that is 200. */
+async function text(
+  app: App,
+  path: string,
+  method = "GET",
+): Promise<string> {
+  const response = await visit(app, path, { method });
+  const body = await response.text();
+  return response.status === 200 ? body : `${response.status}`;
+}
+
+onBothForms(
+  "`route()` calls the first match in definition order",
+  async (app) => {
+    app.route("/user/@id", (id) => `first ${id}`);
+    app.route("/user/me", () => "second");
+    assertEquals(await text(app, "/user/me"), "first me");
+  },
+);
+
+onBothForms("`route()` without methods takes every method", async (app) => {
+  app.route("/x", () => app.request().method);
+  for (
+    const method of ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"]
+  ) {
+    assertEquals(await text(app, "/x", method), method);
+  }
+});
+
+onBothForms("`route()` with methods takes those alone", async (app) => {
+  app.route("GET|POST /x", () => "both");
+  app.route("PUT /x", () => "put");
+  assertEquals(await text(app, "/x"), "both");
+  assertEquals(await text(app, "/x", "POST"), "both");
+  assertEquals(await text(app, "/x", "PUT"), "put");
+  assertEquals(await text(app, "/x", "DELETE"), "404");
+});
+
+onBothForms("`route()` matches regular expressions", async (app) => {
+  app.route(
+    "/user/[0-9]+",
+    (...values: unknown[]) => `number ${values.length}`,
+  );
+  assertEquals(await text(app, "/user/42"), "number 0");
+  assertEquals(await text(app, "/user/x"), "404");
+});
+
+onBothForms(
+  "`route()` passes named parameters in order of appearance",
+  async (app) => {
+    app.route("/@name/@id", (name, id) => `${name}, ${id}`);
+    assertEquals(await text(app, "/bob/123"), "bob, 123");
+    assertEquals(await text(app, "/b%C3%B6b%2F1/a%20b"), "böb/1, a b");
+  },
+);
+
+onBothForms("`route()` matches a parameter's own expression", async (app) => {
+  app.route("/@name/@id:[0-9]{3}", (name, id) => `${name} ${id}`);
+  assertEquals(await text(app, "/bob/123"), "bob 123");
+  assertEquals(await text(app, "/bob/12345"), "404");
+});
+
+onBothForms(
+  "`route()` passes null for an optional part that is absent",
+  async (app) => {
+    app.route(
+      "/blog(/@year(/@month(/@day)))",
+      (year, month, day) => [year, month, day],
+    );
+    const rows: [string, unknown[]][] = [
+      ["/blog", [null, null, null]],
+      ["/blog/2012", ["2012", null, null]],
+      ["/blog/2012/12", ["2012", "12", null]],
+      ["/blog/2012/12/10", ["2012", "12", "10"]],
+    ];
+    for (const [path, values] of rows) {
+      assertEquals(await (await visit(app, path)).json(), values);
+    }
+  },
+);
+
+onBothForms("`route()` with a star matches several segments", async (app) => {
+  app.route("/blog/*", () => "blog");
+  app.route("/a/*/z", () => "middle");
+  assertEquals(await text(app, "/blog/2000/02/01"), "blog");
+  assertEquals(await text(app, "/blog"), "blog");
+  assertEquals(await text(app, "/blogger"), "404");
+  assertEquals(await text(app, "/a/b/c/z"), "middle");
+});
+
+onBothForms("`route()` with a star alone matches everything", async (app) => {
+  app.route("*", () => "all");
+  for (const path of ["/", "/a", "/a/b/c/", "/%20"]) {
+    assertEquals(await text(app, path), "all", path);
+  }
+});
+
+onBothForms(
+  "`route()` passes on when its callback answers true",
+  async (app) => {
+    app.route("/user/@name", (name) => name !== "bob");
+    app.route("/user/*", () => Promise.resolve(true));
+    app.route("/user/@name", (name) => `last ${name}`);
+    assertEquals(await text(app, "/user/ann"), "last ann");
+    assertEquals(await text(app, "/user/bob"), "");
+  },
+);
+
+onBothForms("`route()` that all pass on ends in `notFound`", async (app) => {
+  app.route("*", () => {
+    app.response().write("dropped");
+    return true;
+  });
+  const response = await visit(app, "/x");
+  assertEquals(response.status, 404);
+  assertEquals((await response.text()).includes("dropped"), false);
+});
+
+onBothForms("`route()` passes on for nothing but true itself", async (app) => {
+  for (const [place, value] of [1, "yes", {}, [], undefined, null].entries()) {
+    app.route(`/${place}`, () => value);
+    app.route(`/${place}`, () => "next");
+    assertEquals((await text(app, `/${place}`)).includes("next"), false);
+  }
+});
+
+onBothForms("`route()` with `passRoute` passes the route last", async (app) => {
+  app.route(
+    "GET|POST /files/@id/*",
+    (id, route) => [
+      id,
+      route.methods,
+      route.params,
+      route.splat,
+      route.regex.test("/files/1/2"),
+      route.pattern,
+      route.alias,
+    ],
+    true,
+    "files",
+  );
+  assertEquals(await (await visit(app, "/files/7/a/b")).json(), [
+    "7",
+    ["GET", "POST"],
+    { id: "7" },
+    "a/b",
+    true,
+    "/files/@id/*",
+    "files",
+  ]);
+});
+
+onBothForms("`group()` prefixes its routes, and groups nest", async (app) => {
+  app.group("/api", (router: Router) => {
+    router.group("/v1", () => {
+      app.route("GET /users", () => "users");
+      router.get("/posts/@id", (id) => `post ${id}`);
+      router.post("/posts", () => "created");
+      app.post("/comments", () => "commented");
+      app.put("/comments/@id", (id) => `put ${id}`);
+    });
+  });
+  app.route("/after", () => "after");
+  assertEquals(await text(app, "/api/v1/users"), "users");
+  assertEquals(await text(app, "/api/v1/users", "POST"), "404");
+  assertEquals(await text(app, "/api/v1/posts/3"), "post 3");
+  assertEquals(await text(app, "/api/v1/posts", "POST"), "created");
+  assertEquals(await text(app, "/api/v1/comments", "POST"), "commented");
+  assertEquals(await text(app, "/api/v1/comments/4", "PUT"), "put 4");
+  assertEquals(await text(app, "/after"), "after");
+});
+
+onBothForms("`group()` needs a string for its prefix", (app) => {
+  for (const prefix of [undefined, null, 5, {}]) {
+    assertThrows(
+      () => app.group(prefix as string, () => {}),
+      TypeError,
+      "prefix",
+    );
+  }
+});
+
+onBothForms(
+  "`group()` restores the prefix when its callback throws",
+  async (app) => {
+    assertThrows(() =>
+      app.group("/a", () => {
+        throw new Error("oh");
+      })
+    );
+    app.route("/b", () => "b");
+    assertEquals(await text(app, "/b"), "b");
+  },
+);
+
+onBothForms(
+  "`get()` with one argument reads a variable, with two declares",
+  async (app) => {
+    app.set("/x", "variable");
+    app.get("/x", () => "route");
+    assertEquals(app.get("/x"), "variable");
+    assertEquals(await text(app, "/x"), "route");
+  },
+);
+
+onBothForms("`getUrl()` fills the pattern of an alias", (app) => {
+  app.route("/users/@id", () => {}, false, "user");
+  app.group("/api", () => {
+    app.route("GET /post/@id:[0-9]+(/@part)", () => {}, false, "post");
+  });
+  assertEquals(app.getUrl("user", { id: "a b/c" }), "/users/a%20b%2Fc");
+  assertEquals(app.getUrl("post", { id: 5 }), "/api/post/5");
+  assertEquals(app.getUrl("post", { id: 5, part: "x" }), "/api/post/5/x");
+  assertThrows(() => app.getUrl("post", { id: "x" }), RangeError);
+  assertThrows(() => app.getUrl("post"), TypeError);
+  assertThrows(() => app.getUrl("pst"), ReferenceError, '"post"');
+});
+
+onBothForms("`getUrl()` puts the base in front", async (app) => {
+  app.set("framework.base_url", "/sub");
+  app.route("/users/@id", (id) => id, false, "user");
+  assertEquals(app.getUrl("user", { id: 1 }), "/sub/users/1");
+  assertEquals(await text(app, app.getUrl("user", { id: 1 })), "1");
+});
+
+onBothForms("`notFound()` is called when no route matches", async (app) => {
+  app.map("notFound", () => app.response().write("nothing here"));
+  const response = await visit(app, "/x");
+  assertEquals([response.status, await response.text()], [404, "nothing here"]);
+});
+
+onBothForms("HEAD takes the GET route, without a body", async (app) => {
+  app.route("GET /x", () => "text");
+  app.route("HEAD /y", () => app.response().header("X-Own", "yes"));
+  app.route("GET /y", () => "other");
+  const response = await visit(app, "/x", { method: "HEAD" });
+  assertEquals([response.status, await response.text()], [200, ""]);
+  const own = await visit(app, "/y", { method: "HEAD" });
+  assertEquals(own.headers.get("x-own"), "yes");
+});
+
+onBothForms("OPTIONS is answered with the allowed methods", async (app) => {
+  app.route("GET /x", () => "text");
+  app.route("POST /x", () => "text");
+  const response = await visit(app, "/x", { method: "OPTIONS" });
+  assertEquals(response.status, 204);
+  assertEquals(response.headers.get("allow"), "GET, POST, HEAD, OPTIONS");
+  assertEquals(await text(app, "/y", "OPTIONS"), "404");
+});
+
+onBothForms(
+  "another method is a 404 that allows, or a 405 when that is set",
+  async (app) => {
+    app.route("GET /x", () => "text");
+    const response = await visit(app, "/x", { method: "PUT" });
+    assertEquals(response.status, 404);
+    assertEquals(response.headers.get("allow"), "GET, HEAD, OPTIONS");
+    app.set("framework.method_not_allowed", true);
+    assertEquals(await text(app, "/x", "PUT"), "405");
+  },
+);
+
+onBothForms(
+  "`framework.case_sensitive` is read for each request",
+  async (app) => {
+    app.route("/About", () => "about");
+    assertEquals(await text(app, "/aBOUT"), "about");
+    app.set("framework.case_sensitive", true);
+    assertEquals(await text(app, "/aBOUT"), "404");
+    assertEquals(await text(app, "/About"), "about");
+  },
+);
+
+onBothForms(
+  "a slash at the end of path or pattern does not matter",
+  async (app) => {
+    app.route("/a", () => "a");
+    app.route("/b/", () => "b");
+    assertEquals([await text(app, "/a/"), await text(app, "/b")], ["a", "b"]);
+  },
+);
+
+onBothForms("a malformed escape is a 400", async (app) => {
+  app.route("*", () => "all");
+  for (const path of ["/%zz", "/%", "/a/%ff"]) {
+    assertEquals(await text(app, path), "400", path);
+  }
+});
+
+onBothForms(
+  "`route()` takes the methods of classes and objects",
+  async (app) => {
+    let made = 0;
+    class Greeting {
+      name = ++made;
+      hello(who: string): string {
+        return `${who} ${this.name}`;
+      }
+      static bye(who: string): string {
+        return `bye ${who}`;
+      }
+    }
+    app.route("/class/@who", [Greeting, "hello"]);
+    app.route("/static/@who", [Greeting, "bye"]);
+    app.route("/object/@who", [new Greeting(), "hello"]);
+    assertEquals(await text(app, "/class/ann"), "ann 2");
+    assertEquals(await text(app, "/class/ann"), "ann 3");
+    assertEquals(await text(app, "/object/ann"), "ann 1");
+    assertEquals(await text(app, "/static/ann"), "bye ann");
+  },
+);
+
+onBothForms("`route()` takes methods of autoloaded classes", async (app) => {
+  const folder = await Deno.makeTempDir();
+  const source = `export class Hello {
+    say(who: string): string { return "hello " + who; }
+    static all(): string { return "everybody"; }
+  }`;
+  await Deno.writeTextFile(`${folder}/Hello.ts`, source);
+  app.path(folder);
+  app.route("/say/@who", "Hello->say");
+  app.route("/all", "Hello::all");
+  assertEquals(await text(app, "/say/ann"), "hello ann");
+  assertEquals(await text(app, "/all"), "everybody");
+  await Deno.remove(folder, { recursive: true });
+});
+
+onBothForms(
+  "`route()` inside a request is that request's alone",
+  async (app) => {
+    app.route("GET /first", () => {
+      app.route("/own", () => "own");
+      return app.router().routes().length;
+    });
+    assertEquals(await (await visit(app, "/first")).text(), "");
+    assertEquals(await text(app, "/own"), "404");
+    assertEquals(app.router().routes().length, 1);
+  },
+);
+
+onBothForms(
+  "`addMiddleware()` runs around the callback, `after` in reverse",
+  async (app) => {
+    const log: string[] = [];
+    const guard = (name: string) => ({
+      before: ({ id }: Record<string, string | null>) =>
+        void log.push(`+${name}${id}`),
+      after: () => Promise.resolve().then(() => log.push(`-${name}`)),
+    });
+    app.group("/g", () => {
+      app.route("/@id", () => {
+        log.push("callback");
+        return "done";
+      }).addMiddleware(guard("c"));
+    }, [guard("a"), guard("b")]);
+    assertEquals(await text(app, "/g/1"), "done");
+    assertEquals(log, ["+a1", "+b1", "+c1", "callback", "-c", "-b", "-a"]);
+  },
+);
+
+onBothForms(
+  "`addMiddleware()` belongs to the matched route, however it is spelled",
+  async (app) => {
+    app.route("/admin/@page", () => "secret").addMiddleware(() => false);
+    for (
+      const path of ["/admin/x", "/ADMIN/x/", "/%61dmin/x", "/a/../admin/x"]
+    ) {
+      assertEquals(await text(app, path), "403", path);
+    }
+  },
+);
+
+onBothForms(
+  "`before` that answers false, also later, is a 403",
+  async (app) => {
+    let called = false;
+    app.route("/x", () => void (called = true)).addMiddleware({
+      before: () => Promise.resolve(false),
+    });
+    assertEquals([await text(app, "/x"), called], ["403", false]);
+  },
+);
+
+onBothForms(
+  "`before` that seals the response skips the callback",
+  async (app) => {
+    let called = false;
+    app.route("/x", () => void (called = true))
+      .addMiddleware(() => void app.redirect("/login"));
+    const response = await visit(app, "/x");
+    assertEquals([response.status, called], [303, false]);
+  },
+);
+
+onBothForms("a class of middleware is made for each request", async (app) => {
+  class Timer {
+    #calls = 0;
+    before(): void {
+      this.#calls++;
+    }
+    after(): void {
+      app.response().header("X-Calls", `${this.#calls}`);
+    }
+  }
+  app.route("/x", () => "done").addMiddleware(Timer);
+  for (const response of [await visit(app, "/x"), await visit(app, "/x")]) {
+    assertEquals(response.headers.get("x-calls"), "1");
+  }
+});
+
+onBothForms(
+  "`router().resource()` routes the actions of a controller",
+  async (app) => {
+    class Posts {
+      index(): string {
+        return "all";
+      }
+      show(id: string): string {
+        return `post ${id}`;
+      }
+    }
+    app.router().resource("/posts", Posts, { only: ["index", "show"] });
+    assertEquals(await text(app, "/posts"), "all");
+    assertEquals(await text(app, "/posts/3"), "post 3");
+    assertEquals(app.getUrl("posts.show", { id: 3 }), "/posts/3");
+  },
+);

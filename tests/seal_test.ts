@@ -1,0 +1,349 @@
+/** Tests the seal: what answers first stands, whatever comes after it, awaited or not. */
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type App, call, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+/** Does everything that would change an answer that does not stand. */
+function meddle(app: App): void {
+  app.response().status(299).write("more").clearBody().clear().body("else");
+  app.json({ other: true }, 298);
+  app.redirect("/elsewhere");
+  app.notFound();
+  app.error(new Error("late"));
+}
+
+const FIRST: Record<string, [(app: App) => unknown, number, RegExp]> = {
+  json: [(app) => app.json({ a: 1 }, 201), 201, /^{"a":1}$/],
+  redirect: [(app) => app.redirect("/there"), 303, /^$/],
+  notFound: [(app) => app.notFound(), 404, /<h1>404 Not Found/],
+  error: [(app) => app.error(new Error("x")), 500, /<h1>500 Internal/],
+};
+
+for (const [name, [answer, status, body]] of Object.entries(FIRST)) {
+  onBothForms(`\`${name}()\` stands against the code after it`, async (app) => {
+    app.route("/", async () => {
+      app.response().write("before");
+      answer(app);
+      meddle(app);
+      await later();
+      meddle(app);
+      return "returned";
+    });
+    const response = await visit(app, "/");
+    assertEquals(response.status, status);
+    assertEquals(response.headers.has("location"), name === "redirect");
+    assertMatch(await response.text(), body);
+  });
+
+  onBothForms(
+    `\`${name}()\` says under debug what came too late`,
+    async (app) => {
+      app.set("framework.debug", true);
+      app.route("/", () => {
+        answer(app);
+        app.redirect("/elsewhere");
+      });
+      const log = await logOf(() => visit(app, "/"));
+      const place = String.raw`\(at .*seal_test\.ts:\d+:\d+\)`;
+      assertMatch(
+        log.join("\n"),
+        new RegExp(
+          String
+            .raw`^Ignored redirect\(\) ${place}: the response was sealed by ${name}\(\) ${place}$`,
+          "m",
+        ),
+      );
+    },
+  );
+}
+
+onBothForms("`redirect()` warns of nothing without debug", async (app) => {
+  app.route("/", () => {
+    app.json(1);
+    app.redirect("/elsewhere");
+  });
+  assertEquals(await logOf(() => visit(app, "/")), []);
+});
+
+onBothForms("`halt()` stands when its signal is caught", async (app) => {
+  app.route("/", () => {
+    try {
+      app.halt(403, "no");
+    } catch {
+      meddle(app);
+    }
+    return "returned";
+  });
+  const response = await visit(app, "/");
+  assertEquals([response.status, await response.text()], [403, "no"]);
+});
+
+onBothForms("`halt()` stands against a later `halt()`", async (app) => {
+  app.route("/", () => {
+    try {
+      app.halt(403, "first");
+    } finally {
+      app.halt(500, "second");
+    }
+  });
+  const response = await visit(app, "/");
+  assertEquals([response.status, await response.text()], [403, "first"]);
+});
+
+onBothForms(
+  "`halt()` stands when it is not awaited, and its signal is no error",
+  async (app) => {
+    app.before("halt", later);
+    app.route("/", () => {
+      app.halt(403, "no");
+    });
+    const log = await logOf(async () => {
+      const response = await visit(app, "/");
+      assertEquals([response.status, await response.text()], [403, "no"]);
+    });
+    assertEquals(log, []);
+  },
+);
+
+onBothForms(
+  "`fetch()` logs an error after the seal and lets the response stand",
+  async (app) => {
+    app.route("/", () => {
+      app.json({ a: 1 });
+      throw new Error("too late");
+    });
+    const log = await logOf(async () => {
+      const response = await visit(app, "/");
+      assertEquals([response.status, await response.text()], [200, '{"a":1}']);
+    });
+    assertEquals(log.length, 1);
+    assertStringIncludes(
+      log[0]!,
+      "after the response was sealed: Error: too late",
+    );
+  },
+);
+
+for (const name of ["notFound", "error"] as const) {
+  const status = name === "error" ? 500 : 404;
+  const ask = (app: App): unknown =>
+    name === "error" ? app.error(new Error("x")) : app.notFound();
+
+  onBothForms(
+    `\`${name}()\` mapped and not awaited stands against the code after it`,
+    async (app) => {
+      app.map(name, async () => {
+        app.response().write("page ");
+        await later();
+        app.response().header("x-page", "1").write("made");
+      });
+      app.route("/", () => {
+        app.response().write("before");
+        ask(app);
+        meddle(app);
+        return "returned";
+      });
+      const response = await visit(app, "/");
+      assertEquals([response.status, await response.text()], [
+        status,
+        "page made",
+      ]);
+      assertEquals(response.headers.get("x-page"), "1");
+    },
+  );
+
+  onBothForms(
+    `\`${name}()\` mapped keeps its status, however its page is made`,
+    async (app) => {
+      const makers: (() => unknown)[] = [
+        () => app.response().write("page"),
+        () => "page",
+        async () => {
+          await later();
+          return "page";
+        },
+        () => app.json("page"),
+        () => ["page"],
+        () => new Blob(["page"]),
+        () => {},
+      ];
+      for (const make of makers) {
+        app.init();
+        app.map(name, make);
+        app.route("/", () => void ask(app));
+        const response = await visit(app, "/");
+        assertEquals(response.status, status, String(make));
+        await response.body?.cancel();
+      }
+    },
+  );
+
+  onBothForms(`\`${name}()\` mapped may choose another status`, async (app) => {
+    const makers: [() => unknown, number][] = [
+      [() => app.response().status(410), 410],
+      [() => app.json("gone", 410), 410],
+      [() => app.halt(410), 410],
+      [() => app.redirect("/"), 303],
+      [() => new Response("gone", { status: 410 }), 410],
+    ];
+    for (const [make, expected] of makers) {
+      app.init();
+      app.map(name, make);
+      app.route("/", () => void ask(app));
+      assertEquals((await visit(app, "/")).status, expected, String(make));
+    }
+  });
+
+  onBothForms(
+    `\`${name}()\` mapped that calls itself is an error and no endless loop`,
+    async (app) => {
+      app.map(name, async () => {
+        await later();
+        await ask(app);
+      });
+      app.route("/", () => void ask(app));
+      const log = await logOf(async () => {
+        assertEquals((await visit(app, "/")).status, 500);
+      });
+      if (name === "error") {
+        assertStringIncludes(log.join(), 'original("error") is meant');
+      }
+    },
+  );
+
+  onBothForms(`\`original("${name}")\` serves the mapped one`, async (app) => {
+    app.map(name, (...params: unknown[]) => {
+      app.response().header("x-mapped", "1");
+      return app.original(name)(...params);
+    });
+    app.route("/", () => void ask(app));
+    const response = await visit(app, "/");
+    assertEquals([response.status, response.headers.get("x-mapped")], [
+      status,
+      "1",
+    ]);
+    assertStringIncludes(await response.text(), `<h1>${status} `);
+  });
+}
+
+onBothForms(
+  "`notFound()` drops what describes or stores the page that is not there",
+  async (app) => {
+    app.map("lost", () => {
+      app.response().cache(60).cookie("a", "1").header("etag", '"v1"')
+        .header("content-type", "text/css").header("content-encoding", "gzip");
+      app.notFound();
+    });
+    app.route("/", () => call(app, "lost"));
+    const own = await visit(app, "/");
+    assertEquals([...own.headers.keys()], [
+      "content-type",
+      "set-cookie",
+      "vary",
+    ]);
+    app.map("notFound", () => "page");
+    const mapped = await visit(app, "/");
+    assertEquals([...mapped.headers.keys()], ["content-type", "set-cookie"]);
+    assertEquals(
+      mapped.headers.get("content-type"),
+      "text/html; charset=utf-8",
+    );
+  },
+);
+
+onBothForms(
+  "`notFound()` has a clean body when every route has passed",
+  async (app) => {
+    app.route("/", () => {
+      app.response().write("passed");
+      return true;
+    });
+    app.map("notFound", () => "page");
+    const response = await visit(app, "/");
+    assertEquals([response.status, await response.text()], [404, "page"]);
+  },
+);
+
+onBothForms(
+  "`notFound()` inside a mapped `error()` answers in its place",
+  async (app) => {
+    app.map("error", () => void app.notFound());
+    app.route("/", () => {
+      throw new Error("x");
+    });
+    assertEquals((await visit(app, "/")).status, 404);
+    app.map("notFound", async () => {
+      await later();
+      return "mapped";
+    });
+    const response = await visit(app, "/");
+    assertEquals([response.status, await response.text()], [404, "mapped"]);
+  },
+);
+
+onBothForms("`notFound()` that fails is answered by `error()`", async (app) => {
+  for (const wait of [() => {}, later]) {
+    app.init();
+    app.map("notFound", async () => {
+      app.response().write("half a page");
+      await wait();
+      throw new Error("lost");
+    });
+    app.map("error", (error: Error) => `failed: ${error.message}`);
+    app.route("/called", () => void app.notFound());
+    for (const path of ["/called", "/unmatched"]) {
+      const response = await visit(app, path);
+      assertEquals([response.status, await response.text()], [
+        500,
+        "failed: lost",
+      ]);
+    }
+  }
+});
+
+onBothForms(
+  "`notFound()` that fails and is caught leaves the response open",
+  async (app) => {
+    app.map("notFound", () => {
+      throw new Error("lost");
+    });
+    app.route("/", () => {
+      try {
+        app.notFound();
+      } catch {
+        return "found after all";
+      }
+    });
+    const response = await visit(app, "/");
+    assertEquals([response.status, await response.text()], [
+      200,
+      "found after all",
+    ]);
+  },
+);
+
+onBothForms(
+  "`error()` that fails is answered by the built-in page, and both errors are logged",
+  async (app) => {
+    app.map("error", async (error: Error) => {
+      app.response().write("half a page").cookie("a", "1");
+      await later();
+      throw new Error(`no page for ${error.message}`);
+    });
+    app.route("/", () => {
+      throw new TypeError("the cause");
+    });
+    const log = await logOf(async () => {
+      const response = await visit(app, "/");
+      assertEquals(response.status, 500);
+      assertMatch(await response.text(), /<h1>500 Internal Server Error<\/h1>/);
+    });
+    assertStringIncludes(log[0]!, "Error: no page for the cause");
+    assertStringIncludes(log[1]!, "TypeError: the cause");
+  },
+);
