@@ -20,14 +20,14 @@ type Route = readonly string[];
 const sizes = [10, 100, 1_000, 10_000];
 const lookups = 20_000;
 
-/** What the routes of each kind are, and the paths that are looked up, by the number of the route. */
+/** What the routes of each kind are, and the paths looked up, by a number of always five digits. */
 const kinds: Record<
   string,
-  { route: (n: number) => Route; path: (n: number) => string }
+  { route: (n: string) => Route; path: (n: string) => string }
 > = {
   static: {
-    route: (n) => [`section${n % 97}`, `page${n}`],
-    path: (n) => `/section${n % 97}/page${n}`,
+    route: (n) => [`section${n.slice(3)}`, `page${n}`],
+    path: (n) => `/section${n.slice(3)}/page${n}`,
   },
   "one parameter": {
     route: (n) => [`thing${n}`, ":id"],
@@ -39,7 +39,7 @@ const kinds: Record<
   },
   optional: {
     route: (n) => [`blog${n}`, ":year", ":month?"],
-    path: (n) => n % 2 ? `/blog${n}/2024/05` : `/blog${n}/2024`,
+    path: (n) => Number(n) % 2 ? `/blog${n}/2024/05` : `/blog${n}/2024`,
   },
   wildcard: {
     route: (n) => [`files${n}`, "*"],
@@ -50,6 +50,10 @@ const kinds: Record<
     path: (n) => `/thing${n}/42/other`,
   },
 };
+
+function digits(n: number): string {
+  return String(n).padStart(5, "0");
+}
 
 const contenders: Record<string, Contender> = {
   "this router": (routes) => {
@@ -120,8 +124,11 @@ function measure(
   rounds: number,
 ): Map<string, Figures> {
   const { route, path } = kinds[kind]!;
-  const routes = Array.from({ length: size }, (_, n) => route(n));
-  const paths = Array.from({ length: 64 }, (_, n) => path((n * 7919) % size));
+  const routes = Array.from({ length: size }, (_, n) => route(digits(n)));
+  const paths = Array.from(
+    { length: 64 },
+    (_, n) => path(digits((n * 7919) % size)),
+  );
   const runs = Object.entries(contenders)
     .filter(([name]) => size < 10_000 || name !== "Hono RegExpRouter")
     .map(([name, make]) => ({
