@@ -112,12 +112,13 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
+/** Nanoseconds, by round. */
 interface Figures {
-  readonly build: number;
-  readonly match: number;
+  readonly build: number[];
+  readonly match: number[];
 }
 
-/** Medians of building and of one look-up, of all contenders in turns. */
+/** Times of building, per route, and of one look-up, of all contenders in turns. */
 function measure(
   kind: keyof typeof kinds,
   size: number,
@@ -155,9 +156,9 @@ function measure(
       run.matches.push(match);
     }
   }
-  return new Map(runs.map((run) => [run.name, {
-    build: median(run.builds) / size,
-    match: median(run.matches),
+  return new Map(runs.map(({ name, builds, matches }) => [name, {
+    build: builds.map((build) => build / size),
+    match: matches,
   }]));
 }
 
@@ -185,17 +186,17 @@ function print(figure: keyof Figures, rounds: number): void {
     for (const [size, figures] of sizesOf) {
       const own = figures.get("this router")![figure];
       const cells = names.map((name) => {
-        const value = figures.get(name)?.[figure];
-        if (value === undefined) return "–";
-        return name === "this router"
-          ? value.toFixed(0)
-          : `${value.toFixed(0)} (${(value / own).toFixed(2)})`;
+        const times = figures.get(name)?.[figure];
+        if (times === undefined) return "–";
+        const ratio = median(times.map((time, round) => time / own[round]!));
+        const time = median(times).toFixed(0);
+        return name === "this router" ? time : `${time} (${ratio.toFixed(2)})`;
       });
       console.log(row([kind, String(size), ...cells]));
     }
   }
   console.log(
-    `\nMedians of ${rounds} rounds in turns, Deno ${Deno.version.deno}.`,
+    `\nMedians of ${rounds} rounds in turns; ratios are taken within a round. Deno ${Deno.version.deno}.`,
   );
 }
 

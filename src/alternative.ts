@@ -23,6 +23,8 @@ export class Alternative {
   /** For each value that is read, its place among the pattern's names. */
   readonly places: readonly number[];
   readonly #count: number;
+  /** Where the one free parameter of the pattern is, when it has no other and no star; or -1. */
+  readonly #only: number;
   /** Where the segments that give values are, when no star stands before one of them. */
   readonly #steps: readonly Step[] | undefined;
 
@@ -34,6 +36,9 @@ export class Alternative {
       segment.names.map((name) => names.indexOf(name))
     );
     this.#count = names.length;
+    this.#only = names.length === 1 && this.star < 0
+      ? this.segments.findIndex((segment) => segment.free)
+      : -1;
     const last = this.segments.length - 1;
     this.#steps = this.star >= 0 && this.star < last
       ? undefined
@@ -59,6 +64,7 @@ export class Alternative {
 
   /** The values of a path that matches: null for each name that is not in this choice. */
   values(path: Path, caseSensitive: boolean): (string | null)[] {
+    if (this.#only >= 0) return [path.segment(this.#only)];
     const count = this.#count;
     const values = new Array<string | null>(count);
     if (this.places.length < count) values.fill(null);

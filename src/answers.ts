@@ -9,6 +9,7 @@ import { encodeJson, escapeJson } from "./json.ts";
 import { locationOf } from "./location.ts";
 import { page } from "./pages.ts";
 import type { BodyContent, HttpResponse } from "./response.ts";
+import { outside } from "./scope.ts";
 
 /** Sends what a callback returned; incidental values, such as an object's own chain, are no answer. */
 export function answer(app: Application, outcome: unknown): unknown {
@@ -92,21 +93,19 @@ export function jsonp(
 }
 
 export function notFound(app: Application): unknown {
-  return showPage(app, "notFound()", 404, {
-    debug: app.setting("framework.debug"),
-  });
+  return showPage(app, "notFound()", new HttpError(404));
 }
 
 /** Answers with the page of an error. */
 export function error(app: Application, thrown: unknown): unknown {
   const failure = toError(thrown);
   logError(app, failure);
-  return showError(app, failure, app.setting("framework.debug"));
+  return showPage(app, "error()", failure);
 }
 
 /** Answers with the page of an error in its simplest form, for when `error` itself has failed. */
 export function plainError(app: Application, failure: Error): void {
-  showError(app, failure, false);
+  showPage(app, "error()", failure, false);
 }
 
 /** Marks the error of a request that was logged last. */
@@ -133,42 +132,28 @@ export function addHeaders(response: HttpResponse, failure: unknown): void {
   }
 }
 
-/** The message of an error is for the client only when it was made for clients. */
-function showError(app: Application, failure: Error, debug: boolean): unknown {
-  const known = failure instanceof HttpError ? failure : undefined;
-  const message = known?.message ?? "The server could not answer this request";
-  return showPage(app, "error()", known?.status ?? 500, {
-    message,
-    failure,
-    debug,
-  });
-}
-
-/** What a default page is about. */
-interface PageContext {
-  readonly message?: string;
-  readonly failure?: Error;
-  readonly debug: boolean;
-}
-
 /**
- * Shows a default page in place of the response. Under debug it is finished later, with what only a
- * developer may see; the response is sealed at once.
+ * Shows the default page of an error in place of the response. Its message is for clients only when it
+ * was made for them. Under debug the page is finished later, with what only a developer may see; the
+ * response is sealed at once.
  */
 function showPage(
   app: Application,
   by: string,
-  status: number,
-  { message = "", failure, debug }: PageContext,
+  failure: Error,
+  debug = app.setting("framework.debug"),
 ): unknown {
+  const { status, message } = failure instanceof HttpError
+    ? failure
+    : new HttpError(500, "The server could not answer this request");
   const { request } = app.scope(by).visit;
   const response = app.response().replace(by, status);
   if (response === undefined) return;
   addHeaders(response, failure);
   if (!debug) return show("");
-  return import("./debug.ts").then(({ debugDetails }) =>
-    show(debugDetails(app, failure))
-  );
+  // Loaded inside the request, a module would leave its context behind in the runtime.
+  return outside(() => import("./debug.ts"))
+    .then(({ debugDetails }) => show(debugDetails(app, by, failure)));
 
   function show(details: string): void {
     const { type, text } = page(request, status, message, details);

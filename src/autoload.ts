@@ -5,7 +5,8 @@
  */
 
 import type { Class } from "./loader.ts";
-import { Layered, outside } from "./scope.ts";
+import { Layered } from "./layers.ts";
+import { outside } from "./scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 

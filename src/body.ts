@@ -1,17 +1,13 @@
 /**
  * Owns the body of a request: reading it off the connection once, within its limits, and making
- * text and data of it, so that handlers have both without waiting. What a multipart form holds is
- * the upload's; how names nest is the field's.
+ * text and data of it when a handler first asks, who need not wait then. What a multipart form
+ * holds is the form's; how names nest is the field's.
  */
 
-import { HttpError, type HttpErrorOptions } from "./errors.ts";
-import { parseFields } from "./fields.ts";
-import {
-  type Files,
-  type FormLimits,
-  type MultipartForm,
-  readForm,
-} from "./upload.ts";
+import type { HttpError } from "./errors.ts";
+import { type Bytes, decode, parseFields, refusal } from "./fields.ts";
+import { type FormLimits, readForm } from "./multipart.ts";
+import type { Files } from "./upload.ts";
 
 /** How much a body may hold; more of anything is a 413. */
 export interface BodyLimits extends FormLimits {
@@ -22,17 +18,17 @@ export interface BodyLimits extends FormLimits {
 /** What a body holds: the fields of a form, or the members of a JSON object or array. */
 export type Data = Record<string, unknown>;
 
-type Bytes = Uint8Array<ArrayBuffer>;
+type Content = { data: Data; files: Files };
 
-const formType = /^application\/x-www-form-urlencoded$/;
-const multipartType = /^multipart\/form-data$/;
 const jsonType = /^(?:application|text)\/json$|\/.+\+json$/;
 
-/** The longest time a timer of the platform can take, in milliseconds. */
-const longestTimer = 2 ** 31 - 1;
+/** What a fault of JSON says beside itself: it quotes the client. */
+const quotation = /(?<=^Unexpected token '.+?'), .*$/su;
 
 /** How many characters of JSON are searched for a fault whose place the parser does not tell. */
 const longestSearch = 65_536;
+
+const source = "the request body";
 
 /**
  * Reads the whole body of a request. Throws {@linkcode HttpError} 413 as soon as it is known to be
@@ -45,42 +41,32 @@ export async function readBody(
   timeout = 0,
 ): Promise<Body> {
   const type = request.headers.get("content-type") ?? "";
-  if (request.body === null) return new Body(new Uint8Array(), type);
+  if (request.body === null) return new Body();
   const length = Number(request.headers.get("content-length") ?? 0);
-  if (length > limits.bytes) {
-    throw refusal(413, `it is larger than ${limits.bytes} bytes`);
-  }
+  if (length > limits.bytes) throw tooLarge(limits.bytes);
   const bytes = await collect(request.body.getReader(), limits.bytes, timeout);
-  if (bytes.length < length) throw refusal(400, "it ended early");
-  const isForm = bytes.length > 0 && multipartType.test(mediaTypeOf(type));
-  const form = isForm
-    ? await readForm(bytes, type, limits).catch(keep)
-    : undefined;
-  return new Body(bytes, type, limits.fields, form);
+  if (bytes.length < length) throw refusal(400, source, "it ended early");
+  return new Body(bytes, type, limits);
 }
 
 /** The body of one request as bytes; everything else is made of them when it is first asked for. */
 export class Body {
   /** The bytes as they came, not a copy. */
-  readonly bytes: Bytes;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly #type: string;
-  readonly #fieldLimit: number | undefined;
-  readonly #multipart: MultipartForm | HttpError | undefined;
+  readonly #limits: FormLimits;
   #text: string | undefined;
-  #data: Data | undefined;
-  #files: Files | undefined;
+  #content: Content | undefined;
 
-  /** Takes the bytes, the Content-Type header and, for a multipart form, what reading it gave. */
+  /** Takes the bytes, the Content-Type header, and how much a form in them may hold. */
   constructor(
     bytes: Bytes = new Uint8Array(),
     type = "",
-    fieldLimit?: number,
-    multipart?: MultipartForm | HttpError,
+    limits: FormLimits = {},
   ) {
     this.bytes = bytes;
     this.#type = type;
-    this.#fieldLimit = fieldLimit;
-    this.#multipart = multipart;
+    this.#limits = limits;
   }
 
   /**
@@ -93,32 +79,20 @@ export class Body {
 
   /**
    * What the body holds as a form or as JSON; a JSON value without members, and any other media
-   * type, give an empty record. Throws {@linkcode HttpError} 400 when it is malformed.
+   * type, give an empty record. Throws {@linkcode HttpError} 400 when it is malformed, and 413
+   * beyond the limits.
    */
   get data(): Data {
-    return this.#data ??= this.#readData();
+    return this.#read().data;
   }
 
-  /** The uploads of a multipart form. Throws {@linkcode HttpError} 400 when it is malformed. */
+  /** The uploads of a multipart form. Throws as `data` does. */
   get files(): Files {
-    return this.#files ??= this.#form?.files ?? Object.create(null);
+    return this.#read().files;
   }
 
-  #readData(): Data {
-    const media = mediaTypeOf(this.#type);
-    if (this.bytes.length === 0) return Object.create(null);
-    if (formType.test(media)) {
-      return parseFields(this.text(), "the form", 413, this.#fieldLimit);
-    }
-    if (jsonType.test(media)) {
-      return membersOf(parseJson(decode(this.bytes, this.#type, true)));
-    }
-    return this.#form?.fields ?? Object.create(null);
-  }
-
-  get #form(): MultipartForm | undefined {
-    if (this.#multipart instanceof HttpError) throw this.#multipart;
-    return this.#multipart;
+  #read(): Content {
+    return this.#content ??= contentOf(this.bytes, this.#type, this.#limits);
   }
 }
 
@@ -130,31 +104,28 @@ async function collect(
 ): Promise<Bytes> {
   const chunks: Bytes[] = [];
   let size = 0;
-  let late = false;
-  const expire = () => (late = true, abandon(reader));
-  const wait = Math.min(timeout * 1_000, longestTimer);
+  let refused: HttpError | undefined;
+  const refuse = (error: HttpError): void => {
+    refused = error;
+    reader.cancel().catch(() => {}); // a source that cannot stop changes nothing for the answer
+  };
+  const wait = Math.min(timeout * 1_000, 2 ** 31 - 1); // the longest a timer can take
+  const expire = (): void => refuse(tooSlow(timeout));
   const timer = timeout > 0 ? setTimeout(expire, wait) : undefined;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (late) throw tooSlow(timeout);
+      if (refused) throw refused;
       if (done) return join(chunks, size);
       size += value.length;
-      if (size > limit) throw refusal(413, `it is larger than ${limit} bytes`);
       chunks.push(value);
+      if (size > limit) refuse(tooLarge(limit));
     }
-  } catch (error) {
-    abandon(reader);
-    if (error instanceof HttpError) throw error;
-    throw refusal(400, "it ended early", { cause: error });
+  } catch (cause) {
+    throw refused ?? refusal(400, source, "it ended early", { cause });
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Tells the source that nobody reads on; one that cannot stop changes nothing for the answer. */
-function abandon(reader: ReadableStreamDefaultReader<Bytes>): void {
-  reader.cancel().catch(() => {});
 }
 
 function join(chunks: Bytes[], size: number): Bytes {
@@ -168,94 +139,59 @@ function join(chunks: Bytes[], size: number): Bytes {
   return bytes;
 }
 
+function tooLarge(limit: number): HttpError {
+  return refusal(413, source, `it is larger than ${limit} bytes`);
+}
+
 /** RFC 9110 section 15.5.9: the answer to a client that is too slow ends the connection. */
 function tooSlow(timeout: number): HttpError {
-  const headers = { connection: "close" };
-  return refusal(408, `it did not come within ${timeout} seconds`, { headers });
+  const state = `it did not come within ${timeout} seconds`;
+  return refusal(408, source, state, { headers: { connection: "close" } });
 }
 
-function refusal(
-  status: number,
-  state: string,
-  options?: HttpErrorOptions,
-): HttpError {
-  const message = `Cannot read the request body: ${state}`;
-  return new HttpError(status, message, options);
-}
-
-/** Keeps a refusal for whoever reads the form: a route that does not care still runs. */
-function keep(error: unknown): HttpError {
-  if (error instanceof HttpError) return error;
-  throw error;
-}
-
-/** The media type of a Content-Type header, without its parameters. */
-function mediaTypeOf(type: string): string {
-  return type.split(";", 1)[0]!.trim().toLowerCase();
-}
-
-/** Decodes text: an unknown charset is a 415, and malformed text, where that is fatal, a 400. */
-function decode(bytes: Bytes, type: string, fatal = false): string {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1] ?? "utf-8";
-  try {
-    return new TextDecoder(charset, { fatal }).decode(bytes);
-  } catch (cause) {
-    const status = cause instanceof RangeError ? 415 : 400;
-    throw refusal(status, `it is no text in the charset "${charset}"`, {
-      cause,
-    });
+/** Reads what has a reader; the elements of a JSON array are its members "0", "1" and so on. */
+function contentOf(bytes: Bytes, type: string, limits: FormLimits): Content {
+  const media = type.split(";", 1)[0]!.trim().toLowerCase();
+  const content = { data: Object.create(null), files: Object.create(null) };
+  if (bytes.length === 0) return content;
+  if (media === "multipart/form-data") return readForm(bytes, type, limits);
+  if (media === "application/x-www-form-urlencoded") {
+    const text = `?${decode(bytes, type)}`;
+    content.data = parseFields(text, "the form", 413, limits.fields);
+  } else if (jsonType.test(media)) {
+    const value = parseJson(decode(bytes, type, "the JSON body"));
+    if (typeof value === "object") Object.assign(content.data, value);
   }
+  return content;
 }
 
-/** Makes one record of an object's members or of an array's elements, named "0", "1" and so on. */
-function membersOf(value: unknown): Data {
-  const members: Data = Object.create(null);
-  if (typeof value !== "object" || value === null) return members;
-  if (!Array.isArray(value)) return Object.setPrototypeOf(value, null);
-  value.forEach((element, index) => members[index] = element);
-  return members;
-}
-
+/**
+ * Parses JSON. The parser tells the place of every fault but an unexpected token: of all beginnings
+ * of the text, the shortest that has this fault ends with it.
+ */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const fault = faultOf(cause as SyntaxError);
-    const message = `Cannot read the JSON body: ${fault}${
-      placeOf(fault, text)
-    }`;
-    throw new HttpError(400, message, { cause });
+    let [fault, fine, faulty] = [faultOf(text), 0, text.length];
+    if (fault.startsWith("Unexpected token") && faulty <= longestSearch) {
+      while (faulty - fine > 1) {
+        const middle = (fine + faulty) >> 1;
+        if (faultOf(text.slice(0, middle)) === fault) faulty = middle;
+        else fine = middle;
+      }
+      fault += ` at position ${fine}`;
+    }
+    throw refusal(400, "the JSON body", fault, { cause });
   }
 }
 
-/** What the parser says is wrong, without the part in which it quotes the client. */
-function faultOf(error: SyntaxError): string {
-  return error.message.replace(/(?<=^Unexpected token '.+?'), .*$/su, "");
-}
-
-/**
- * Where an unexpected token is, the one fault whose place the parser does not tell: of all
- * beginnings of the text, the shortest that has this fault ends with it.
- */
-function placeOf(fault: string, text: string): string {
-  if (!fault.startsWith("Unexpected token") || text.length > longestSearch) {
-    return "";
-  }
-  let fine = 0;
-  let faulty = text.length;
-  while (faulty - fine > 1) {
-    const middle = (fine + faulty) >> 1;
-    if (hasFault(text.slice(0, middle), fault)) faulty = middle;
-    else fine = middle;
-  }
-  return ` at position ${fine}`;
-}
-
-function hasFault(text: string, fault: string): boolean {
+/** What is wrong with a text as JSON; "" when nothing is. */
+function faultOf(text: string): string {
   try {
     JSON.parse(text);
-    return false;
+    return "";
   } catch (error) {
-    return faultOf(error as SyntaxError) === fault;
+    return (error as SyntaxError).message.replace(quotation, "");
   }
 }

@@ -8,7 +8,7 @@
 
 import type { Application } from "./application.ts";
 import { throwStop } from "./errors.ts";
-import { CONTENT_HEADERS, STORED_HEADERS } from "./header.ts";
+import { WITHOUT_CONTENT, WITHOUT_PAGE } from "./header.ts";
 
 /** The last second that a date in a header can name; what is above was given in milliseconds. */
 const LAST_SECOND = 253_402_300_799;
@@ -67,17 +67,13 @@ function isReading(app: Application): boolean {
 
 /** The client's copy is current: its body is not sent again (section 15.4.5). */
 function notModified(app: Application, by: string): never {
-  const response = app.response();
-  if (!response.sent) response.forget(...CONTENT_HEADERS);
-  response.answer(by, 304);
+  app.response().answer(by, 304, "", WITHOUT_CONTENT);
   throwStop();
 }
 
 /** What the client knows has changed meanwhile (section 15.5.13). */
 function fails(app: Application, by: string): never {
-  const response = app.response();
-  if (!response.sent) response.forget(...CONTENT_HEADERS, ...STORED_HEADERS);
-  response.answer(by, 412);
+  app.response().answer(by, 412, "", WITHOUT_PAGE);
   throwStop();
 }
 

@@ -3,13 +3,13 @@
  * how long an instance lives. They are registered through the same door as a user's class.
  */
 
+import type { Application } from "./application.ts";
 import type { Backlog } from "./backlog.ts";
+import { Layered, Store } from "./layers.ts";
 import type { Class, Registration } from "./loader.ts";
-import type { Application } from "./methods.ts";
 import { HttpRequest, type RequestContext } from "./request.ts";
 import { HttpResponse, type ResponseContext } from "./response.ts";
 import { Router, RouteTable } from "./router.ts";
-import { Layered, Store } from "./scope.ts";
 import { View, type ViewContext } from "./view.ts";
 
 /** A component: its default class with what that is made of. */

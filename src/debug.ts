@@ -45,12 +45,16 @@ mark { background: #ffd9d9; }
 </style>
 `;
 
-/** The details as HTML; nothing when the client is not on this machine. */
-export function debugDetails(app: Application, failure?: Error): string {
-  const { visit, root } = app.scope("error()");
+/** The details as HTML for the page of a method; nothing when the client is not on this machine. */
+export function debugDetails(
+  app: Application,
+  by: string,
+  failure: Error,
+): string {
+  const { visit, root } = app.scope(by);
   if (!isLocal(visit)) return "";
   const route = root.match?.toRoute() as Route | undefined;
-  return STYLE + (failure ? errors(failure) : "") +
+  return STYLE + (by === "error()" ? errors(failure) : "") +
     (route ? table("Route", routeRows(route)) : misses(app, visit)) +
     table("Request", requestRows(visit));
 }

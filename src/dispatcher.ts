@@ -3,7 +3,7 @@
  * extensible method goes. Which names may be mapped is the engine's rule.
  */
 
-import { Store } from "./scope.ts";
+import { Store } from "./layers.ts";
 import { run, type Steps } from "./steps.ts";
 
 /** What can be mapped. */

@@ -4,6 +4,7 @@
  * live in the rooms below; the defaults enter through the same `map` and `register` that a user calls.
  */
 
+import type { Application } from "./application.ts";
 import { Autoload } from "./autoload.ts";
 import { Backlog } from "./backlog.ts";
 import { Calls } from "./calls.ts";
@@ -11,9 +12,10 @@ import { type CallbackForm, resolveCallback } from "./callback.ts";
 import { type Component, defaultComponents, paramsOf } from "./components.ts";
 import type { Filter, Mapped, Method } from "./dispatcher.ts";
 import { framed } from "./frames.ts";
+import { Store } from "./layers.ts";
 import { handle } from "./lifecycle.ts";
 import type { Class, InstanceOf, Registered } from "./loader.ts";
-import { type Application, defaultMethods } from "./methods.ts";
+import { defaultMethods } from "./methods.ts";
 import { guarded } from "./middleware.ts";
 import { answering, checkName } from "./names.ts";
 import { noSuchMethod } from "./near.ts";
@@ -22,7 +24,7 @@ import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
 import type { Route, RouteCallback } from "./route.ts";
 import type { Match, Router, VerbParameters } from "./router.ts";
-import { current, enter, required, Scope, Store } from "./scope.ts";
+import { current, enter, outside, required, Scope } from "./scope.ts";
 import { listen, type Server, type StartOptions } from "./server.ts";
 import { basePath, checkSetting, defaults, type Settings } from "./settings.ts";
 import { run } from "./steps.ts";
@@ -267,7 +269,8 @@ export class Engine {
       : this.#server && "it is listening already";
     if (why !== undefined) throw new Error(`Cannot start the server: ${why}`);
     const server = listen(this.fetch, options, {
-      shutdownTimeout: () => this.#setting("framework.shutdown_timeout"),
+      shutdownTimeout: () =>
+        outside(() => this.#setting("framework.shutdown_timeout")),
       idle: () => this.#backlog.idle(),
       cutStreams: (reason) => this.#backlog.cutStreams(reason),
     });

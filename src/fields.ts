@@ -1,10 +1,10 @@
 /**
- * Owns the shape of what a client names: the bracket notation that makes lists and records of the
- * flat names of a query or a form, and the two bounds on it. Decoding is the platform's; where the
- * text comes from is the caller's.
+ * Owns what a client names: the text of its names and values, and the bracket notation that makes
+ * lists and records of the flat names of a query or a form. It refuses what cannot be read, with
+ * one wording for all of a request; where the text comes from is the caller's.
  */
 
-import { HttpError } from "./errors.ts";
+import { HttpError, type HttpErrorOptions } from "./errors.ts";
 
 /** Named values as the client nested them: a record without prototype, so that any name is data. */
 export interface NestedRecord<Leaf> {
@@ -18,67 +18,85 @@ export type Nested<Leaf> = Leaf | Nested<Leaf>[] | NestedRecord<Leaf>;
 /** The fields of a query or a form. */
 export type Fields = NestedRecord<string>;
 
-/** How often brackets may follow a name: `a[b][c]` is nested twice. */
-const deepest = 8;
+/** The bytes of a body, or of a part of it. */
+export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The most fields where no limit is given. */
 export const mostFields = 1_000;
 
+type Holder = NestedRecord<unknown>;
+
+/** How often brackets may follow a name: `a[b][c]` is nested twice. */
+const deepest = 8;
+
+/** The error for what a client sent and nobody can read. */
+export function refusal(
+  status: number,
+  source: string,
+  state: string,
+  options?: HttpErrorOptions,
+): HttpError {
+  return new HttpError(status, `Cannot read ${source}: ${state}`, options);
+}
+
 /**
- * Reads `a=1&b[]=2` as the form decoder of the URL standard does, which no bad escape can fail.
- * Throws {@linkcode HttpError} of the given status when there are more fields than the limit.
+ * Decodes text in the charset of a media type, UTF-8 without one: an unknown charset is an
+ * {@linkcode HttpError} 415. Malformed text reads as U+FFFD, but is a 400 for a source that is named.
+ */
+export function decode(bytes: Bytes, type: string, source?: string): string {
+  const found = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type);
+  const charset = found?.[1] ?? "utf-8";
+  try {
+    const fatal = source !== undefined;
+    return new TextDecoder(charset, { fatal }).decode(bytes);
+  } catch (cause) {
+    const status = cause instanceof RangeError ? 415 : 400;
+    const state = `it is no text in the charset "${charset}"`;
+    throw refusal(status, source ?? "the text", state, { cause });
+  }
+}
+
+/**
+ * Reads `a=1&b[]=2`, and drops one "?" at its start, as the form decoder of the URL standard does,
+ * which no bad escape can fail. Throws {@linkcode HttpError} of the given status when there are
+ * more fields than the limit.
  */
 export function parseFields(
   text: string,
   source: string,
   status: number,
-  limit: number = mostFields,
+  limit = mostFields,
 ): Fields {
-  let count = 1;
-  for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1)) {
-    if (++count > limit) throw tooMany(status, source, `${limit} fields`);
+  if (text.split("&", limit + 1).length > limit) {
+    throw refusal(status, source, `it has more than ${limit} fields`);
   }
-  // The decoder drops one leading question mark: without this one it could be the client's.
-  return nest(new URLSearchParams("?" + text), "last");
-}
-
-/** The error for what holds more than it may. */
-export function tooMany(
-  status: number,
-  source: string,
-  limit: string,
-): HttpError {
-  return new HttpError(
-    status,
-    `Cannot read ${source}: it has more than ${limit}`,
-  );
+  return nest(new URLSearchParams(text));
 }
 
 /**
  * Nests values by their names: `a[b]` is a member of a record, `a[]` one more element, and keys that
- * count from 0 make a list. Of a repeated name, `"last"` keeps its last value and `"all"` makes a
+ * count from 0 make a list. Of a repeated name text keeps its last value, and anything else makes a
  * list. A name with unpaired brackets is taken literally; one nested deeper than 8 is an
  * {@linkcode HttpError} 400.
  */
 export function nest<Leaf>(
   entries: Iterable<[string, Leaf]>,
-  repeated: "last" | "all",
 ): NestedRecord<Leaf> {
   const root: NestedRecord<Leaf> = Object.create(null);
   for (const [name, leaf] of entries) {
-    let holder = root;
+    let holder: Holder = root;
     let [key, ...rest] = keysOf(name);
     for (const next of rest) {
-      holder = descend(holder, key, repeated);
+      holder = descend(holder, key);
       key = next || nextIndex(holder);
     }
-    if (repeated === "all" && key in holder) {
-      holder = descend(holder, key, repeated);
+    if (key in holder && typeof leaf !== "string") {
+      holder = descend(holder, key);
       key = nextIndex(holder);
     }
     holder[key] = leaf;
   }
-  for (const key in root) root[key] = withLists(root[key]!);
+  for (const key in root) root[key] = withLists(root[key]) as Nested<Leaf>;
   return root;
 }
 
@@ -90,34 +108,25 @@ function keysOf(name: string): [string, ...string[]] {
   if (keys.some((key) => /[[\]]/.test(key))) return [name];
   if (keys.length <= deepest) return [name.slice(0, open), ...keys];
   const shown = JSON.stringify(name.slice(0, 40));
-  throw new HttpError(
-    400,
-    `Cannot read the field ${shown}: it is nested deeper than ${deepest}`,
-  );
+  const state = `it is nested deeper than ${deepest}`;
+  throw refusal(400, `the field ${shown}`, state);
 }
 
-/** The record under a key, made there when there is none. */
-function descend<Leaf>(
-  holder: NestedRecord<Leaf>,
-  key: string,
-  repeated: "last" | "all",
-): NestedRecord<Leaf> {
+/** The record under a key, made there when there is none; it takes up what is no text. */
+function descend(holder: Holder, key: string): Holder {
   const old = holder[key];
   if (isRecord(old)) return old;
-  const made: NestedRecord<Leaf> = Object.create(null);
-  if (repeated === "all" && old !== undefined) made[0] = old;
+  const made: Holder = Object.create(null);
+  if (typeof old === "object") made[0] = old;
   return holder[key] = made;
 }
 
-function isRecord<Leaf>(
-  value: Nested<Leaf> | undefined,
-): value is NestedRecord<Leaf> {
-  return typeof value === "object" && value !== null &&
-    Object.getPrototypeOf(value) === null;
+function isRecord(value: unknown): value is Holder {
+  return typeof value === "object" && Object.getPrototypeOf(value) === null;
 }
 
 /** A free index: the first, where the others count from 0. It leaps, as clients choose how many. */
-function nextIndex(record: NestedRecord<unknown>): string {
+function nextIndex(record: Holder): string {
   let index = 0;
   for (let step = 256; step >= 1; step /= 2) {
     while (index + step - 1 in record) index += step;
@@ -126,11 +135,9 @@ function nextIndex(record: NestedRecord<unknown>): string {
 }
 
 /** Makes lists of the records, inside too, whose keys count from 0. */
-function withLists<Leaf>(value: Nested<Leaf>): Nested<Leaf> {
+function withLists(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  for (const key in value) value[key] = withLists(value[key]!);
-  const isList = Object.keys(value).every((key, index) =>
-    key === String(index)
-  );
-  return isList ? Object.values(value) as Nested<Leaf>[] : value;
+  for (const key in value) value[key] = withLists(value[key]);
+  const isList = Object.keys(value).every((key, at) => key === String(at));
+  return isList ? Object.values(value) : value;
 }

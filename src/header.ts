@@ -8,22 +8,23 @@ import { type Cookie, setCookie } from "@std/http/cookie";
 /** The attributes of a cookie; by default it is `HttpOnly`, `SameSite=Lax`, `Path=/` and, on https, `Secure`. */
 export type CookieOptions = Omit<Cookie, "name" | "value" | "unparsed">;
 
-/** What describes a body: gone when there is no body any more (RFC 9110, section 8). */
-export const CONTENT_HEADERS: readonly string[] = [
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "content-language",
-  "content-range",
-];
+/** Removes what describes a body, where there is none any more (RFC 9110, section 8). */
+export const WITHOUT_CONTENT: Readonly<Record<string, null>> = {
+  "content-type": null,
+  "content-length": null,
+  "content-encoding": null,
+  "content-language": null,
+  "content-range": null,
+};
 
-/** What would let a client keep an answer in place of the page that it asked for. */
-export const STORED_HEADERS: readonly string[] = [
-  "etag",
-  "last-modified",
-  "cache-control",
-  "expires",
-];
+/** Removes also what would let clients keep an answer in place of the page that they asked for. */
+export const WITHOUT_PAGE: Readonly<Record<string, null>> = {
+  ...WITHOUT_CONTENT,
+  "etag": null,
+  "last-modified": null,
+  "cache-control": null,
+  "expires": null,
+};
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const DOMAIN = /^\.?[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)*$/;

@@ -3,7 +3,8 @@
  */
 
 import { reportError } from "./errors.ts";
-import { outside, required, Store } from "./scope.ts";
+import { Store } from "./layers.ts";
+import { outside, required } from "./scope.ts";
 import { isThenable } from "./steps.ts";
 
 /** A class whose instances can be made. */

@@ -37,6 +37,10 @@ const proxyHeaders = [
   "forwarded",
 ] as const;
 
+/** An address with what may stand around it: brackets, a port, the form of IPv4 in IPv6. */
+const address =
+  /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]*:[\da-f:.]*?)(?:\](?::\d+)?)?$/i;
+
 /**
  * One request. `query`, `data`, `cookies` and `files` are records without prototype, so every name
  * is the client's data and nothing else. A header that was not sent reads "".
@@ -93,29 +97,21 @@ export class HttpRequest {
    * what the client claims.
    */
   get ip(): string {
-    const { remote, trustProxy } = this.#context;
-    const forwarded = trustProxy &&
-      addressOf(lastOf(this.getHeader("x-forwarded-for")));
-    if (forwarded) return forwarded;
-    // An IPv6 socket shows its IPv4 clients in a mapped form, which no list of addresses expects.
-    return remote && "hostname" in remote
-      ? remote.hostname.replace(/^::ffff:(?=\d+\.)/i, "")
-      : "";
+    const forwarded = addressOf(this.#forwarded("x-forwarded-for"));
+    if (forwarded !== "") return forwarded;
+    const { remote } = this.#context;
+    return remote && "hostname" in remote ? addressOf(remote.hostname) : "";
   }
 
   /** Whether a script says that it sent the request, by `X-Requested-With: XMLHttpRequest`. */
   get ajax(): boolean {
-    return this.getHeader("x-requested-with").toLowerCase() ===
-      "xmlhttprequest";
+    return /^xmlhttprequest$/i.test(this.getHeader("x-requested-with"));
   }
 
   /** The protocol; with a trusted proxy, the one that `X-Forwarded-Proto` gives last. */
   get scheme(): "http" | "https" {
-    if (this.#context.trustProxy) {
-      const forwarded = lastOf(this.getHeader("x-forwarded-proto"))
-        .toLowerCase();
-      if (forwarded === "http" || forwarded === "https") return forwarded;
-    }
+    const forwarded = this.#forwarded("x-forwarded-proto").toLowerCase();
+    if (forwarded === "http" || forwarded === "https") return forwarded;
     return this.#raw.url.startsWith("https:") ? "https" : "http";
   }
 
@@ -140,11 +136,8 @@ export class HttpRequest {
    * and a record. Throws `HttpError` 400 beyond 1,000 fields or eight brackets a name.
    */
   get query(): Fields {
-    return this.#query ??= parseFields(
-      this.#context.search.slice(1),
-      "the query",
-      400,
-    );
+    const { search } = this.#context;
+    return this.#query ??= parseFields(search, "the query", 400);
   }
 
   /**
@@ -152,7 +145,7 @@ export class HttpRequest {
    * `HttpError` 400 when the body is malformed, 413 beyond its limits.
    */
   get data(): Data {
-    return this.#content("data").data;
+    return this.#content.data;
   }
 
   /** The cookies, percent-decoded where that is possible; of a repeated name, the first. */
@@ -165,7 +158,7 @@ export class HttpRequest {
    * or ends with `[]`. Throws as `data` does.
    */
   get files(): Files {
-    return this.#content("files").files;
+    return this.#content.files;
   }
 
   /** Whether the connection is secure, by its `scheme`. */
@@ -180,11 +173,8 @@ export class HttpRequest {
 
   /** The address that a proxy passed on, or "". Anybody can send one: only for show. */
   get proxy_ip(): string {
-    for (const name of proxyHeaders) {
-      const address = addressOf(firstOf(this.getHeader(name)));
-      if (address !== "") return address;
-    }
-    return "";
+    const found = proxyHeaders.map((name) => addressOf(this.getHeader(name)));
+    return found.find((address) => address !== "") ?? "";
   }
 
   /**
@@ -192,12 +182,12 @@ export class HttpRequest {
    * `HttpError` 415 when that charset is unknown.
    */
   getBody(): string {
-    return this.#content("getBody()").text();
+    return this.#content.text();
   }
 
   /** The body as bytes: the same array on every call. */
   getBytes(): Uint8Array<ArrayBuffer> {
-    return this.#content("getBytes()").bytes;
+    return this.#content.bytes;
   }
 
   /** A header by its name in any case; "" when it was not sent. */
@@ -210,69 +200,59 @@ export class HttpRequest {
    * stream, where a route takes it.
    */
   get raw(): Request {
-    const { body } = this.#context;
-    if (body === undefined || this.method === "GET" || this.method === "HEAD") {
-      return this.#raw;
-    }
+    const bytes = this.#context.body?.bytes;
+    if (bytes === undefined) return this.#raw;
+    // Made of the request itself it would take over its signal, of which the runtime warns.
     const { url, method, headers } = this.#raw;
-    return this.#replay ??= new Request(url, {
-      method,
-      headers,
-      body: body.bytes,
-    });
+    return this.#replay ??= new Request(url, { method, headers, body: bytes });
   }
 
-  #content(asked: string): Body {
-    if (this.#body !== undefined) return this.#body;
+  get #content(): Body {
     const { body } = this.#context;
     if (body === undefined && this.#raw.body !== null) {
       throw new TypeError(
-        `Cannot read ${asked}: the route takes the raw stream, raw.body`,
+        "Cannot read the body: the route takes the raw stream, raw.body",
       );
     }
-    return this.#body = body ?? new Body();
+    return this.#body ??= body ?? new Body();
+  }
+
+  /** What our own proxy, being the last on the way, added to a header; "" when none is trusted. */
+  #forwarded(name: string): string {
+    const list = this.#context.trustProxy ? this.getHeader(name) : "";
+    return list.slice(list.lastIndexOf(",") + 1).trim();
   }
 }
 
-function firstOf(list: string): string {
-  return list.split(",", 1)[0]!.trim();
-}
-
-function lastOf(list: string): string {
-  return list.slice(list.lastIndexOf(",") + 1).trim();
-}
-
 /**
- * Takes the address out of `192.0.2.1:80`, `[2001:db8::1]:80`, `::ffff:192.0.2.1` and
- * `for="[2001:db8::1]";proto=https` (RFC 7239 section 4); "" when there is no valid one.
+ * The first address in a list of such as `192.0.2.1:80`, `[2001:db8::1]:80`, `::ffff:192.0.2.1` and
+ * `for="[2001:db8::1]";proto=https` (RFC 7239 section 4); "" when that is no valid one.
  */
-function addressOf(text: string): string {
-  const node = (/(?:^|;)\s*for="?([^;"]*)/i.exec(text)?.[1] ?? text).trim();
-  const found = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/i.exec(node) ??
-    /^\[?([\da-f:.]*:[\da-f:.]*?)(?:\](?::\d+)?)?$/i.exec(node);
-  const address = found?.[1] ?? "";
-  const host = address.includes(":") ? `[${address}]` : address;
-  return host !== "" && URL.canParse(`http://${host}`) ? address : "";
+function addressOf(list: string): string {
+  const first = list.split(",", 1)[0]!;
+  const node = /(?:^|;)\s*for="?([^;"]*)/i.exec(first)?.[1] ?? first;
+  const { ip4, ip6 } = address.exec(node.trim())?.groups ?? {};
+  const host = ip6 === undefined ? ip4 : `[${ip6}]`;
+  return URL.canParse(`http://${host}`) ? (ip4 ?? ip6 ?? "") : "";
 }
 
 /** Reads a Cookie header; what is no `name=value` in it is passed over (RFC 6265 section 5.2). */
 function parseCookies(header: string): Cookies {
   const cookies: Cookies = Object.create(null);
   for (const pair of header.split(";")) {
-    const equals = pair.indexOf("=");
-    const name = pair.slice(0, Math.max(equals, 0)).trim();
-    if (name === "" || name in cookies) continue;
-    const value = pair.slice(equals + 1).trim();
-    cookies[name] = decode(/^"(.*)"$/.exec(value)?.[1] ?? value);
+    const [sent, value] = pair.split(/=(.*)/s);
+    const name = sent!.trim();
+    if (value === undefined || name === "" || name in cookies) continue;
+    cookies[name] = decodeEscapes(value.trim().replace(/^"(.*)"$/, "$1"));
   }
   return cookies;
 }
 
-function decode(value: string): string {
+/** Undoes percent-escapes; text in which one is malformed stays as it is. */
+function decodeEscapes(text: string): string {
   try {
-    return value.includes("%") ? decodeURIComponent(value) : value;
-  } catch (error) {
-    if (error instanceof URIError) return value; // a "%" that was never an escape
-    throw error;
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a "%" that was never an escape
   }
 }

@@ -10,22 +10,15 @@
 import { report } from "./errors.ts";
 import {
   checkHeader,
-  CONTENT_HEADERS,
   cookieLine,
   type CookieOptions,
-  STORED_HEADERS,
+  WITHOUT_PAGE,
 } from "./header.ts";
-import { bindStream, discard, valueOf } from "./stream.ts";
+import { type BodyContent, merged, outgoing } from "./outgoing.ts";
+import { discard } from "./stream.ts";
 
 export type { CookieOptions } from "./header.ts";
-
-/** What a body can be beside text that is written: bytes, or a stream of bytes or text. */
-export type BodyContent =
-  | string
-  | ArrayBufferView<ArrayBuffer>
-  | ArrayBuffer
-  | Blob
-  | ReadableStream;
+export type { BodyContent } from "./outgoing.ts";
 
 /** What a response knows of the request it answers. */
 export interface ResponseContext {
@@ -48,17 +41,17 @@ export interface ResponseContext {
  * ```ts
  * import { Engine } from "@framework/core";
  * import { assertEquals } from "@std/assert";
+ * import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
  *
  * const app = new Engine();
  * app.route("/events", () => {
  *   app.response().header("content-type", "text/event-stream").cache(false);
- *   return (async function* () {
- *     for (let count = 1; count <= 2; count++) yield `data: ${count}\n\n`;
- *   })();
+ *   return ReadableStream.from([{ data: "one" }, { data: "two" }])
+ *     .pipeThrough(new ServerSentEventStream());
  * });
  *
  * const response = await app.fetch(new Request("http://localhost/events"));
- * assertEquals(await response.text(), "data: 1\n\ndata: 2\n\n");
+ * assertEquals(await response.text(), "data:one\n\ndata:two\n\n");
  * ```
  */
 export class HttpResponse {
@@ -211,14 +204,14 @@ export class HttpResponse {
   }
 
   /**
-   * Makes this the whole answer, and seals it. The headers replace those that were set. Does nothing
-   * when the response is sealed already.
+   * Makes this the whole answer, and seals it. The headers replace those that were set, null removes
+   * one. Does nothing when the response is sealed already.
    */
   answer(
     by: string,
     status: number,
     text = "",
-    headers: Readonly<Record<string, string>> = {},
+    headers: Readonly<Record<string, string | null>> = {},
   ): void {
     if (this.#whole.#refuses(by)) return;
     this.status(status).body(text);
@@ -259,17 +252,11 @@ export class HttpResponse {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
     whole.#drop();
-    this.forget(...CONTENT_HEADERS, ...STORED_HEADERS);
+    for (const name in WITHOUT_PAGE) this.#headers.delete(name);
     const replacement = whole.#another("replacement");
     replacement.#status = status;
     whole.#replacement = replacement;
     return replacement;
-  }
-
-  /** Removes headers. */
-  forget(...names: readonly string[]): this {
-    for (const name of names) this.#headers.delete(name);
-    return this;
   }
 
   /** Takes a seal back with all that it kept: what should have answered has failed. */
@@ -278,56 +265,26 @@ export class HttpResponse {
     whole.#sealedBy = whole.#replacement = whole.#answer = undefined;
   }
 
-  /** The web response; to a HEAD request it has no body. */
+  /** The web response; to a HEAD request it has no body. When it cannot be made, another can. */
   toResponse(head: boolean): Response {
     const whole = this.#whole;
     if (whole.#replacement) return whole.#replacement.toResponse(head);
-    const response = whole.#answer
-      ? whole.#merge(whole.#answer, head)
-      : whole.#build(head);
-    whole.#sealedBy ??= "the end of the request";
-    return response;
-  }
-
-  #build(head: boolean): Response {
-    const status = this.#status;
-    if (BODILESS.has(status)) this.#drop();
-    const content = this.#content ?? this.#text();
-    const headers: Record<string, string> = {};
-    // Given later, the type would be added to the one that a response takes from its body.
-    const type = this.#headers.get("content-type")?.join(", ") ??
-      (content === "" ? undefined : contentType(content));
-    if (type !== undefined) headers["content-type"] = type;
-    const length = head || content instanceof Blob ? lengthOf(content) : 0;
-    if (length > 0) headers["content-length"] = String(length);
-    const isValue = content !== "" && !(content instanceof ReadableStream);
-    const body = this.#sendable(content, head);
-    const response = new Response(body, { status, headers });
-    return append(response, this.#headers, isValue ? OF_VALUES : OF_STREAMS);
-  }
-
-  /** A web response with the collected headers added; its own win, cookies of both are kept. */
-  #merge(answer: Response, head: boolean): Response {
-    if (answer.status === 101) return answer; // an upgrade cannot be copied
-    const value = valueOf(answer);
-    const content = value ?? answer.body;
-    const body = content === null ? null : this.#sendable(content, head);
-    if (body === content && this.#headers.size === 0) return answer;
-    const merged = new Response(body, answer);
-    if (head && value && !merged.headers.has("content-length")) {
-      merged.headers.set("content-length", String(lengthOf(value)));
+    try {
+      const response = whole.#outgoing(head);
+      whole.#sealedBy ??= "the end of the request";
+      return response;
+    } catch (error) {
+      whole.reopen();
+      whole.#drop();
+      throw error;
     }
-    const own = [...merged.headers.keys()];
-    return append(merged, this.#headers, own);
   }
 
-  /** The body as the runtime takes it; a stream runs in the scope of its request. */
-  #sendable(content: BodyContent, head: boolean): BodyInit | null {
-    if (content instanceof ReadableStream && !head) {
-      return bindStream(content, (cut) => this.#context.hold(cut));
-    }
-    if (head) discard(content);
-    return head || content === "" ? null : content;
+  #outgoing(alone: boolean): Response {
+    const head = { headers: this.#headers, alone, request: this.#context };
+    if (this.#answer) return merged(this.#answer, head);
+    if (BODILESS.has(this.#status)) this.#drop();
+    return outgoing(this.#status, this.#content ?? this.#text(), head);
   }
 
   #text(): string {
@@ -365,41 +322,13 @@ export class HttpResponse {
 /** The statuses that have no body (Fetch standard, "null body status"). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** The headers that are there when the others are added; how long a value is, only the value knows. */
-const OF_STREAMS: readonly string[] = ["content-type"];
-const OF_VALUES: readonly string[] = ["content-type", "content-length"];
-
-function append(
-  response: Response,
-  lines: ReadonlyMap<string, readonly string[]>,
-  except: readonly string[],
-): Response {
-  for (const [name, values] of lines) {
-    if (except.includes(name) && name !== "set-cookie") continue;
-    for (const value of values) response.headers.append(name, value);
-  }
-  return response;
-}
-
-function contentType(content: BodyContent): string {
-  if (typeof content === "string") return "text/html; charset=utf-8";
-  return (content instanceof Blob && content.type) ||
-    "application/octet-stream";
-}
-
-/** How many bytes a value has; 0 for a stream, of which nobody knows. */
-function lengthOf(content: BodyContent): number {
-  if (typeof content === "string") {
-    return new TextEncoder().encode(content).length;
-  }
-  if (content instanceof ReadableStream) return 0;
-  return content instanceof Blob ? content.size : content.byteLength;
-}
-
 /** Where in the application the running call was made, for messages under debug. */
 function callSite(): string {
   const own = new URL(".", import.meta.url).href;
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
   const lines = new Error().stack?.split("\n").slice(1) ?? [];
+  Error.stackTraceLimit = limit;
   const place = lines.find((line) =>
     line.includes("://") && !line.includes(own)
   );

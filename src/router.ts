@@ -13,7 +13,7 @@ import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import { Route, type RouteCallback } from "./route.ts";
-import type { Layers } from "./scope.ts";
+import type { Layers } from "./layers.ts";
 import { isThenable } from "./steps.ts";
 import { Match, RouteTable } from "./table.ts";
 import type { Query } from "./trie.ts";
@@ -33,7 +33,24 @@ const everyMethod: readonly string[] = [
   ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 ];
 
-/** The routes of an application and, behind them, those of the current request. */
+/**
+ * The routes of an application and, behind them, those of the current request.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.group("/blog", (router) => {
+ *   router.get("/@year:[0-9]{4}(/@month)", (year, month) => [year, month], false, "archive");
+ * });
+ *
+ * const response = await app.fetch(new Request("http://localhost/blog/2024"));
+ * assertEquals(await response.json(), ["2024", null]);
+ * assertEquals(app.getUrl("archive", { year: 2024, month: 5 }), "/blog/2024/5");
+ * ```
+ */
 export class Router {
   readonly #layers: Layers<RouteTable>;
   readonly #find: (name: string) => Promise<Class>;

@@ -13,20 +13,16 @@ import type { Body } from "./body.ts";
 import { isStop, reportError } from "./errors.ts";
 import type { Target } from "./target.ts";
 
-/** A thing of which the application has one and a request, on its first write, its own. */
-export interface Layers<T> {
-  /** The application's. */
-  readonly application: T;
-  /** The current request's, if it has one yet. */
-  readonly own: T | undefined;
-  /** Where a write goes now: the request's inside a request, the application's otherwise. */
-  readonly writable: T;
-}
-
 const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
 let synchronous: Scope | undefined;
 let lastId = 0;
+
+/** The longest time that a timer of the platform can take, in milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** The number of the last request before an owner came to be: none up to it is the owner's. */
+const births = new WeakMap<object, number>();
 
 /** What is known of a request from the outside. */
 export interface Visit {
@@ -58,8 +54,7 @@ export class Scope {
   #components: Map<string, object> | undefined;
   #layers: Map<object, unknown> | undefined;
   #parts: Scope[] | undefined;
-  #tasks: Set<{ readonly name: string }> | undefined;
-  #wake: (() => void) | undefined;
+  #tasks: Map<Promise<unknown>, string> | undefined;
   #rejected = false;
   #deferred: (() => unknown)[] | undefined;
   #holds = 0;
@@ -67,7 +62,7 @@ export class Scope {
   /** The engine is the owner; `root` is given for a part of a request. */
   constructor(readonly owner: object, readonly visit: Visit, root?: Scope) {
     this.root = root ?? this;
-    this.#parent = root ? root.#parent : enclosing();
+    this.#parent = root ? root.#parent : enclosing(visit.remote !== undefined);
   }
 
   /** The scope of the nearest request of the owner around this one: requests can nest. */
@@ -108,41 +103,39 @@ export class Scope {
   }
 
   /** Counts asynchronous work as the request's until it settles; its outcome stays its caller's. */
-  track(name: string, work: PromiseLike<unknown>): void {
+  track(name: string, work: Promise<unknown>): void {
     const root = this.root;
-    const task = { name };
-    (root.#tasks ??= new Set()).add(task);
-    const settled = (): void => {
-      root.#tasks?.delete(task);
-      root.#wake?.();
-    };
-    work.then(settled, () => {
-      root.#rejected = true;
-      settled();
-    });
+    const tasks = root.#tasks ??= new Map();
+    tasks.set(work, name);
+    work.then(
+      () => tasks.delete(work),
+      () => root.#rejected = tasks.delete(work),
+    );
   }
 
   /** Whether tracked work is still under way, or a rejection may still turn out to be unhandled. */
   get unsettled(): boolean {
-    return this.#rejected ||
+    return this.#rejected || this.failure !== undefined ||
       (this.#tasks !== undefined && this.#tasks.size > 0);
   }
 
   /** Waits for tracked work, at most so many seconds; answers the names of what did not settle. */
   async settle(seconds: number): Promise<string[]> {
-    let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      this.#wake?.();
-    }, seconds * 1000);
-    while (this.#tasks?.size && !late) {
-      await new Promise<void>((resolve) => this.#wake = resolve);
+    const tasks = this.#tasks ?? new Map<Promise<unknown>, string>();
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const time = Math.min(seconds * 1000, LONGEST_TIMER);
+    const timer = setTimeout(() => resolve(null), time);
+    while (tasks.size > 0) {
+      const settled = Promise.allSettled(tasks.keys());
+      if (await Promise.race([settled, late]) === null) break;
     }
     clearTimeout(timer);
-    // The runtime tells of unhandled rejections at the end of a turn: give it that turn.
-    if (this.#rejected) await new Promise((resolve) => setTimeout(resolve));
+    // The runtime tells who handles a rejection, and who does not, at the end of a turn.
+    if (this.#rejected || this.failure) {
+      await new Promise((resolve) => setTimeout(resolve));
+    }
     this.#rejected = false;
-    return [...this.#tasks ?? []].map((task) => task.name);
+    return [...tasks.values()];
   }
 
   /** Keeps work for after the response. */
@@ -188,7 +181,7 @@ export function enter<Arguments extends unknown[], Result>(
   work: (...args: Arguments) => Result,
   ...args: Arguments
 ): Result {
-  listen();
+  watch();
   const before = synchronous;
   // What is bound to the request around this one must find it meanwhile.
   if (before !== undefined && !before.root.ended) open.set(before.id, before);
@@ -220,11 +213,13 @@ export function bind<Arguments extends unknown[], Result>(
 export function current(owner: object): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
-  const scope = synchronous?.id === id ? synchronous : open.get(id);
-  if (scope === undefined) throw new EndedError();
-  if (scope.owner === owner) return scope;
-  const outer = scope.of(owner);
-  if (outer?.root.ended) throw new EndedError();
+  const scope = find(id);
+  if (scope?.owner === owner) return scope;
+  if (scope === undefined && id <= (births.get(owner) ?? lastId)) {
+    return undefined;
+  }
+  const outer = scope?.of(owner);
+  if (scope === undefined || outer?.root.ended) throw new EndedError();
   return outer;
 }
 
@@ -233,6 +228,11 @@ export function required(owner: object, call: string): Scope {
   const scope = current(owner);
   if (scope !== undefined) return scope;
   throw new Error(`Cannot call ${call} here: no request is being handled`);
+}
+
+/** Notes that an owner has come to be. */
+export function begin(owner: object): void {
+  if (!births.has(owner)) births.set(owner, lastId);
 }
 
 /** Thrown to work that outlives its request: it gets nothing, least of all another request's data. */
@@ -246,114 +246,60 @@ class EndedError extends Error {
   }
 }
 
-/** A thing of which the application has one and each request, on its first write, its own. */
-export class Layered<T> implements Layers<T> {
-  readonly application: T;
-  readonly #owner: object;
-  readonly #create: () => T;
-
-  /** `create` makes the application's at once, and a request's when it is first written. */
-  constructor(owner: object, create: () => T) {
-    this.#owner = owner;
-    this.#create = create;
-    this.application = create();
-  }
-
-  get own(): T | undefined {
-    return current(this.#owner)?.layer(this) as T | undefined;
-  }
-
-  get writable(): T {
-    const scope = current(this.#owner);
-    if (scope === undefined) return this.application;
-    const own = scope.layer(this) as T | undefined;
-    if (own !== undefined) return own;
-    const created = this.#create();
-    scope.setLayer(this, created);
-    return created;
-  }
-}
-
-/** Named values in two layers: reads fall through from the request's to the application's. */
-export class Store<Value> {
-  readonly #layers: Layers<Map<string, Value | undefined>>;
-
-  /** The engine is the owner. */
-  constructor(owner: object) {
-    this.#layers = new Layered(owner, () => new Map());
-  }
-
-  /** The value, or undefined. */
-  get(key: string): Value | undefined {
-    const own = this.#layers.own;
-    return own !== undefined && own.has(key)
-      ? own.get(key)
-      : this.#layers.application.get(key);
-  }
-
-  /** Whether there is a value that is neither undefined nor null. */
-  has(key: string): boolean {
-    const value = this.get(key);
-    return value !== undefined && value !== null;
-  }
-
-  /** Sets a value, for this request when there is one. */
-  set(key: string, value: Value): void {
-    this.#layers.writable.set(key, value);
-  }
-
-  /** Clears a value; inside a request the application's stays, hidden from this request. */
-  delete(key: string): void {
-    const { writable, application } = this.#layers;
-    if (writable === application) application.delete(key);
-    else writable.set(key, undefined);
-  }
-
-  /** Clears every value, with the same rule. */
-  clear(): void {
-    for (const key of this.keys()) this.delete(key);
-  }
-
-  /** The names of what has a value. */
-  keys(): string[] {
-    const { own, application } = this.#layers;
-    const keys = new Set([...application.keys(), ...own?.keys() ?? []]);
-    return [...keys].filter((key) => this.get(key) !== undefined);
-  }
-}
-
-/** The scope that the running code is in, while its request lasts. */
-function enclosing(): Scope | undefined {
-  const id = storage.getStore();
-  if (id === undefined) return undefined;
+/** The scope with that number, while its request lasts. */
+function find(id: number): Scope | undefined {
   return synchronous?.id === id ? synchronous : open.get(id);
 }
 
-let listening = false;
+/**
+ * The scope that a new request lies in. What a server hands over lies in none: the runtime leaves the
+ * context of a request behind when a module was loaded in it, for whatever comes next.
+ */
+function enclosing(isServed: boolean): Scope | undefined {
+  const id = storage.getStore();
+  if (id === undefined) return undefined;
+  const scope = find(id);
+  if (scope === undefined && isServed) storage.enterWith(undefined);
+  return scope;
+}
+
+let isWatching = false;
+
+/** The requests whose error a rejection became, until somebody takes the promise after all. */
+const failed = new WeakMap<Promise<unknown>, Scope>();
 
 /**
  * An error that nobody catches would end the process. One that belongs to a request becomes that
  * request's error while there is still an answer to make, and a line in the log afterwards;
  * everybody else's is left to the runtime.
  */
-function listen(): void {
-  if (listening) return;
-  listening = true;
-  globalThis.addEventListener("unhandledrejection", (event) => {
-    takeOver(event, event.reason);
-  });
+function watch(): void {
+  if (isWatching) return;
+  isWatching = true;
   globalThis.addEventListener("error", (event) => takeOver(event, event.error));
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    const scope = takeOver(event, event.reason);
+    if (scope) failed.set(event.promise, scope);
+  });
+  globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
+    const scope = failed.get(promise);
+    if (scope && scope.failure?.reason === reason) scope.failure = undefined;
+  });
 }
 
-function takeOver(event: Event, reason: unknown): void {
+/** Answers the request whose error it is now. */
+function takeOver(event: Event, reason: unknown): Scope | undefined {
   const id = storage.getStore();
   // The runtime forgets whose a timer is when it throws: of those, the framework knows its own errors.
   const isKnown = isStop(reason) || reason instanceof EndedError;
-  if (id === undefined && !isKnown) return;
+  if (id === undefined && !isKnown) return undefined;
   event.preventDefault();
-  if (isStop(reason)) return;
-  const scope = id === undefined ? undefined : open.get(id)?.root;
+  if (isStop(reason)) return undefined;
+  const scope = id === undefined ? undefined : find(id)?.root;
   if (scope === undefined || scope.answered || scope.failure) {
     reportError(reason, "in work that nobody awaited");
-  } else scope.failure = { reason };
+    return undefined;
+  }
+  scope.failure = { reason };
+  return scope;
 }

@@ -27,11 +27,14 @@ export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
  */
 const HOST = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d*)?$/i;
 
+/** The port of a host; an IPv6 address ends with a bracket. */
+const PORT = /:\d*$/;
+
 /** A URL whose authority has to be looked at; the runtime names a Unix socket in the scheme. */
 const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 
-/** What the URL standard would change in a path, and escapes, which may be malformed. */
-const ODD_PATH = /[^!$&-;=@-[\]_a-z|~]|\/\./;
+/** What the URL standard would change in a path: some characters, and what may be a dot segment. */
+const ODD_PATH = /[^!$-;=@-[\]_a-z|~]|\/(?:\.|%2[eE])/;
 
 /** What the URL standard would change in a query. */
 const ODD_SEARCH = /[^!$-&(-;=?-~]/;
@@ -54,10 +57,12 @@ export function targetOf(request: Request): Target {
   const question = sent.indexOf("?");
   const path = question === -1 ? sent : sent.slice(0, question);
   const search = question === -1 ? "" : sent.slice(question);
-  if (path === "" || ODD_PATH.test(path) || ODD_SEARCH.test(search)) {
-    return { method, ...canonical(path, search) };
-  }
-  return { method, path, search };
+  if (path.includes("%")) checkEscapes(path);
+  const isOdd = path === "" || ODD_PATH.test(path) ||
+    search !== "" && ODD_SEARCH.test(search);
+  return isOdd
+    ? { method, ...canonical(path, search) }
+    : { method, path, search };
 }
 
 /**
@@ -70,10 +75,12 @@ export function checkHost(
   allowed: readonly string[] | null,
 ): void {
   if (allowed === null) return;
-  const authority = ABSOLUTE.exec(request.url)?.[2] ?? "";
-  for (const host of [authority, request.headers.get("host") || authority]) {
-    if (!allowed.some((name) => isNamed(host, name))) {
-      throw new HttpError(421, `The host "${host}" is not served here`);
+  const [authority = ""] = request.url.split("://", 2)[1]?.split(/[/?]/, 1) ??
+    [];
+  const host = request.headers.get("host") || authority;
+  for (const named of host === authority ? [host] : [host, authority]) {
+    if (!allowed.some((name) => isNamed(named, name))) {
+      throw new HttpError(421, `The host "${named}" is not served here`);
     }
   }
 }
@@ -87,10 +94,11 @@ export function isHost(text: unknown): boolean {
 /** The target without its authority. */
 function originForm(url: string, host: string): string {
   if (host !== "") check(host, "Host header", host);
-  const start = url.startsWith("http://") ? 7 : 8;
+  const start = url.startsWith("https://") ? 8 : 7;
   const end = start + host.length;
-  const isPlain = host !== "" && url.startsWith(host, start) &&
-    url.charCodeAt(end) === SLASH && /^https?:\/\//.test(url);
+  const isPlain = host !== "" && url.charCodeAt(end) === SLASH &&
+    url.startsWith(host, start) && url.startsWith("://", start - 3) &&
+    url.startsWith("http");
   return isPlain ? url.slice(end) : withoutAuthority(url);
 }
 
@@ -103,7 +111,7 @@ function withoutAuthority(url: string): string {
 }
 
 /** The host that was checked last: most requests name the same one. */
-let checked = "";
+let checked: string | undefined;
 
 function check(host: string, place: string, text: string): void {
   if (host === checked) return;
@@ -111,24 +119,26 @@ function check(host: string, place: string, text: string): void {
   checked = host;
 }
 
+/** Escapes must be UTF-8, as nothing else is a path's text, and no NUL. */
+function checkEscapes(path: string): void {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(path);
+  } catch {
+    throw malformed("request target", path);
+  }
+  if (decoded.includes("\0")) throw malformed("request target", path);
+}
+
+/** What the URL standard makes of a target that is well-formed. */
 function canonical(
   path: string,
   search: string,
 ): { path: string; search: string } {
   const sent = path + search;
-  if (MALFORMED.test(sent) || decoded(path).includes("\0")) {
-    throw malformed("request target", sent);
-  }
+  if (MALFORMED.test(sent)) throw malformed("request target", sent);
   const url = new URL(`http://localhost${sent}`);
   return { path: url.pathname, search: url.search };
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw malformed("request target", path);
-  }
 }
 
 function malformed(what: string, text: string): HttpError {
@@ -141,8 +151,9 @@ function malformed(what: string, text: string): HttpError {
 
 /** Whether a host is the named one; names have no case, and a dot at the end changes nothing. */
 function isNamed(host: string, name: string): boolean {
-  const hasPort = /:\d*$/.test(name.replace(/\[.*\]/, ""));
-  return plain(hasPort ? host : host.replace(/:\d*$/, "")) === plain(name);
+  if (host === name) return true;
+  const hasPort = PORT.test(name);
+  return plain(hasPort ? host : host.replace(PORT, "")) === plain(name);
 }
 
 function plain(host: string): string {

@@ -200,10 +200,7 @@ function firstOf<Found extends Entry>(
   return undefined;
 }
 
-function takes(
-  methods: readonly string[],
-  { method, named }: Query,
-): boolean {
+function takes(methods: readonly string[], { method, named }: Query): boolean {
   if (methods.length === 0) return named !== true;
   return method === undefined || methods[0] === method ||
     methods.includes(method);

@@ -1,40 +1,12 @@
 /**
- * Owns uploads: the file a client sent, its way into a folder, and the multipart form it came in.
- * The parsing is the platform's; this file refuses what that parser would drop without a word.
- * Reading the bytes off the connection is the body's.
+ * Owns uploads: the file a client sent and its way into a folder. Taking it out of the form it came
+ * in is the form's.
  */
 
-import { HttpError } from "./errors.ts";
-import {
-  type Fields,
-  mostFields,
-  nest,
-  type NestedRecord,
-  tooMany,
-} from "./fields.ts";
+import type { NestedRecord } from "./fields.ts";
 
 /** Uploads by the name of their field: one file, or a list when a name came more than once. */
 export type Files = NestedRecord<UploadedFile>;
-
-/** A multipart form, its text apart from its files. */
-export interface MultipartForm {
-  /** What was typed. */
-  readonly fields: Fields;
-  /** What was uploaded. */
-  readonly files: Files;
-}
-
-/** How much a form may hold. */
-export interface FormLimits {
-  /** The most text fields; 1,000 when not given. */
-  readonly fields?: number;
-  /** The most files; 100 when not given. */
-  readonly files?: number;
-}
-
-const mostFiles = 100;
-
-const source = "the multipart form";
 
 const folderEnd = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 
@@ -49,16 +21,17 @@ const nameRules: readonly (readonly [RegExp, string])[] = [
   [/^$/, "upload"],
 ];
 
+/** The failures of storing that say more than the system does. */
+const moveFailures = [
+  [Deno.errors.NotFound, "the folder does not exist"],
+  [Deno.errors.AlreadyExists, "a file is there already"],
+] as const;
+
 /**
  * A file that came with a form. Its `name` and `type` are what the client claims: show them, but
  * never use the name as a path.
  */
 export class UploadedFile extends File {
-  /** Takes the content with its media type, and the client's name for it. */
-  constructor(content: Blob, name: string) {
-    super([content], name, { type: content.type });
-  }
-
   /**
    * Stores the file and answers the path it was written to. A path that ends with a slash, or is an
    * existing folder, stores there under the client's name, made harmless; any other is the file's.
@@ -74,17 +47,16 @@ export class UploadedFile extends File {
       await this.#write(target);
       return target;
     } catch (error) {
-      const upload = JSON.stringify(this.name);
-      const refusal = `Cannot move the upload ${upload} to "${target}"`;
-      if (error instanceof Deno.errors.NotFound) {
-        throw new Deno.errors.NotFound(`${refusal}: the folder does not exist`);
-      }
-      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-      // What may not be looked at, or leads nowhere, is no folder: the refusal below is thrown.
+      const [Failure, state] = moveFailures.find(([kind]) =>
+        error instanceof kind
+      ) ?? [];
+      if (Failure === undefined) throw error;
+      // What may not be looked at, or leads nowhere, is no folder: the failure below is thrown.
       const taken = await Deno.stat(path).catch(() => undefined);
       if (!isFolder && taken?.isDirectory) return this.moveTo(`${path}/`);
-      throw new Deno.errors.AlreadyExists(
-        `${refusal}: a file is there already`,
+      const upload = JSON.stringify(this.name);
+      throw new Failure(
+        `Cannot move the upload ${upload} to "${target}": ${state}`,
       );
     }
   }
@@ -98,88 +70,6 @@ export class UploadedFile extends File {
       throw error;
     }
   }
-}
-
-/**
- * Reads a multipart form. Throws {@linkcode HttpError} 400 when the boundary is missing, the body
- * was cut short or a part cannot be read, and 413 when it holds more than the limits.
- */
-export async function readForm(
-  bytes: Uint8Array<ArrayBuffer>,
-  type: string,
-  limits: FormLimits = {},
-): Promise<MultipartForm> {
-  const { fields: fieldLimit = mostFields, files: fileLimit = mostFiles } =
-    limits;
-  const parts = countParts(bytes, boundaryOf(type), fieldLimit + fileLimit);
-  const fields: [string, string][] = [];
-  const files: [string, File][] = [];
-  for (const [name, value] of await parse(bytes, type)) {
-    if (typeof value === "string") fields.push([name, value]);
-    else files.push([name, value]);
-  }
-  const lost = parts - fields.length - files.length;
-  if (lost !== 0) {
-    throw malformed(`${lost} of its ${parts} parts cannot be read`);
-  }
-  if (fields.length > fieldLimit) {
-    throw tooMany(413, source, `${fieldLimit} fields`);
-  }
-  if (files.length > fileLimit) {
-    throw tooMany(413, source, `${fileLimit} files`);
-  }
-  return { fields: nest(fields, "last"), files: nest(uploadsOf(files), "all") };
-}
-
-/** The boundary of RFC 2046 section 5.1.1, from the Content-Type header. */
-function boundaryOf(type: string): string {
-  const found = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(type);
-  const boundary = found?.[1] ?? found?.[2];
-  if (boundary === undefined) {
-    throw malformed("its Content-Type has no boundary");
-  }
-  return boundary;
-}
-
-/** Counts the parts up to the closing boundary: without it the parser would drop the last one. */
-function countParts(
-  bytes: Uint8Array,
-  boundary: string,
-  limit: number,
-): number {
-  const text = new TextDecoder("latin1").decode(bytes);
-  const line = `(?:^|\\r\\n)--${
-    RegExp.escape(boundary)
-  }(?:(--)|[ \\t]*(?=\\r\\n))`;
-  let parts = 0;
-  for (const [, closing] of text.matchAll(new RegExp(line, "g"))) {
-    if (closing !== undefined) return parts;
-    if (++parts > limit) throw tooMany(413, source, `${limit} parts`);
-  }
-  throw malformed("its closing boundary is missing");
-}
-
-async function parse(
-  bytes: Uint8Array<ArrayBuffer>,
-  type: string,
-): Promise<FormData> {
-  try {
-    return await new Response(bytes, { headers: { "content-type": type } })
-      .formData();
-  } catch (cause) {
-    throw malformed("its parts cannot be told apart", cause);
-  }
-}
-
-/** The files proper: a file input that was left empty sends one without name and content. */
-function uploadsOf(files: [string, File][]): [string, UploadedFile][] {
-  return files
-    .filter(([, file]) => file.name !== "" || file.size > 0)
-    .map(([field, file]) => [field, new UploadedFile(file, file.name)]);
-}
-
-function malformed(state: string, cause?: unknown): HttpError {
-  return new HttpError(400, `Cannot read ${source}: ${state}`, { cause });
 }
 
 /** The client's name as the name of a file that stays in its folder on every system. */

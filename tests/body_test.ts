@@ -155,7 +155,9 @@ Deno.test("`data` holds the fields of a form", () => {
 
 Deno.test("`data` of a form refuses more fields than the limit with 413", () => {
   const bytes = new TextEncoder().encode("a&b&c");
-  const body = new Body(bytes, "application/x-www-form-urlencoded", 2);
+  const body = new Body(bytes, "application/x-www-form-urlencoded", {
+    fields: 2,
+  });
   const error = assertThrows(() => body.data, HttpError, "more than 2 fields");
   assertEquals(error.status, 413);
 });

@@ -49,7 +49,7 @@ for (const [name, [answer, status, body]] of Object.entries(FIRST)) {
         app.redirect("/elsewhere");
       });
       const log = await logOf(() => visit(app, "/"));
-      const place = String.raw`\(at .*seal_test\.ts:\d+:\d+\)`;
+      const place = String.raw`\(at .*seal_test\.ts:\d+:\d+\)+`;
       assertMatch(
         log.join("\n"),
         new RegExp(

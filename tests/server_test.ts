@@ -91,7 +91,7 @@ const MALFORMED: readonly (readonly [options: unknown, message: string])[] = [
   [{ port: "80" }, 'got "80"'],
   [{ hostname: "" }, 'the option "hostname" must be a name or address'],
   [{ path: 5 }, 'the option "path" must be the path of a socket'],
-  [{ path: "/tmp/x", port: 80 }, 'the option "path" excludes "port"'],
+  [{ path: "socket", port: 80 }, 'the option "path" excludes "port"'],
   [{ cert: "x" }, 'the option "cert" needs "key"'],
   [{ key: "x" }, 'the option "key" needs "cert"'],
   [{ port: 0, cert: "x", key: "y" }, "the certificate or its key is malformed"],

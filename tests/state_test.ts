@@ -149,10 +149,11 @@ const kinds: Record<string, (who: () => string) => unknown> = {
         },
       }, { highWaterMark: 0 }),
     ),
-  "another storage's context": (who) => elsewhere.run({}, async () => {
-    await sleep();
-    return who();
-  }),
+  "another storage's context": (who) =>
+    elsewhere.run({}, async () => {
+      await sleep();
+      return who();
+    }),
 };
 
 for (const [kind, work] of Object.entries(kinds)) {
@@ -169,3 +170,312 @@ for (const [kind, work] of Object.entries(kinds)) {
     assertEquals(answers, names.map((name) => `${name}/${name}`));
   });
 }
+
+onBothForms(
+  "a bound callback finds its own request inside another one",
+  async (app) => {
+    let ask = (): unknown => undefined;
+    app.route("/outer", () => {
+      app.set("name", "outer");
+      ask = AsyncLocalStorage.bind(() => app.get("name"));
+      return visit(app, "/inner").then(async (inner) =>
+        `${await inner.text()}, ${app.get("name")}`
+      );
+    });
+    app.route("/inner", () => {
+      app.set("name", "inner");
+      return `${ask()} and ${app.get("name")}`;
+    });
+    const response = await visit(app, "/outer");
+    assertEquals(await response.text(), "outer and inner, outer");
+  },
+);
+
+onBothForms(
+  "a request inside a request of another engine sees both",
+  async (app) => {
+    const inner = new Engine();
+    inner.route("/@name", async (name) => {
+      inner.set("name", name);
+      await sleep();
+      return `${inner.get("name")} in ${app.get("name")}`;
+    });
+    app.route("/@name", async (name) => {
+      app.set("name", name);
+      const response = await inner.fetch(new Request("http://localhost/inner"));
+      return `${await response.text()}, ${app.get("name")}, ${
+        inner.get("name")
+      }`;
+    });
+    const response = await visit(app, "/outer");
+    assertEquals(await response.text(), "inner in outer, outer, undefined");
+  },
+);
+
+onBothForms(
+  "work that outlives its request gets an error, whatever runs then",
+  async (app) => {
+    const late = Promise.withResolvers<unknown>();
+    app.route("/first", () => {
+      app.set("name", "first");
+      sleep(2).then(() => app.get("name")).then(late.reject, late.resolve);
+      return "first";
+    });
+    app.route("/second", async () => {
+      app.set("name", "second");
+      await sleep(6);
+      return "second";
+    });
+    await Promise.all([visit(app, "/first"), visit(app, "/second")]);
+    assertEquals(
+      String(await late.promise),
+      "EndedError: Cannot use the framework here: the request this work belongs to has ended",
+    );
+  },
+);
+
+onBothForms("a stream keeps its request until it ends", async (app) => {
+  let ask = (): unknown => undefined;
+  app.route("/", () => {
+    app.set("name", "streamed");
+    ask = AsyncLocalStorage.bind(() => app.get("name"));
+    return new ReadableStream({
+      async pull(controller) {
+        await sleep();
+        controller.close();
+      },
+    }, { highWaterMark: 0 });
+  });
+  const response = await visit(app, "/");
+  assertEquals(ask(), "streamed");
+  await response.text();
+  await sleep();
+  assertThrows(() => ask(), Error, "has ended");
+});
+
+onBothForms(
+  "`request()` outside a request is an error that names the call",
+  (app) => {
+    assertThrows(
+      () => app.request(),
+      Error,
+      "Cannot call request() here: no request is being handled",
+    );
+  },
+);
+
+class Box {
+  constructor(readonly name: string) {}
+}
+
+/** An application whose handler sets everything that can be set, and reads it back after pauses. */
+function declareBusy(app: App): void {
+  app.map("who", (greeting: string) => `${greeting} nobody`);
+  app.register("box", Box, ["shared"]);
+  app.route("/@name/@seed:\\d+", async (name, seed) => {
+    const pause = pauses(Number(seed));
+    app.set("name", name);
+    await pause();
+    app.view().set("title", `title of ${name}`);
+    await pause();
+    app.map("who", (greeting: string) => `${greeting} ${name}`);
+    app.map(`only_${name}`, () => name);
+    await pause();
+    app.before("who", (params) => void (params[0] += ` from ${seed} to`));
+    app.after("who", (_params, output) => void (output.value += `!${name}`));
+    await pause();
+    app.register("box", Box, [name]);
+    const url = app.route(`/own/${name}`, () => name, false, "own").pattern;
+    app.set("framework.base_url", `/base-${name}`);
+    await pause();
+    app.response().header("x-name", name).status(200 + Number(seed) % 2);
+    await pause();
+    return [
+      app.get("name"),
+      app.view().get("title"),
+      call(app, "who", "hello"),
+      call(app, `only_${name}`),
+      call(app, "box").name,
+      call(app, "box") === call(app, "box"),
+      app.getUrl("own"),
+      url,
+      app.request().url,
+    ];
+  });
+}
+
+/** Pauses that depend on the seed alone: a microtask, or sometimes a turn of the event loop. */
+function pauses(seed: number): () => Promise<void> {
+  let state = seed;
+  return async () => {
+    state = (state * 48271 + 11) % 2147483647;
+    if (state % 10 === 0) await sleep();
+    else await undefined;
+  };
+}
+
+onBothForms(
+  "1,000 interleaved requests are answered as one after the other",
+  async (app) => {
+    declareBusy(app);
+    const paths = Array.from({ length: 1000 }, (_, n) => `/user${n}/${n}`);
+    await assertIsolated(app, paths, { rounds: 1 });
+    const left = [
+      app.has("name"),
+      app.view().has("title"),
+      call(app, "who", "hi"),
+    ];
+    assertEquals(left, [false, false, "hi nobody"]);
+    assertEquals(call(app, "box").name, "shared");
+    assertEquals(app.router().routes().length, 1);
+    assertThrows(() => app.getUrl("own"), ReferenceError);
+  },
+);
+
+onBothForms(
+  "a method mapped in a request is known in that request alone",
+  async (app) => {
+    app.route("/map", async () => {
+      app.map("greet", () => "hello");
+      await sleep();
+      return call(app, "greet");
+    });
+    const mapped = visit(app, "/map");
+    assertThrows(() => call(app, "greet"), TypeError);
+    assertEquals(await (await mapped).text(), "hello");
+    assertThrows(() => call(app, "greet"), TypeError);
+    assertEquals(Object.hasOwn(app, "greet"), false);
+  },
+);
+
+onBothForms(
+  "a default method mapped in a request is another's default still",
+  async (app) => {
+    app.route("/own", () => {
+      app.map("notFound", () => "mine");
+      return app.notFound();
+    });
+    assertEquals(await (await visit(app, "/own")).text(), "mine");
+    assertEquals(
+      (await (await visit(app, "/none")).text()).includes("mine"),
+      false,
+    );
+  },
+);
+
+onBothForms(
+  "a filter added in a request runs behind the application's, there alone",
+  async (app) => {
+    app.map("list", () => "");
+    const add = (text: string) =>
+      app.after("list", (_params, output) => void (output.value += text));
+    add("a");
+    app.route("/", () => {
+      add("b");
+      return call(app, "list");
+    });
+    assertEquals(await (await visit(app, "/")).text(), "ab");
+    assertEquals(await (await visit(app, "/")).text(), "ab");
+    assertEquals(call(app, "list"), "a");
+  },
+);
+
+onBothForms(
+  "a class registered in a request has its instances there alone",
+  async (app) => {
+    const made: string[] = [];
+    class Cart {
+      constructor(readonly name: string) {
+        made.push(name);
+      }
+    }
+    app.route("/@name", async (name) => {
+      app.register("cart", Cart, [name]);
+      const cart = call(app, "cart");
+      await sleep();
+      return `${call(app, "cart").name} ${call(app, "cart") === cart}`;
+    });
+    const answers = await Promise.all(
+      ["ada", "grace"].map(async (name) =>
+        (await visit(app, `/${name}`)).text()
+      ),
+    );
+    assertEquals(answers, ["ada true", "grace true"]);
+    assertEquals(made, ["ada", "grace"]);
+    assertThrows(() => call(app, "cart"), TypeError);
+  },
+);
+
+onBothForms(
+  "a shared instance made in a request cannot keep that request",
+  async (app) => {
+    class Pool {
+      readonly failure = String(new Error());
+      constructor() {
+        this.failure = app.has("name")
+          ? "saw a request"
+          : assertThrows(() => app.request(), Error).message;
+      }
+    }
+    app.register("pool", Pool);
+    app.route("/", () => {
+      app.set("name", "ada");
+      return call(app, "pool").failure;
+    });
+    const text = await (await visit(app, "/")).text();
+    assertStringIncludes(text, "no request is being handled");
+    assertStrictEquals(call(app, "pool"), call(app, "pool"));
+  },
+);
+
+onBothForms(
+  "a route declared in a request is matched in that request alone",
+  async (app) => {
+    app.before("start", () => {
+      const { user } = app.request().query;
+      if (typeof user === "string") app.route(`/${user}`, () => `only ${user}`);
+    });
+    assertEquals(await (await visit(app, "/ada?user=ada")).text(), "only ada");
+    assertEquals((await visit(app, "/ada")).status, 404);
+  },
+);
+
+onBothForms(
+  "a folder added in a request is searched in that request alone",
+  async (app) => {
+    app.register("greeting", "Greeting");
+    app.route("/", async () => {
+      app.path(new URL("fixtures/classes", import.meta.url));
+      return (await call(app, "greeting", false)).hello("Ada");
+    });
+    assertEquals(await (await visit(app, "/")).text(), "Hello, Ada!");
+    await assertRejects(() => call(app, "greeting"), ReferenceError);
+  },
+);
+
+Deno.test("an engine is usable where a module load left an ended request behind", async () => {
+  const app = new Engine();
+  app.route("/import", async () => {
+    await import(
+      `data:text/javascript,${crypto.randomUUID()}`.replace(",", ",//")
+    );
+    return "imported";
+  });
+  app.route("/", () => "plain");
+  let before = (): void => {};
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request, info) => {
+      before();
+      return app.fetch(request, info);
+    },
+  );
+  const get = async (path: string) =>
+    await (await fetch(`http://127.0.0.1:${server.addr.port}${path}`)).text();
+  assertEquals(await get("/import"), "imported");
+  assertEquals(await get("/"), "plain");
+  before = () => app.set("name", "application");
+  assertEquals(await get("/"), "plain");
+  assertEquals(app.get("name"), "application");
+  await server.shutdown();
+});

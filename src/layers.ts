@@ -1,0 +1,94 @@
+/**
+ * Owns the two layers of everything that can be set: what is set while the application is declared is
+ * the application's, what is set while a request is handled is that request's. Which request that is,
+ * the scope knows, and it keeps the request's layer.
+ */
+
+import { begin, current } from "./scope.ts";
+
+/** A thing of which the application has one and a request, on its first write, its own. */
+export interface Layers<T> {
+  /** The application's. */
+  readonly application: T;
+  /** The current request's, if it has one yet. */
+  readonly own: T | undefined;
+  /** Where a write goes now: the request's inside a request, the application's otherwise. */
+  readonly writable: T;
+}
+
+/** A thing of which the application has one and each request, on its first write, its own. */
+export class Layered<T> implements Layers<T> {
+  readonly application: T;
+  readonly #owner: object;
+  readonly #create: () => T;
+
+  /** `create` makes the application's at once, and a request's when it is first written. */
+  constructor(owner: object, create: () => T) {
+    this.#owner = owner;
+    this.#create = create;
+    this.application = create();
+    begin(owner);
+  }
+
+  get own(): T | undefined {
+    return current(this.#owner)?.layer(this) as T | undefined;
+  }
+
+  get writable(): T {
+    const scope = current(this.#owner);
+    if (scope === undefined) return this.application;
+    const own = scope.layer(this) as T | undefined;
+    if (own !== undefined) return own;
+    const created = this.#create();
+    scope.setLayer(this, created);
+    return created;
+  }
+}
+
+/** Named values in two layers: reads fall through from the request's to the application's. */
+export class Store<Value> {
+  readonly #layers: Layers<Map<string, Value | undefined>>;
+
+  /** The engine is the owner. */
+  constructor(owner: object) {
+    this.#layers = new Layered(owner, () => new Map());
+  }
+
+  /** The value, or undefined. */
+  get(key: string): Value | undefined {
+    const own = this.#layers.own;
+    return own !== undefined && own.has(key)
+      ? own.get(key)
+      : this.#layers.application.get(key);
+  }
+
+  /** Whether there is a value that is neither undefined nor null. */
+  has(key: string): boolean {
+    const value = this.get(key);
+    return value !== undefined && value !== null;
+  }
+
+  /** Sets a value, for this request when there is one. */
+  set(key: string, value: Value): void {
+    this.#layers.writable.set(key, value);
+  }
+
+  /** Clears a value; inside a request the application's stays, hidden from this request. */
+  delete(key: string): void {
+    const { writable, application } = this.#layers;
+    if (writable === application) application.delete(key);
+    else writable.set(key, undefined);
+  }
+
+  /** Clears every value, with the same rule. */
+  clear(): void {
+    for (const key of this.keys()) this.delete(key);
+  }
+
+  /** The names of what has a value. */
+  keys(): string[] {
+    const { own, application } = this.#layers;
+    const keys = new Set([...application.keys(), ...own?.keys() ?? []]);
+    return [...keys].filter((key) => this.get(key) !== undefined);
+  }
+}

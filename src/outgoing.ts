@@ -1,0 +1,99 @@
+/**
+ * Owns the web `Response` that goes out: made of what was collected, or of one that the application
+ * answered itself.
+ */
+
+import { bindStream, discard, valueOf } from "./stream.ts";
+
+/** What a body can be beside text that is written: bytes, or a stream of bytes or text. */
+export type BodyContent =
+  | string
+  | ArrayBufferView<ArrayBuffer>
+  | ArrayBuffer
+  | Blob
+  | ReadableStream;
+
+/** What is collected beside a body. */
+export interface Head {
+  /** By lower-case name. */
+  readonly headers: ReadonlyMap<string, readonly string[]>;
+  /** Whether the request is a HEAD, which gets the same headers and no body. */
+  readonly alone: boolean;
+  readonly request: {
+    /** Keeps the request open until the answer is called; `cut` ends the stream of the body. */
+    hold(cut: (reason: unknown) => void): () => void;
+  };
+}
+
+/** The headers that are there when the others are added; how long a value is, only the value knows. */
+const OF_STREAMS: readonly string[] = ["content-type"];
+const OF_VALUES: readonly string[] = ["content-type", "content-length"];
+
+/** Makes the response of its parts. */
+export function outgoing(
+  status: number,
+  content: BodyContent,
+  head: Head,
+): Response {
+  const headers: Record<string, string> = {};
+  // Given later, the type would be added to the one that a response takes from its body.
+  const type = head.headers.get("content-type")?.join(", ") ??
+    (content === "" ? undefined : typeOf(content));
+  if (type !== undefined) headers["content-type"] = type;
+  const length = head.alone || content instanceof Blob ? lengthOf(content) : 0;
+  if (length > 0) headers["content-length"] = String(length);
+  const isValue = content !== "" && !(content instanceof ReadableStream);
+  const body = sendable(content, head);
+  const response = new Response(body, { status, headers });
+  return append(response, head.headers, isValue ? OF_VALUES : OF_STREAMS);
+}
+
+/** Adds what was collected to a response; its own headers win, cookies of both are kept. */
+export function merged(answer: Response, head: Head): Response {
+  if (answer.status === 101) return answer; // an upgrade cannot be copied
+  const value = valueOf(answer);
+  const content = value ?? answer.body;
+  const body = content === null ? null : sendable(content, head);
+  if (body === content && head.headers.size === 0) return answer;
+  const response = new Response(body, answer);
+  if (head.alone && value && !response.headers.has("content-length")) {
+    response.headers.set("content-length", String(lengthOf(value)));
+  }
+  return append(response, head.headers, [...response.headers.keys()]);
+}
+
+/** The body as the runtime takes it; a stream runs in the scope of its request. */
+function sendable(content: BodyContent, head: Head): BodyInit | null {
+  if (content instanceof ReadableStream && !head.alone) {
+    return bindStream(content, (cut) => head.request.hold(cut));
+  }
+  if (head.alone) discard(content);
+  return head.alone || content === "" ? null : content;
+}
+
+function append(
+  response: Response,
+  headers: Head["headers"],
+  except: readonly string[],
+): Response {
+  for (const [name, values] of headers) {
+    if (except.includes(name) && name !== "set-cookie") continue;
+    for (const value of values) response.headers.append(name, value);
+  }
+  return response;
+}
+
+function typeOf(content: BodyContent): string {
+  if (typeof content === "string") return "text/html; charset=utf-8";
+  return (content instanceof Blob && content.type) ||
+    "application/octet-stream";
+}
+
+/** How many bytes a value has; 0 for a stream, of which nobody knows. */
+function lengthOf(content: BodyContent): number {
+  if (typeof content === "string") {
+    return new TextEncoder().encode(content).length;
+  }
+  if (content instanceof ReadableStream) return 0;
+  return content instanceof Blob ? content.size : content.byteLength;
+}

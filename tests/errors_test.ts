@@ -1,0 +1,541 @@
+/** Tests what goes wrong: `HttpError`, `error()`, its pages, its settings, and what is shown under debug. */
+
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { HttpError } from "@framework/core";
+import { type App, call, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+function fail(message = "boom"): never {
+  throw new TypeError(message);
+}
+
+Deno.test("`new HttpError()` refuses what is no status of an error", () => {
+  for (const status of [200, 399, 600, 404.5, NaN]) {
+    assertThrows(() => new HttpError(status), RangeError, `got "${status}"`);
+  }
+});
+
+Deno.test("`new HttpError()` keeps its status, message, cause and headers", () => {
+  const error = new HttpError(429, "Slowly", {
+    cause: 1,
+    headers: { "retry-after": "5" },
+  });
+  assert(error instanceof Error);
+  assertEquals([error.name, error.status, error.message, error.cause], [
+    "HttpError",
+    429,
+    "Slowly",
+    1,
+  ]);
+  assertEquals(error.headers.get("retry-after"), "5");
+});
+
+onBothForms(
+  "`error()` answers an `HttpError` with its status, message and headers",
+  async (app) => {
+    app.route("/", () => {
+      app.response().header("allow", "GET").write("dropped");
+      const headers = new Headers({ "retry-after": "5" });
+      headers.append("set-cookie", "a=1");
+      headers.append("set-cookie", "b=2");
+      throw new HttpError(429, "Slowly", { headers });
+    });
+    const check = async (): Promise<Response> => {
+      const response = await visit(app, "/");
+      assertEquals([response.status, response.headers.get("retry-after")], [
+        429,
+        "5",
+      ]);
+      assertEquals(response.headers.getSetCookie(), ["a=1", "b=2"]);
+      return response;
+    };
+    assertStringIncludes(await (await check()).text(), "<p>Slowly</p>");
+    app.map("error", () => "mapped");
+    assertEquals(await (await check()).text(), "mapped");
+  },
+);
+
+/** Where an error can come up; all are one and the same error of the request. */
+const PLACES: Record<string, (app: App) => unknown> = {
+  "a handler": (app) => app.route("/", () => fail()),
+  "an asynchronous handler": (app) =>
+    app.route("/", async () => {
+      app.response().write("half a page");
+      await later();
+      fail();
+    }),
+  "a rejected promise": (app) =>
+    app.route("/", () => Promise.reject(new TypeError("boom"))),
+  "a filter": (app) => {
+    app.route("/", () => "page");
+    app.before("start", () => fail());
+  },
+  "an asynchronous filter": (app) => {
+    app.route("/", () => "page");
+    app.after("start", async () => {
+      await later();
+      fail();
+    });
+  },
+  "middleware": (app) =>
+    app.route("/", () => "page").addMiddleware(() => fail()),
+  "a mapped method": (app) => {
+    app.map("method", () => fail());
+    app.route("/", () => call(app, "method"));
+  },
+  "a mapped asynchronous method that is not awaited": (app) => {
+    app.map("method", async () => {
+      await later();
+      fail();
+    });
+    app.route("/", () => {
+      call(app, "method");
+      return "page";
+    });
+  },
+  "a render that is not awaited": (app) => {
+    app.map("render", () => Promise.reject(new TypeError("boom")));
+    app.route("/", () => {
+      app.render("x");
+      return "page";
+    });
+  },
+  "a mapped `notFound()`": (app) => app.map("notFound", () => fail()),
+  "the constructor of a class": (app) => {
+    app.register(
+      "broken",
+      class {
+        constructor() {
+          fail();
+        }
+      },
+    );
+    app.route("/", () => call(app, "broken"));
+  },
+};
+
+onBothForms(
+  "`error()` gets every error of a request, wherever it comes up",
+  async (app) => {
+    for (const [place, declare] of Object.entries(PLACES)) {
+      app.init();
+      app.map("error", (error: Error) => `${error.name}: ${error.message}`);
+      declare(app);
+      const response = await visit(app, "/");
+      const got = [response.status, await response.text()];
+      assertEquals(got, [500, "TypeError: boom"], place);
+    }
+  },
+);
+
+onBothForms("`error()` gets an `Error`, whatever was thrown", async (app) => {
+  const thrown: [unknown, string][] = [
+    ["text", 'Something that is no error was thrown: "text"'],
+    [undefined, "Something that is no error was thrown: undefined"],
+    [null, "Something that is no error was thrown: null"],
+    [42n, "Something that is no error was thrown: 42n"],
+    [{ a: 1 }, "Something that is no error was thrown: { a: 1 }"],
+  ];
+  let got: Error | undefined;
+  app.map("error", (error: Error) => void (got = error));
+  for (const [index, [value, message]] of thrown.entries()) {
+    app.route(`/${index}`, () => {
+      throw value;
+    });
+    assertEquals((await visit(app, `/${index}`)).status, 500);
+    assertEquals([got?.message, got?.cause], [message, value]);
+  }
+});
+
+onBothForms(
+  "`error()` gets nothing of a rejection that was awaited and caught",
+  async (app) => {
+    app.map("method", () => Promise.reject(new Error("caught")));
+    app.route("/", async () => {
+      try {
+        await call(app, "method");
+      } catch {
+        return "fine";
+      }
+    });
+    const log = await logOf(async () => {
+      const response = await visit(app, "/");
+      assertEquals([response.status, await response.text()], [200, "fine"]);
+    });
+    assertEquals(log, []);
+  },
+);
+
+onBothForms(
+  "`fetch()` logs what is rejected after the response, and nothing else happens",
+  async (app) => {
+    app.set("framework.wait_timeout", 0);
+    app.map("method", async () => {
+      await later();
+      await later();
+      fail("too late");
+    });
+    app.route("/", () => {
+      call(app, "method");
+      return "page";
+    });
+    const log = await logOf(async () => {
+      const response = await visit(app, "/");
+      assertEquals([response.status, await response.text()], [200, "page"]);
+      for (let turn = 0; turn < 5; turn++) await later();
+    });
+    assertStringIncludes(
+      log.join("\n"),
+      "did not wait longer than 0 s for: method",
+    );
+    assertStringIncludes(log.join("\n"), "TypeError: too late");
+  },
+);
+
+onBothForms(
+  "`error()` tells clients nothing of an error that was not made for them",
+  async (app) => {
+    app.route("/", () => fail("the password is 1234"));
+    const response = await visit(app, "/");
+    const text = await response.text();
+    assertEquals(
+      response.headers.get("content-type"),
+      "text/html; charset=utf-8",
+    );
+    assertStringIncludes(text, "<h1>500 Internal Server Error</h1>");
+    assertEquals(/1234|TypeError|\.ts/.test(text), false);
+  },
+);
+
+onBothForms("`error()` escapes the message that it shows", async (app) => {
+  app.route("/", () => {
+    throw new HttpError(400, `<script>alert("&")</script>'`);
+  });
+  const text = await (await visit(app, "/")).text();
+  assertStringIncludes(
+    text,
+    "<p>&#60;script&#62;alert(&#34;&#38;&#34;)&#60;/script&#62;&#39;</p>",
+  );
+});
+
+onBothForms(
+  "`error()` lets nobody store its page in place of the other",
+  async (app) => {
+    app.route("/", () => {
+      app.response().cache(60).header("content-type", "text/css");
+      app.etag("v1");
+      fail();
+    });
+    assertEquals([...(await visit(app, "/")).headers.keys()], [
+      "content-type",
+      "vary",
+    ]);
+  },
+);
+
+onBothForms(
+  "`error()` and `notFound()` answer JSON clients with problem details (RFC 9457)",
+  async (app) => {
+    app.route("/error", () => fail());
+    app.route("/gone", () => {
+      throw new HttpError(410, 'It "moved"');
+    });
+    const problem = async (path: string): Promise<unknown> => {
+      const headers = { accept: "application/json" };
+      const response = await visit(app, path, { headers });
+      assertEquals(
+        response.headers.get("content-type"),
+        "application/problem+json",
+      );
+      assertEquals(response.headers.get("vary"), "Accept");
+      return await response.json();
+    };
+    const type = "about:blank";
+    assertEquals(await problem("/lost"), {
+      type,
+      title: "Not Found",
+      status: 404,
+    });
+    assertEquals(await problem("/gone"), {
+      type,
+      title: "Gone",
+      status: 410,
+      detail: 'It "moved"',
+    });
+    assertEquals(await problem("/error"), {
+      type,
+      title: "Internal Server Error",
+      status: 500,
+      detail: "The server could not answer this request",
+    });
+  },
+);
+
+onBothForms(
+  "`error()` chooses between HTML and JSON as the client likes",
+  async (app) => {
+    const cases: [accept: string, json: boolean][] = [
+      ["", false],
+      ["*/*", false],
+      ["text/html,application/xhtml+xml,*/*;q=0.8", false],
+      ["text/html, application/json;q=0.9", false],
+      ["application/json, text/html;q=0.9", true],
+      ["application/json, */*;q=0.1", true],
+      ["application/problem+json", true],
+      ["application/json;q=0", false],
+      ["application/vnd.api+json", false],
+      ["json", false],
+      [";;json;;q=,,/", false],
+    ];
+    for (const [accept, json] of cases) {
+      const response = await visit(app, "/x", { headers: { accept } });
+      const type = response.headers.get("content-type")!;
+      assertEquals(type.includes("json"), json, accept);
+    }
+  },
+);
+
+onBothForms(
+  "`framework.log_errors` logs each error once, with its request",
+  async (app) => {
+    app.route("/boom", () => fail());
+    app.route("/staff", () => {
+      throw new HttpError(403, "No\nentry");
+    });
+    const log = async (path: string): Promise<string[]> =>
+      await logOf(() => visit(app, path));
+    assertEquals(await log("/boom"), []);
+    app.set("framework.log_errors", true);
+    const mappings = [
+      () => {},
+      (error: Error) => app.original("error")(error),
+    ];
+    for (const mapping of [undefined, ...mappings]) {
+      if (mapping) app.map("error", mapping);
+      const [line, ...more] = await log("/boom?token=1");
+      assertMatch(line!, /^Error while handling GET \/boom: TypeError: boom\n/);
+      assertEquals(more, []);
+      assertEquals(await log("/staff"), [
+        'Error while handling GET /staff: 403 "No\\nentry"',
+      ]);
+    }
+  },
+);
+
+onBothForms(
+  "`framework.handle_errors` false rejects with the error itself",
+  async (app) => {
+    app.set("framework.handle_errors", false);
+    const error = new Error("boom");
+    app.route("/", () => {
+      throw error;
+    });
+    app.route("/later", async () => {
+      await later();
+      throw error;
+    });
+    app.map("error", () => "never");
+    for (const path of ["/", "/later"]) {
+      const rejected = await assertRejects(() => visit(app, path));
+      assertEquals(rejected === error, true);
+    }
+  },
+);
+
+onBothForms(
+  "`framework.handle_errors` false still answers refusals and what is no error",
+  async (app) => {
+    app.set("framework.handle_errors", false);
+    app.set("framework.body_limit", 2);
+    app.route("/halt", () => app.halt(403));
+    app.route("/query", () => String(app.request().query.a));
+    const statuses = [
+      await visit(app, "/%zz"),
+      await visit(app, "/halt", { method: "POST", body: "abc" }),
+      await visit(app, "/halt"),
+      await visit(app, "/lost"),
+    ].map(({ status }) => status);
+    assertEquals(statuses, [400, 413, 403, 404]);
+  },
+);
+
+/** Visits under debug as a client with that address, which is the application itself without one. */
+async function debugged(
+  app: App,
+  path: string,
+  address?: string,
+  init?: RequestInit,
+): Promise<string> {
+  app.set("framework.debug", true);
+  const request = new Request(`http://localhost${path}`, init);
+  const info = address === undefined ? {} : {
+    remoteAddr: { transport: "tcp", hostname: address, port: 1 } as const,
+  };
+  return await (await app.fetch(request, info)).text();
+}
+
+onBothForms(
+  "`framework.debug` shows the error with the code around it, its causes, and the request",
+  async (app) => {
+    app.route("GET /fail/@id", (id) => {
+      throw new Error(`<b>${id}</b>`, { cause: new RangeError("the cause") });
+    });
+    const page = await debugged(app, "/fail/7?page=2", undefined, {
+      headers: { "x-name": "<i>" },
+    });
+    for (
+      const part of [
+        "<h1>500 Internal Server Error</h1>",
+        "Error: &#60;b&#62;7&#60;/b&#62;",
+        "RangeError: the cause",
+        "errors_test.ts",
+        "<mark>",
+        "throw new Error(`&#60;b&#62;${id}",
+        "GET /fail/@id",
+        "<th>@id</th><td>7</td>",
+        "GET /fail/7?page=2",
+        "<th>x-name</th><td>&#60;i&#62;</td>",
+      ]
+    ) assertStringIncludes(page, part);
+  },
+);
+
+onBothForms("`framework.debug` masks secrets", async (app) => {
+  app.route("/@token", () => fail("failed with password=hidden7&x=1"));
+  const page = await debugged(
+    app,
+    "/hidden0?access_token=hidden1&user[password]=hidden2&a=shown",
+    undefined,
+    {
+      headers: {
+        authorization: "Bearer hidden3",
+        cookie: "session=hidden4",
+        "x-api-key": "hidden5",
+        referer: "http://localhost/?secret=hidden6&b=shown",
+      },
+    },
+  );
+  // The path itself stands in the target, where nobody knows which part is secret.
+  assertEquals(page.replaceAll("/hidden0", "").match(/hidden\d/g), null);
+  assertEquals(page.match(/[ab]=shown/g)?.length, 2);
+});
+
+onBothForms(
+  "`framework.debug` says on a 404 which routes nearly match",
+  async (app) => {
+    app.route("GET /post/@id:[0-9]+", () => {});
+    const page = await debugged(app, "/post/abc");
+    assertStringIncludes(page, "<h1>404 Not Found</h1>");
+    assertStringIncludes(page, "/post/@id:[0-9]+");
+    assertStringIncludes(page, "the segment &#34;abc&#34; does not match");
+  },
+);
+
+onBothForms(
+  "`framework.debug` shows nothing to clients on other machines",
+  async (app) => {
+    app.route("/", () => fail());
+    const own = [
+      "127.0.0.1",
+      "127.1.2.3",
+      "::1",
+      "::ffff:127.0.0.1",
+      undefined,
+    ];
+    const foreign = [
+      "192.0.2.1",
+      "::ffff:192.0.2.1",
+      "2001:db8::1",
+      "10.127.0.1",
+    ];
+    for (const address of own) {
+      assertStringIncludes(
+        await debugged(app, "/", address),
+        "TypeError: boom",
+      );
+    }
+    for (const address of foreign) {
+      assertEquals((await debugged(app, "/", address)).includes("boom"), false);
+    }
+    for (const name of ["forwarded", "x-forwarded-for", "x-real-ip", "via"]) {
+      const init = { headers: { [name]: "127.0.0.1" } };
+      assertEquals(
+        (await debugged(app, "/", "127.0.0.1", init)).includes("boom"),
+        false,
+      );
+      assertEquals(
+        (await debugged(app, "/", undefined, init)).includes("boom"),
+        false,
+      );
+    }
+  },
+);
+
+onBothForms(
+  "`framework.debug` shows nothing to a foreign page whose name leads here",
+  async (app) => {
+    app.set("framework.debug", true);
+    app.route("/", () => fail());
+    const remoteAddr = {
+      transport: "tcp",
+      hostname: "127.0.0.1",
+      port: 1,
+    } as const;
+    const shown = async (host: string): Promise<boolean> => {
+      const request = new Request(`http://${host}/`);
+      const response = await app.fetch(request, { remoteAddr });
+      return (await response.text()).includes("boom");
+    };
+    for (
+      const host of ["localhost:8000", "app.localhost", "127.0.0.1", "[::1]"]
+    ) {
+      assertEquals(await shown(host), true, host);
+    }
+    for (
+      const host of ["attacker.example", "127.0.0.1.example", "notlocalhost"]
+    ) {
+      assertEquals(await shown(host), false, host);
+    }
+  },
+);
+
+Deno.test({
+  name:
+    "`framework.debug` shows no code that may not be read, and does not ask",
+  permissions: { read: false },
+  async fn() {
+    const { Engine } = await import("@framework/core");
+    const app = new Engine() as App;
+    app.route("/", () => fail());
+    const page = await debugged(app, "/");
+    assertStringIncludes(page, "TypeError: boom");
+    assertEquals(page.includes("<mark>"), false);
+  },
+});
+
+onBothForms(
+  '`original("error")` is synchronous unless under debug',
+  async (app) => {
+    const kinds: boolean[] = [];
+    app.map("error", (error: Error) => {
+      const outcome = app.original("error")(error);
+      kinds.push(outcome instanceof Promise);
+      return outcome;
+    });
+    app.route("/", () => fail());
+    await visit(app, "/");
+    await debugged(app, "/");
+    assertEquals(kinds, [false, true]);
+  },
+);

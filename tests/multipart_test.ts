@@ -1,0 +1,409 @@
+/** Tests of {@linkcode readForm}: multipart forms, well-formed, malformed and hostile. */
+
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { readBody } from "../src/body.ts";
+import { HttpError } from "../src/errors.ts";
+import { type FormLimits, readForm } from "../src/multipart.ts";
+import { UploadedFile } from "../src/upload.ts";
+
+const type = "multipart/form-data; boundary=X";
+const encoder = new TextEncoder();
+
+/** A part of a form: its name, its text, and a file name where it is a file. */
+function part(name: string, content: string, filename?: string): string {
+  const file = filename === undefined
+    ? ""
+    : `; filename="${filename}"\r\nContent-Type: text/plain`;
+  return `--X\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${content}\r\n`;
+}
+
+/** A form of one part with these parameters behind "form-data". */
+function disposed(parameters: string): string {
+  return `--X\r\nContent-Disposition: form-data${parameters}\r\n\r\n1\r\n--X--`;
+}
+
+function read(text: string, limits: FormLimits = {}, as = type) {
+  return readForm(encoder.encode(text), as, limits);
+}
+
+function refusalOf(text: string, limits?: FormLimits, as?: string): HttpError {
+  return assertThrows(() => read(text, limits, as), HttpError);
+}
+
+/** A form as JSON, a file in it by its name and size. */
+function shown(form: unknown): string {
+  return JSON.stringify(
+    form,
+    (_, value) =>
+      value instanceof File ? `${value.name} (${value.size})` : value,
+  );
+}
+
+/** A request with a form that the platform wrote. */
+function requestOf(form: FormData): Request {
+  return new Request("http://localhost/", { method: "PUT", body: form });
+}
+
+Deno.test("`readForm()` tells text from files", async () => {
+  const form = read(
+    part("a[b]", "1") + part("photo", "pixels", "a.txt") + "--X--\r\n",
+  );
+  assertEquals(JSON.stringify(form.data), '{"a":{"b":"1"}}');
+  const { photo } = form.files;
+  assertInstanceOf(photo, UploadedFile);
+  assertEquals([photo.name, photo.type, photo.size], [
+    "a.txt",
+    "text/plain",
+    6,
+  ]);
+  assertEquals(await photo.text(), "pixels");
+});
+
+Deno.test("`readForm()` keeps the bytes of a file", async () => {
+  const bytes = Uint8Array.from({ length: 1_000 }, (_, index) => index % 256);
+  const form = new FormData();
+  form.append("file", new Blob([bytes]), "all.bin");
+  const sent = new Response(form);
+  const as = sent.headers.get("content-type")!;
+  const { files } = readForm(await sent.bytes(), as, {});
+  assertInstanceOf(files.file, UploadedFile);
+  assertEquals(await files.file.bytes(), bytes);
+});
+
+Deno.test("`readForm()` gives a file without a Content-Type the type of bytes", () => {
+  const { files } = read(disposed('; name="a"; filename="a"'));
+  assertInstanceOf(files.a, UploadedFile);
+  assertEquals(files.a.type, "application/octet-stream");
+});
+
+Deno.test("`readForm()` makes a list of several files under one name", () => {
+  const files = part("p[]", "1", "a") + part("p[]", "2", "b") +
+    part("q", "3", "c") + part("q", "4", "d") + part("r[x]", "5", "e") +
+    part("r", "6", "f") + part("s", "7", "g") + part("s[x]", "8", "h");
+  assertEquals(
+    shown(read(files + "--X--").files),
+    '{"p":["a (1)","b (1)"],"q":["c (1)","d (1)"],' +
+      '"r":{"0":"f (1)","x":"e (1)"},"s":{"0":"g (1)","x":"h (1)"}}',
+  );
+});
+
+Deno.test("`readForm()` keeps the last text under one name", () => {
+  const form = read(part("a", "1") + part("a", "2") + "--X--");
+  assertEquals(shown(form.data), '{"a":"2"}');
+});
+
+Deno.test("`readForm()` passes over a file input that was left empty", () => {
+  const form = read(part("a", "", "") + part("b", "", "b.txt") + "--X--");
+  assertEquals(Object.keys(form.files), ["b"]);
+});
+
+Deno.test("`readForm()` takes names of the language as plain data", () => {
+  const form = read(
+    part("__proto__", "1") + part("__proto__", "2", "a") + "--X--",
+  );
+  assertEquals([Object.keys(form.data), Object.keys(form.files)], [[
+    "__proto__",
+  ], ["__proto__"]]);
+});
+
+Deno.test("`readForm()` reads names as browsers and other clients write them", () => {
+  const table: [string, string][] = [
+    ['; name="f"; filename="x; name=evil"', "f=x; name=evil"],
+    ['; name="f"; filename="x\\"; name=evil"', 'f=x"; name=evil'],
+    ['; name="a=b;c"; filename="d=e"', "a=b;c=d=e"],
+    ['; name="a\\"b"; filename="c\\"d"', 'a"b=c"d'],
+    ['; name="a%22b"; filename="%0D%0A%22"', 'a"b=\r\n"'],
+    ['; name="%41%0d%"; filename="100%"', "%41%0d%=100%"],
+    ['; name="f"; filename="C:\\temp\\a.txt"', "f=C:\\temp\\a.txt"],
+    ['; name="f"; filename="\\\\server\\"', "f=\\\\server\\"],
+    ['; name="a\\"; filename="b\\"', "a\\=b\\"],
+    ['; name="ü😀"; filename="日本.txt"', "ü😀=日本.txt"],
+    ['; filename="a" ; NAME = f ;', "f=a"],
+    ["; name=f; filename=a.txt", "f=a.txt"],
+    ["; name=f; filename=\"plain\"; filename*=UTF-8''%C3%BC", "f=plain"],
+    ["; name=f; filename*=UTF-8''%C3%BC", "f=UTF-8''%C3%BC"],
+    ['; name=""; filename="a"', "=a"],
+  ];
+  for (const [parameters, expected] of table) {
+    const [[name, file] = []] = Object.entries(
+      read(disposed(parameters)).files,
+    );
+    assertInstanceOf(file, UploadedFile, parameters);
+    assertEquals(`${name}=${file.name}`, expected, parameters);
+  }
+});
+
+Deno.test("`readForm()` takes any header of a part in any case and order", () => {
+  const text = "--X\r\nX-Other: a;b\r\ncontent-TYPE:text/html\r\n" +
+    "CONTENT-disposition:Form-Data;name=a;filename=b\r\n\r\n1\r\n--X--";
+  const { a } = read(text).files;
+  assertInstanceOf(a, UploadedFile);
+  assertEquals([a.name, a.type], ["b", "text/html"]);
+});
+
+Deno.test("`readForm()` keeps every content apart from boundaries", () => {
+  const contents = [
+    "",
+    "\r\n",
+    "\r",
+    "\n",
+    "\r\n\r\n",
+    "\r\r\n-",
+    "a--X--",
+    "\n--X--\n",
+    "\r--X--",
+    "\r\n-",
+    "\r\n--",
+    "\r\n--x\r\n",
+    "\r\n\r\n-X",
+    "\ufeffmark\0",
+    part("b", "inner").slice(1),
+  ];
+  for (const content of contents) {
+    const form = read(part("a", content) + part("z", "end") + "--X--");
+    assertEquals(form.data.a, content, JSON.stringify(content));
+    assertEquals(form.data.z, "end");
+  }
+});
+
+Deno.test("`readForm()` passes over what stands before and after the form", () => {
+  const form = part("a", "1") + "--X--";
+  for (const before of ["", "\r\n", "preamble\r\n", "--\r\n", "x--X--\r\n"]) {
+    for (
+      const after of ["", "\r\n", "\n", " ", "\r\n--X\r\n", part("b", "2")]
+    ) {
+      assertEquals(shown(read(before + form + after).data), '{"a":"1"}');
+    }
+  }
+});
+
+Deno.test("`readForm()` reads the rarer forms of RFC 2046", () => {
+  const table: [string, string][] = [
+    ["--X--", "{}"],
+    [part("a", "1").replace("--X", "--X \t ") + "--X-- ", '{"a":"1"}'],
+    ["--X\r\nContent-Disposition: form-data; name=a\r\n\r\n--X--", '{"a":""}'],
+  ];
+  for (const [text, expected] of table) {
+    assertEquals(shown(read(text).data), expected, text);
+  }
+});
+
+Deno.test("`readForm()` takes any boundary", () => {
+  const table: [string, string][] = [
+    ['Multipart/Form-Data; Boundary="(a+b)?"', "(a+b)?"],
+    ["multipart/form-data; charset=utf-8; boundary=----a'b=c", "----a'b=c"],
+    ['multipart/form-data; x="; boundary=Y"; boundary=X;', "X"],
+    [`multipart/form-data; boundary="${"-".repeat(70)}"`, "-".repeat(70)],
+  ];
+  for (const [as, boundary] of table) {
+    const text = part("a", "1") + part("b", "no --X") + "--X--\r\n";
+    const form = read(text.replaceAll("--X", () => `--${boundary}`), {}, as);
+    assertEquals(shown(form.data), `{"a":"1","b":"no --${boundary}"}`, as);
+  }
+});
+
+Deno.test("`readForm()` refuses a malformed form with 400 and says what is wrong", () => {
+  const table: [string, string, string][] = [
+    [part("a", "1") + "--X--", "multipart/form-data", "has no boundary"],
+    ["--\r\n----", 'multipart/form-data; boundary=""', "has no boundary"],
+    ["--X--", "multipart/form-data; boundary=X; boundary=Y", "repeated at"],
+    ["--X--", 'multipart/form-data; boundary="X', "malformed"],
+    ["--X--", "multipart/form-data; boundary=X, a/b; boundary=Y", "malformed"],
+    [part("a", "1"), type, "closing boundary is missing"],
+    [
+      part("a", "1") + part("b", "half", "b.txt"),
+      type,
+      "closing boundary is missing",
+    ],
+    [part("a", "1") + "--X", type, "closing boundary is missing"],
+    ["hello", type, "closing boundary is missing"],
+    [
+      part("a", "1") + "--X\r\n\r\nnameless\r\n--X--",
+      type,
+      "headers of part 2 of the form: no Content-Disposition",
+    ],
+    [
+      part("a", "1").replaceAll("\r\n", "\n") + "--X--",
+      type,
+      "closing boundary is missing",
+    ],
+    [part("a", "\r\n--Xtra") + "--X--", type, "the line of one goes on"],
+    ["--X\r\n--X--", type, "no blank line"],
+    [
+      "--X\r\nContent-Disposition: form-data; name=a\r\n--X--",
+      type,
+      "no blank",
+    ],
+    [disposed(""), type, "no Content-Disposition"],
+    [disposed("; filename=a"), type, "form-data and a name"],
+    [disposed("; name=a").replace("form-data", "file"), type, "form-data"],
+    [disposed("; name=a; name=b"), type, 'repeated at "; name=b"'],
+    [disposed('; name=a; filename="b" c'), type, "malformed"],
+    [disposed('; name="a'), type, "malformed"],
+    [disposed("; name=a b"), type, "malformed"],
+    [disposed("; name"), type, "malformed"],
+    [disposed("; name=a\r\nno header"), type, 'at "\\r\\nno header"'],
+    [disposed("; name=a\r\n folded: b"), type, "malformed"],
+    [disposed("; name=a\nx: y"), type, "malformed"],
+    [
+      disposed("; name=a\r\ncontent-disposition: form-data; name=b"),
+      type,
+      "repeated at",
+    ],
+  ];
+  for (const [text, as, message] of table) {
+    const error = refusalOf(text, {}, as);
+    assertEquals(error.status, 400, text);
+    assertStringIncludes(error.message, message, text);
+  }
+});
+
+Deno.test("`readForm()` refuses a name that is not UTF-8 with 400", () => {
+  const bytes = encoder.encode(disposed('; name="?"'));
+  bytes[bytes.indexOf("?".charCodeAt(0))] = 0xff;
+  const error = assertThrows(() => readForm(bytes, type, {}), HttpError);
+  assertEquals(error.status, 400);
+  assertStringIncludes(
+    error.message,
+    'part 1 of the form: it is no text in the charset "utf-8"',
+  );
+});
+
+Deno.test("`readForm()` refuses more fields, files or headers than the limits with 413", () => {
+  const table: [string, string][] = [
+    [part("a", "1").repeat(3), "more than 2 fields"],
+    [part("a", "1", "f").repeat(2), "more than 1 files"],
+    [part("a", "1").repeat(4), "more than 2 fields"],
+    [part("a", "", "").repeat(2), "more than 1 files"],
+    [part("a".repeat(8_192), "1"), "no blank line in 8192 bytes"],
+  ];
+  for (const [text, message] of table) {
+    const error = refusalOf(`${text}--X--`, { fields: 2, files: 1 });
+    assertEquals(error.status, 413);
+    assertStringIncludes(error.message, message);
+  }
+  const form = read(
+    part("a[]", "1").repeat(2) + part("f", "", "f") + "--X--",
+    { fields: 2, files: 1 },
+  );
+  assertEquals(Object.keys(form.files), ["f"]);
+});
+
+Deno.test("`readForm()` limits a form to 1,000 fields and 100 files by itself", () => {
+  for (
+    const [text, most] of [[part("a", ""), 1_000], [
+      part("a", "", "f"),
+      100,
+    ]] as const
+  ) {
+    read(text.repeat(most) + "--X--");
+    assertEquals(refusalOf(text.repeat(most + 1) + "--X--").status, 413);
+  }
+});
+
+Deno.test("`readForm()` gives up a form at the part that is too many", () => {
+  const error = refusalOf(part("a", "1").repeat(3) + "--X\r\nbroken", {
+    fields: 2,
+  });
+  assertEquals(error.status, 413);
+});
+
+Deno.test("`readForm()` reads 10,000 parts", () => {
+  const names = Array.from({ length: 10_000 }, (_, index) => `n${index}`);
+  const text = names.map((name) => part(name, name)).join("") + "--X--";
+  const { data } = read(text, { fields: 10_000 });
+  assertEquals(Object.keys(data), names);
+  assertEquals(Object.values(data), names);
+});
+
+Deno.test("`readForm()` refuses a form that was cut short anywhere", () => {
+  const whole = encoder.encode(
+    "preamble\r\n" + part("a", "\r\n-- ü") + part("f", "\r\n\r\n", '%22;\\"') +
+      part("a", "") + "--X--",
+  );
+  assertEquals(
+    shown(readForm(whole, type, {})),
+    '{"data":{"a":""},"files":{"f":"\\";\\" (4)"}}',
+  );
+  for (let end = 0; end < whole.length; end++) {
+    const read = () => readForm(whole.subarray(0, end), type, {});
+    assertEquals(
+      assertThrows(read, HttpError, undefined, `cut at ${end}`).status,
+      400,
+    );
+  }
+});
+
+Deno.test("`readForm()` reads or refuses a form in which any byte was changed", () => {
+  const whole = encoder.encode(part("a", "1") + part("f", "2", "f") + "--X--");
+  for (const byte of [0, 9, 10, 13, 32, 34, 45, 59, 61, 92, 128, 255]) {
+    for (let at = 0; at < whole.length; at++) {
+      const changed = whole.with(at, byte);
+      try {
+        readForm(changed, type, {});
+      } catch (error) {
+        assertInstanceOf(error, HttpError, `${byte} at ${at}`);
+        assertEquals(error.status, 400);
+      }
+    }
+  }
+});
+
+Deno.test("`readForm()` reads what the platform writes", async () => {
+  const names = ['a"b', "a\r\nb", "a;b=c", "ü", "a\\b", "%"];
+  const form = new FormData();
+  for (const name of names) form.append(name, new Blob([name]), name);
+  const { files } = await readBody(requestOf(form), { bytes: 10_000 });
+  for (const name of names) {
+    const file = files[name];
+    assertInstanceOf(file, UploadedFile, name);
+    assertEquals([file.name, await file.text()], [name, name]);
+  }
+});
+
+Deno.test("`readBody()` reads a multipart form into `data` and `files`", async () => {
+  const form = new FormData();
+  form.append("title", "A");
+  form.append("file", new Blob(["x"]), "x.txt");
+  const body = await readBody(requestOf(form), { bytes: 10_000 });
+  assertEquals(body.data, Object.assign(Object.create(null), { title: "A" }));
+  assertInstanceOf(body.files.file, UploadedFile);
+});
+
+Deno.test("`readBody()` leaves what is wrong with a form to whoever reads it", async () => {
+  const headers = { "content-type": type };
+  const request = new Request("http://localhost/", {
+    method: "POST",
+    headers,
+    body: "cut",
+  });
+  const body = await readBody(request, { bytes: 10_000 });
+  assertEquals(body.text(), "cut");
+  for (const property of ["data", "files"] as const) {
+    const error = assertThrows(() => body[property], HttpError);
+    assertEquals(error.status, 400, property);
+  }
+});
+
+Deno.test("`readBody()` hands its limits of fields and files on", async () => {
+  const form = new FormData();
+  form.append("a", "1");
+  const body = await readBody(requestOf(form), { bytes: 10_000, fields: 0 });
+  assertEquals(assertThrows(() => body.data, HttpError).status, 413);
+});
+
+Deno.test("`readBody()` reads an empty multipart body as an empty form", async () => {
+  const headers = { "content-type": type };
+  const request = new Request("http://localhost/", {
+    method: "POST",
+    headers,
+    body: "",
+  });
+  const body = await readBody(request, { bytes: 10_000 });
+  assertEquals([Object.keys(body.data), Object.keys(body.files)], [[], []]);
+});

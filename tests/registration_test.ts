@@ -1,0 +1,225 @@
+/** Registered classes and how their instances live, on both forms of an application. */
+
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertNotStrictEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import { HttpResponse, Router } from "@framework/core";
+import { call, onBothForms, visit } from "./forms.ts";
+
+class User {
+  readonly params: unknown[];
+  tag = "";
+  constructor(...params: unknown[]) {
+    this.params = params;
+  }
+}
+
+onBothForms("`register()` makes a name that answers an instance", (app) => {
+  app.register("user", User);
+  assertInstanceOf(call(app, "user"), User);
+});
+
+onBothForms("`register()` gives the parameters to the constructor", (app) => {
+  app.register("user", User, ["ada", 36]);
+  assertEquals(call(app, "user").params, ["ada", 36]);
+  assertEquals(call(app, "user", false).params, ["ada", 36]);
+});
+
+onBothForms(
+  "a registered class is shared: each call answers the same instance",
+  (app) => {
+    app.register("user", User);
+    assertStrictEquals(call(app, "user"), call(app, "user"));
+    assertStrictEquals(call(app, "user", true), call(app, "user"));
+  },
+);
+
+onBothForms(
+  "`false` answers a new instance, which is never the shared one",
+  (app) => {
+    app.register("user", User);
+    const first = call(app, "user", false);
+    const shared = call(app, "user");
+    assertNotStrictEquals(first, shared);
+    assertNotStrictEquals(call(app, "user", false), first);
+    assertStrictEquals(call(app, "user"), shared);
+  },
+);
+
+onBothForms(
+  "the callback runs at once after each construction, with the object alone",
+  (app) => {
+    const seen: unknown[][] = [];
+    app.register("user", User, ["ada"], (...given: User[]) => {
+      given[0]!.tag = "made";
+      seen.push(given);
+    });
+    assertEquals(seen, []);
+    const shared = call(app, "user");
+    call(app, "user");
+    const other = call(app, "user", false);
+    assertEquals(seen, [[shared], [other]]);
+    assertEquals([shared.tag, other.tag], ["made", "made"]);
+  },
+);
+
+onBothForms("an instance is made when it is first called for", (app) => {
+  let made = 0;
+  app.register(
+    "user",
+    class {
+      constructor() {
+        made++;
+      }
+    },
+  );
+  assertEquals(made, 0);
+  call(app, "user");
+  assertEquals(made, 1);
+});
+
+onBothForms("registering a name anew makes a new shared instance", (app) => {
+  app.register("user", User, ["old"]);
+  const old = call(app, "user");
+  app.register("user", User, ["new"]);
+  assertEquals(call(app, "user").params, ["new"]);
+  assertNotStrictEquals(call(app, "user"), old);
+});
+
+onBothForms(
+  "a mapped method beats a registered class, in either order",
+  (app) => {
+    app.map("first", () => "mapped");
+    app.register("first", User);
+    app.register("second", User);
+    app.map("second", () => "mapped");
+    assertEquals([call(app, "first"), call(app, "second")], [
+      "mapped",
+      "mapped",
+    ]);
+  },
+);
+
+onBothForms(
+  "a constructor that throws is tried again by the next call",
+  (app) => {
+    let attempts = 0;
+    app.register(
+      "user",
+      class {
+        constructor() {
+          if (++attempts === 1) throw new RangeError("not yet");
+        }
+      },
+    );
+    assertThrows(() => call(app, "user"), RangeError, "not yet");
+    assertStrictEquals(call(app, "user"), call(app, "user"));
+    assertEquals(attempts, 2);
+  },
+);
+
+onBothForms(
+  "a callback that throws leaves no shared instance behind",
+  (app) => {
+    let attempts = 0;
+    app.register("user", User, [], () => {
+      if (++attempts === 1) throw new RangeError("not yet");
+    });
+    assertThrows(() => call(app, "user"), RangeError, "not yet");
+    assertInstanceOf(call(app, "user"), User);
+    assertEquals(attempts, 2);
+  },
+);
+
+onBothForms("classes may use each other, but none its own making", (app) => {
+  app.register(
+    "chicken",
+    class {
+      readonly egg = call(app, "egg");
+    },
+  );
+  app.register(
+    "egg",
+    class {
+      readonly chicken = call(app, "chicken");
+    },
+  );
+  app.register("yolk", User, [], () => call(app, "chicken"));
+  assertThrows(
+    () => call(app, "yolk"),
+    Error,
+    'Cannot make the shared instance of "chicken": its own construction asks for it',
+  );
+  app.register("egg", User);
+  assertStrictEquals(call(app, "chicken").egg, call(app, "egg"));
+});
+
+onBothForms(
+  "`register()` refuses what is neither a class nor a name",
+  (app) => {
+    for (const type of [undefined, null, 5, {}, () => 0]) {
+      assertThrows(
+        () => app.register("user", type),
+        TypeError,
+        'Cannot register "user": it must be a class or the name of one',
+      );
+    }
+  },
+);
+
+onBothForms(
+  "a class under a component's name replaces the component",
+  async (app) => {
+    class Shout {
+      readonly loudness: number;
+      constructor(loudness: number) {
+        this.loudness = loudness;
+      }
+    }
+    app.register("view", Shout, [11]);
+    app.map("render", (text: string) =>
+      app.response().write(
+        text.toUpperCase() + "!".repeat(app.view<Shout>().loudness - 8),
+      ));
+    app.route("/", () => app.render("hello"));
+    assertEquals(await (await visit(app, "/")).text(), "HELLO!!!");
+  },
+);
+
+onBothForms(
+  "a class that extends a component is given what the component is given",
+  async (app) => {
+    class Branded extends HttpResponse {
+      brand() {
+        return this.header("x-brand", "acme");
+      }
+    }
+    app.register("response", Branded);
+    app.route("/", () => (app.response() as Branded).brand().write("page"));
+    const response = await visit(app, "/");
+    assertEquals(response.headers.get("x-brand"), "acme");
+    assertEquals(await response.text(), "page");
+  },
+);
+
+onBothForms(
+  "the router and the view are shared, request and response each request's",
+  async (app) => {
+    const seen: object[][] = [];
+    app.route("/", () => {
+      seen.push([app.router(), app.view(), app.request(), app.response()]);
+      assertStrictEquals(app.request(), app.request());
+    });
+    await visit(app, "/");
+    await visit(app, "/");
+    const same = seen[0]!.map((component, place) =>
+      component === seen[1]![place]
+    );
+    assertEquals(same, [true, true, false, false]);
+    assertInstanceOf(app.router(), Router);
+  },
+);

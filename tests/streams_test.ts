@@ -1,0 +1,352 @@
+/** Tests bodies that are streams: they run in their request, end with it, and hold nothing that nobody reads. */
+
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
+import { Engine } from "@framework/core";
+import { type App, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+/** Three chunks, each with a variable of the request that is read while the stream runs. */
+async function* chunks(app: App): AsyncGenerator<string> {
+  for (let count = 0; count < 3; count++) {
+    await later();
+    yield `${app.get("user")}${count} `;
+  }
+}
+
+/** A stream which pulls by hand, so that its reader's context would be the wrong one. */
+function pulled(app: App): ReadableStream<Uint8Array> {
+  let count = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      await later();
+      const text = `${app.get("user")}${count++} `;
+      controller.enqueue(new TextEncoder().encode(text));
+      if (count === 3) controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
+
+const STREAMS: Record<string, (app: App) => unknown> = {
+  "an async iterable": chunks,
+  "a stream": pulled,
+  "a piped stream": (app) =>
+    ReadableStream.from(chunks(app)).pipeThrough(new TextEncoderStream()),
+  "a Response of a stream": (app) => new Response(pulled(app)),
+  "a Response of a stream that says JSON": (app) =>
+    new Response(pulled(app), {
+      headers: { "content-type": "application/json" },
+    }),
+  "a Response of a stream that knows its length": (app) =>
+    new Response(pulled(app), { headers: { "content-length": "12" } }),
+  "a Response with collected headers": (app) => {
+    app.response().header("x-a", "1");
+    return new Response(pulled(app));
+  },
+};
+
+onBothForms("`route()` streams in the scope of its request", async (app) => {
+  for (const [name, stream] of Object.entries(STREAMS)) {
+    app.init();
+    app.route("/@user", (user) => {
+      app.set("user", user);
+      return stream(app);
+    });
+    app.route("/later/@user", async (user) => {
+      await later();
+      app.set("user", user);
+      return stream(app);
+    });
+    for (const path of ["", "/later"]) {
+      const [ada, bob] = await Promise.all([
+        visit(app, `${path}/ada`),
+        visit(app, `${path}/bob`),
+      ]);
+      assertEquals(await Promise.all([ada.text(), bob.text()]), [
+        "ada0 ada1 ada2 ",
+        "bob0 bob1 bob2 ",
+      ], name);
+    }
+  }
+});
+
+Deno.test("`start()` streams in the scope of its request on a socket", async () => {
+  const app = new Engine() as App;
+  for (const [name, stream] of Object.entries(STREAMS)) {
+    app.route(`/${encodeURIComponent(name)}/@user`, async (user) => {
+      await later();
+      app.set("user", user);
+      return stream(app);
+    });
+  }
+  await serving(app, async (origin) => {
+    for (const name of Object.keys(STREAMS)) {
+      const url = `${origin}/${encodeURIComponent(name)}`;
+      const users = ["ada", "bob", "eve"];
+      const texts = users.map(async (user) =>
+        await (await fetch(`${url}/${user}`)).text()
+      );
+      const expected = users.map((user) => `${user}0 ${user}1 ${user}2 `);
+      // One that names its length, shorter than what it sends, is cut there by the runtime.
+      const cut = name.includes("length") ? 12 : undefined;
+      assertEquals(
+        (await Promise.all(texts)).map((text) => text.slice(0, cut)),
+        expected.map((text) => text.slice(0, cut)),
+        name,
+      );
+    }
+  });
+});
+
+Deno.test("`start()` sends a returned `Response` of a value with its Content-Length, not in chunks", async () => {
+  const app = new Engine() as App;
+  const html = { headers: { "content-type": "text/html; charset=utf-8" } };
+  const values: Record<string, () => Response> = {
+    "/text": () => new Response("abc"),
+    "/html": () => new Response("abc", html),
+    "/status": () => new Response("abc", { ...html, status: 404 }),
+    "/headers": () =>
+      new Response("abc", { headers: { "x-a": "1", "x-b": "2" } }),
+    "/json": () => Response.json(1),
+    "/bytes": () => new Response(new Uint8Array(3), html),
+  };
+  for (const [path, value] of Object.entries(values)) {
+    app.route(path, value);
+    app.route(`/more${path}`, () => {
+      app.response().cookie("a", "1");
+      return value();
+    });
+  }
+  await serving(app, async (origin) => {
+    for (const path of Object.keys(values)) {
+      for (const prefix of ["", "/more"]) {
+        const response = await fetch(origin + prefix + path);
+        const length = String((await response.bytes()).length);
+        assertEquals(response.headers.get("content-length"), length, path);
+      }
+    }
+  });
+});
+
+onBothForms("`route()` streams server-sent events", async (app) => {
+  app.route("/events", () => {
+    app.set("user", "ada");
+    app.response().header("content-type", "text/event-stream").cache(false);
+    return ReadableStream.from(events()).pipeThrough(
+      new ServerSentEventStream(),
+    );
+  });
+  async function* events(): AsyncGenerator<{ id: number; data: string }> {
+    for (let id = 1; id <= 2; id++) {
+      await later();
+      yield { id, data: String(app.get("user")) };
+    }
+  }
+  const response = await visit(app, "/events");
+  assertEquals(response.headers.get("content-type"), "text/event-stream");
+  assertEquals(response.headers.get("cache-control"), "no-store");
+  const text = await response.text();
+  assertEquals(text.match(/^(id|data):.*/gm), [
+    "data:ada",
+    "id:1",
+    "data:ada",
+    "id:2",
+  ]);
+});
+
+onBothForms(
+  "`route()` leaves the bytes of a stream as they are",
+  async (app) => {
+    const pixel = new Uint8Array([1, 2, 3]);
+    app.route("/", async function* () {
+      yield pixel;
+      await later();
+      yield pixel.subarray(1);
+      yield new Uint8Array();
+    });
+    for (let count = 0; count < 2; count++) {
+      const bytes = await (await visit(app, "/")).bytes();
+      assertEquals([...bytes], [1, 2, 3, 2, 3]);
+    }
+  },
+);
+
+onBothForms(
+  "`route()` reads a stream no faster than its client",
+  async (app) => {
+    let made = 0;
+    app.route("/", async function* () {
+      for (; made < 100; made++) yield "x";
+      await later();
+    });
+    const response = await visit(app, "/");
+    await later();
+    assert(made <= 2, `${made} chunks were made`);
+    await response.body!.cancel();
+  },
+);
+
+onBothForms(
+  "`route()` ends its stream when the client leaves, in the request's scope",
+  async (app) => {
+    let ended: unknown;
+    app.route("/", async function* () {
+      app.set("user", "ada");
+      try {
+        while (true) {
+          await later();
+          yield "x";
+        }
+      } finally {
+        ended = app.get("user");
+      }
+    });
+    const reader = (await visit(app, "/")).body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    assertEquals(ended, "ada");
+  },
+);
+
+onBothForms(
+  "`route()` gives the client the error of a stream, and lets its request end",
+  async (app) => {
+    app.route("/", async function* () {
+      yield "half a page";
+      await later();
+      throw new Error("boom");
+    });
+    app.route("/strange", async function* () {
+      yield 42;
+      await later();
+    });
+    const log = await logOf(async () => {
+      await assertRejects(
+        async () => await (await visit(app, "/")).text(),
+        Error,
+        "boom",
+      );
+      await assertRejects(
+        async () => await (await visit(app, "/strange")).text(),
+        TypeError,
+        "a chunk must be bytes or text, got 42",
+      );
+    });
+    assertEquals(log, []);
+  },
+);
+
+Deno.test("`start()` breaks the connection when a stream fails, logs it, and goes on", async () => {
+  const app = new Engine() as App;
+  app.route("/", async function* () {
+    yield "half a page";
+    await later();
+    throw new Error("boom");
+  });
+  app.route("/fine", () => "fine");
+  const log = await logOf(() =>
+    serving(app, async (origin) => {
+      await assertRejects(async () => await (await fetch(origin)).text());
+      assertEquals(await (await fetch(`${origin}/fine`)).text(), "fine");
+    })
+  );
+  assertStringIncludes(log.join(), "boom");
+});
+
+/** What keeps a stream that a callback returned from being sent: done in the callback, or after it. */
+const UNSENT: Record<
+  string,
+  {
+    method?: string;
+    within?: (app: App) => unknown;
+    after?: (app: App) => unknown;
+  }
+> = {
+  "a HEAD request": { method: "HEAD" },
+  "a seal": { within: (app) => app.json(1) },
+  "a status without a body": { within: (app) => app.response().status(204) },
+  "an error": { after: () => Promise.reject(new Error("x")) },
+  "a page": { after: (app) => app.notFound() },
+  "a halt": { after: (app) => app.halt() },
+  "another body": { after: (app) => void app.response().body("text") },
+};
+
+onBothForms(
+  "`route()` gives up a stream that nobody will read",
+  async (app) => {
+    for (
+      const [name, { method = "GET", within, after }] of Object.entries(UNSENT)
+    ) {
+      app.init();
+      let given = false;
+      app.route("/", () => {
+        within?.(app);
+        return new ReadableStream({ cancel: () => void (given = true) });
+      });
+      if (after) app.after("start", () => after(app));
+      await visit(app, "/", { method });
+      assert(given, name);
+    }
+  },
+);
+
+onBothForms(
+  "`route()` gives up the stream of a `Response` that nobody will read",
+  async (app) => {
+    let given = 0;
+    const stream = (): ReadableStream =>
+      new ReadableStream({ cancel: () => void given++ });
+    app.route("/", () => new Response(stream()));
+    app.route("/sealed", () => {
+      app.json(1);
+      return new Response(stream());
+    });
+    await visit(app, "/", { method: "HEAD" });
+    await visit(app, "/sealed");
+    assertEquals(given, 2);
+  },
+);
+
+onBothForms(
+  "`route()` makes an error of a stream that something else is reading",
+  async (app) => {
+    const locked = new ReadableStream();
+    const reader = locked.getReader();
+    app.route("/", () => locked);
+    const response = await visit(app, "/");
+    assertEquals(response.status, 500);
+    reader.releaseLock();
+  },
+);
+
+Deno.test("`start()` sends the stream of a file", async () => {
+  const path = await Deno.makeTempFile();
+  await Deno.writeTextFile(path, "x".repeat(100_000));
+  const app = new Engine() as App;
+  app.route("/", async () => (await Deno.open(path)).readable);
+  await serving(app, async (origin) => {
+    assertEquals((await (await fetch(origin)).text()).length, 100_000);
+  });
+  await Deno.remove(path);
+});
+
+async function serving(
+  app: App,
+  work: (origin: string) => Promise<void>,
+): Promise<void> {
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  try {
+    await work(`http://127.0.0.1:${(server.addr as Deno.NetAddr).port}`);
+  } finally {
+    await server.shutdown();
+  }
+}

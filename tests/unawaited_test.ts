@@ -1,0 +1,341 @@
+/** Work that nobody awaits: what becomes of its output, its errors, and the process. */
+
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+  fail,
+} from "@std/assert";
+import { call, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+import { ServerProcess } from "./server_child.ts";
+
+const sleep = (milliseconds = 0): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+onBothForms("calls that nobody awaits are waited for", async (app) => {
+  app.map("save", async (text: string) => {
+    await sleep(3);
+    app.response().header("x-saved", text);
+  });
+  app.route("/", () => {
+    call(app, "save", "yes");
+    return "done";
+  });
+  const response = await visit(app, "/");
+  assertEquals(response.headers.get("x-saved"), "yes");
+  assertEquals(await response.text(), "done");
+});
+
+onBothForms("calls that such calls make are waited for too", async (app) => {
+  const log: string[] = [];
+  app.map("outer", async () => {
+    await sleep(1);
+    call(app, "inner");
+    log.push("outer");
+  });
+  app.map("inner", async () => {
+    await sleep(1);
+    log.push("inner");
+  });
+  app.route("/", () => void call(app, "outer"));
+  await visit(app, "/");
+  assertEquals(log, ["outer", "inner"]);
+});
+
+onBothForms(
+  "the output of renders that nobody awaits lands in the order of the calls",
+  async (app) => {
+    app.map("render", async (text: string, { wait }: { wait: number }) => {
+      await sleep(wait);
+      app.response().write(text);
+    });
+    app.route("/", () => {
+      app.render("1", { wait: 6 });
+      app.response().write("2");
+      app.render("3", { wait: 1 });
+      app.render("4", { wait: 3 });
+    });
+    assertEquals(await (await visit(app, "/")).text(), "1234");
+  },
+);
+
+onBothForms(
+  "a rejection that nobody takes is the request's error",
+  async (app) => {
+    app.map("save", async () => {
+      await sleep(1);
+      throw new RangeError("disk full");
+    });
+    app.map("error", (error: Error) => `${error.name}: ${error.message}`);
+    app.route("/", () => {
+      call(app, "save");
+      return "saved";
+    });
+    const response = await visit(app, "/");
+    assertEquals(response.status, 500);
+    assertEquals(await response.text(), "RangeError: disk full");
+  },
+);
+
+onBothForms(
+  "a rejection that was awaited and caught is no error",
+  async (app) => {
+    app.map("save", async () => {
+      await sleep(1);
+      throw new RangeError("disk full");
+    });
+    app.route("/caught", async () => {
+      const saving = call(app, "save");
+      await sleep(3);
+      return await saving.catch((error: Error) => `caught ${error.message}`);
+    });
+    app.route("/later", () => {
+      call(app, "save").catch(() => {});
+      return "fine";
+    });
+    assertEquals(
+      await (await visit(app, "/caught")).text(),
+      "caught disk full",
+    );
+    assertEquals(await (await visit(app, "/later")).text(), "fine");
+  },
+);
+
+onBothForms(
+  "the rejection of one request is no other request's",
+  async (app) => {
+    app.map("save", async (name: string) => {
+      await sleep(1);
+      if (name === "bad") throw new Error("failed");
+    });
+    app.route("/@name", async (name) => {
+      call(app, "save", name);
+      await sleep(4);
+      return name;
+    });
+    const names = ["good", "bad", "fine"];
+    const responses = await Promise.all(
+      names.map((name) => visit(app, `/${name}`)),
+    );
+    assertEquals(responses.map(({ status }) => status), [200, 500, 200]);
+  },
+);
+
+onBothForms(
+  "a promise of the application's own counts, while the request lasts",
+  async (app) => {
+    app.map("error", (error: Error) => error.message);
+    app.route("/", async () => {
+      (async () => {
+        await undefined;
+        throw new Error("in the background");
+      })();
+      await sleep(3);
+      return "done";
+    });
+    const response = await visit(app, "/");
+    assertEquals([response.status, await response.text()], [
+      500,
+      "in the background",
+    ]);
+  },
+);
+
+onBothForms(
+  "an error in a microtask or a listener is the request's too",
+  async (app) => {
+    app.map("error", (error: Error) => error.message);
+    const explode = () => {
+      throw new Error("out of reach");
+    };
+    app.route("/microtask", async () => {
+      queueMicrotask(explode);
+      await sleep(2);
+    });
+    app.route("/listener", async () => {
+      const target = new EventTarget();
+      target.addEventListener("go", explode);
+      target.dispatchEvent(new Event("go"));
+      await sleep(2);
+    });
+    for (const path of ["/microtask", "/listener"]) {
+      const response = await visit(app, path);
+      assertEquals([response.status, await response.text()], [
+        500,
+        "out of reach",
+      ]);
+    }
+  },
+);
+
+onBothForms(
+  "a rejection after the response is a line in the log",
+  async (app) => {
+    app.route("/", () => {
+      sleep(1).then(() => {
+        throw new RangeError("too late");
+      });
+      return "sent";
+    });
+    const log = await logOf(async () => {
+      assertEquals(await (await visit(app, "/")).text(), "sent");
+      await sleep(5);
+    });
+    assertEquals(log.length, 1);
+    assertMatch(
+      log[0]!,
+      /^Error in work that nobody awaited: RangeError: too late/,
+    );
+  },
+);
+
+onBothForms(
+  "a timer that calls the framework after the response is a line in the log",
+  async (app) => {
+    app.route("/", () => {
+      setTimeout(() => app.get("name"), 2);
+      return "sent";
+    });
+    const log = await logOf(async () => {
+      await visit(app, "/");
+      await sleep(6);
+    });
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, "the request this work belongs to has ended");
+  },
+);
+
+onBothForms(
+  "`halt()` in work that nobody awaits answers, and is no error",
+  async (app) => {
+    app.map("check", async () => {
+      await sleep(1);
+      app.halt(403, "no");
+    });
+    app.route("/method", () => void call(app, "check"));
+    app.route("/timer", async () => {
+      setTimeout(() => app.halt(403, "no"), 1);
+      await sleep(5);
+      return "yes";
+    });
+    const log = await logOf(async () => {
+      for (const path of ["/method", "/timer"]) {
+        const response = await visit(app, path);
+        assertEquals([response.status, await response.text()], [403, "no"]);
+      }
+    });
+    assertEquals(log, []);
+  },
+);
+
+onBothForms(
+  "waiting ends after `framework.wait_timeout`, and what did not settle is named",
+  async (app) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    app.set("framework.wait_timeout", 0.01);
+    app.map("dawdle", () => promise);
+    app.map("finish", () => sleep(1));
+    app.route("/", () => {
+      call(app, "dawdle");
+      call(app, "finish");
+      return "sent";
+    });
+    const log = await logOf(async () => {
+      assertEquals(await (await visit(app, "/")).text(), "sent");
+    });
+    resolve();
+    assertEquals(log, [
+      "The response did not wait longer than 0.01 s for: dawdle",
+    ]);
+  },
+);
+
+onBothForms("a wait without end may be set", async (app) => {
+  app.set("framework.wait_timeout", Infinity);
+  app.map("save", () => sleep(3).then(() => app.response().write("saved")));
+  app.route("/", () => void call(app, "save"));
+  assertEquals(await (await visit(app, "/")).text(), "saved");
+});
+
+onBothForms(
+  "a rejected autoload that nobody awaits is the request's error",
+  async (app) => {
+    app.register("nobody", "NoBody");
+    app.route("/", () => {
+      call(app, "nobody");
+      return "found";
+    });
+    assertEquals((await visit(app, "/")).status, 500);
+  },
+);
+
+onBothForms(
+  "a failure in a class's callback is a line in the log",
+  async (app) => {
+    app.register("pool", Map, [], () => Promise.reject(new Error("refused")));
+    app.route("/", () => `${call(app, "pool").size}`);
+    const log = await logOf(async () => {
+      assertEquals(await (await visit(app, "/")).text(), "0");
+      await sleep();
+    });
+    assertMatch(
+      log.join("\n"),
+      /^Error in the callback of "pool": Error: refused/,
+    );
+  },
+);
+
+onBothForms("a thenable that a method answers stays what it is", (app) => {
+  const query = { then: () => fail("it was started"), where: () => "lazy" };
+  app.map("users", () => query);
+  assertEquals(call(app, "users").where(), "lazy");
+});
+
+/** What a child process does with a rejection or error, under a server that handles a request. */
+const DEATHS: Readonly<
+  Record<string, readonly [source: string, dies: boolean]>
+> = {
+  "of a request after its response": [
+    `app.route("/", () => { setTimeout(async () => { throw new Error("boom"); }); return "ok"; });`,
+    false,
+  ],
+  "of a render that nobody awaits": [
+    `app.route("/", () => { app.render("missing"); return "ok"; });`,
+    false,
+  ],
+  "of the application": [
+    `app.route("/", () => "ok"); setTimeout(async () => { throw new Error("boom"); }, 300);`,
+    true,
+  ],
+  "of another handler": [
+    `app.route("/", () => "ok");
+     const other = Deno.serve({ port: 0, onListen() {} }, () => {
+       setTimeout(() => Promise.reject(new Error("boom")));
+       return new Response();
+     });
+     setTimeout(() => fetch("http://127.0.0.1:" + other.addr.port), 200);`,
+    true,
+  ],
+};
+
+for (const [whose, [source, dies]] of Object.entries(DEATHS)) {
+  Deno.test(`the process ${dies ? "ends" : "goes on"} at a rejection ${whose}`, async () => {
+    await using child = await ServerProcess.start(`
+      import { Engine } from "@framework/core";
+      const app = new Engine();
+      ${source}
+      app.start({ port: 0 });
+    `);
+    const url = `http://127.0.0.1:${await child.port()}/`;
+    await (await fetch(url)).text();
+    if (dies) {
+      assertEquals((await child.ended()).code, 1);
+      assertStringIncludes(child.printed, "error: Uncaught");
+      return;
+    }
+    await child.prints(/Error/);
+    assert((await fetch(url)).status > 0);
+  });
+}

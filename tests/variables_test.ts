@@ -1,0 +1,184 @@
+/** Variables and settings, on both forms of an application. */
+
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { type App, onBothForms, visit } from "./forms.ts";
+
+onBothForms("`set()` keeps a value of any type under a name", (app) => {
+  for (const value of [1, "text", null, undefined, false, [1], { a: 1 }, Map]) {
+    app.set("key", value);
+    assertStrictEquals(app.get("key"), value);
+  }
+});
+
+onBothForms("`set()` takes a record of values", (app) => {
+  app.set({ a: 1, b: 2, ["__proto__"]: 3 });
+  assertEquals([app.get("a"), app.get("b"), app.get("__proto__")], [1, 2, 3]);
+});
+
+onBothForms("`get()` of what is not set is undefined", (app) => {
+  for (const key of ["none", "toString", "constructor", "__proto__", ""]) {
+    assertStrictEquals(app.get(key), undefined);
+  }
+});
+
+onBothForms("`has()` is false for null and undefined alone", (app) => {
+  const table: [unknown, boolean][] = [
+    [null, false],
+    [undefined, false],
+    [0, true],
+    ["", true],
+    [false, true],
+    [NaN, true],
+  ];
+  assertEquals(app.has("key"), false);
+  for (const [value, expected] of table) {
+    app.set("key", value);
+    assertEquals(app.has("key"), expected, String(value));
+  }
+});
+
+onBothForms("`clear()` clears one variable, several, or all", (app) => {
+  const names = ["a", "b", "c", "d", "e"];
+  const left = () => names.filter((name) => app.has(name));
+  for (const name of names) app.set(name, name);
+  app.clear("a");
+  assertEquals(left(), ["b", "c", "d", "e"]);
+  app.clear(["b", "c"]);
+  assertEquals(left(), ["d", "e"]);
+  app.clear();
+  assertEquals(left(), []);
+});
+
+onBothForms(
+  '`clear([])` clears all variables, `clear("")` the one without a name',
+  (app) => {
+    app.set({ "": 1, a: 2 });
+    app.clear("");
+    assertEquals([app.has(""), app.has("a")], [false, true]);
+    app.clear([]);
+    assertEquals(app.has("a"), false);
+  },
+);
+
+onBothForms("the settings are variables with the specified defaults", (app) => {
+  assertEquals({
+    base_url: app.get("framework.base_url"),
+    case_sensitive: app.get("framework.case_sensitive"),
+    handle_errors: app.get("framework.handle_errors"),
+    log_errors: app.get("framework.log_errors"),
+    views_path: app.get("framework.views.path"),
+    views_extension: app.get("framework.views.extension"),
+  }, {
+    base_url: null,
+    case_sensitive: false,
+    handle_errors: true,
+    log_errors: false,
+    views_path: "./views",
+    views_extension: ".php",
+  });
+  assertEquals(app.has("framework.base_url"), false);
+});
+
+onBothForms("a setting that is cleared counts as its default", async (app) => {
+  app.route("/page", () => "found");
+  const status = async () => (await visit(app, "/PAGE")).status;
+  app.set("framework.case_sensitive", true);
+  assertEquals(await status(), 404);
+  app.clear();
+  assertEquals(app.has("framework.case_sensitive"), false);
+  assertEquals(await status(), 200);
+});
+
+onBothForms(
+  "a setting refuses a value of the wrong kind, and keeps the one it has",
+  (app) => {
+    const table: [string, unknown][] = [
+      ["framework.debug", "yes"],
+      ["framework.body_limit", -1],
+      ["framework.body_limit", "8"],
+      ["framework.views.path", 5],
+      ["framework.hosts", "example.org"],
+      ["framework.wait_timeout", NaN],
+    ];
+    for (const [key, value] of table) {
+      const before = app.get(key);
+      assertThrows(() => app.set(key, value), TypeError, `Cannot set "${key}"`);
+      assertThrows(() => app.set({ other: 1, [key]: value }), TypeError);
+      assertStrictEquals(app.get(key), before);
+      assertEquals(app.has("other"), false);
+    }
+  },
+);
+
+onBothForms("`null` stands for a setting's default", async (app) => {
+  app.route("/page", () => "found");
+  app.set("framework.case_sensitive", null);
+  assertEquals((await visit(app, "/PAGE")).status, 200);
+});
+
+/** What a handler that does something finds, and what the application has afterwards. */
+async function inRequest(app: App, work: () => unknown): Promise<unknown[]> {
+  app.set({ a: "application", b: "application" });
+  app.route("/", () => {
+    work();
+    return [app.get("a") ?? null, app.get("b") ?? null];
+  });
+  const own = await (await visit(app, "/")).json();
+  return [own, [app.get("a"), app.get("b")]];
+}
+
+onBothForms(
+  "inside a request, the application's variables are read and none is written",
+  async (app) => {
+    assertEquals(await inRequest(app, () => app.set("a", "request")), [
+      ["request", "application"],
+      ["application", "application"],
+    ]);
+  },
+);
+
+onBothForms(
+  "`clear(key)` inside a request hides the application's variable there",
+  async (app) => {
+    assertEquals(await inRequest(app, () => app.clear("a")), [
+      [null, "application"],
+      ["application", "application"],
+    ]);
+  },
+);
+
+onBothForms(
+  "`clear()` inside a request hides all variables there, settings too",
+  async (app) => {
+    app.set("framework.views.extension", ".html");
+    const answers = await inRequest(app, () => {
+      app.clear();
+      assertEquals(app.has("framework.views.extension"), false);
+    });
+    assertEquals(answers, [[null, null], ["application", "application"]]);
+    assertEquals(app.get("framework.views.extension"), ".html");
+  },
+);
+
+onBothForms(
+  "a setting changed in a request holds for that request",
+  async (app) => {
+    app.route("/old", () => {
+      app.set("framework.base_url", "/elsewhere");
+      app.redirect("/new");
+    });
+    app.route("/plain", () => app.redirect("/new"));
+    const target = async (path: string) =>
+      (await visit(app, path)).headers.get("location");
+    assertEquals(await target("/old"), "/elsewhere/new");
+    assertEquals(await target("/plain"), "/new");
+  },
+);
+
+onBothForms("`get(path, callback)` declares a route", async (app) => {
+  app.set("/page", "a variable");
+  app.get("/page", () => "a route");
+  assertEquals(await (await visit(app, "/page")).text(), "a route");
+  assertEquals((await visit(app, "/page", { method: "POST" })).status, 404);
+  assertEquals(app.get("/page"), "a variable");
+});
