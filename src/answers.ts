@@ -38,6 +38,7 @@ export function halt(app: Application, code = 200, message = ""): never {
   throwStop();
 }
 
+/** Answers with a redirect in place of what there is. */
 export function redirect(app: Application, url: string, code = 303): void {
   if (!Number.isInteger(code) || code < 300 || code > 399) {
     throw new RangeError(
@@ -48,6 +49,7 @@ export function redirect(app: Application, url: string, code = 303): void {
   app.response().answer("redirect()", code, "", { location });
 }
 
+/** Answers with JSON in place of what there is. */
 export function json(
   app: Application,
   data: unknown,
@@ -63,6 +65,7 @@ export function json(
   });
 }
 
+/** Answers with JSON inside a call of the function that the query names. */
 export function jsonp(
   app: Application,
   data: unknown,
@@ -92,8 +95,9 @@ export function jsonp(
   });
 }
 
+/** Answers with the page of what is not found. */
 export function notFound(app: Application): unknown {
-  return showPage(app, "notFound()", new HttpError(404));
+  return showPage(app, "notFound()", undefined);
 }
 
 /** Answers with the page of an error. */
@@ -132,20 +136,26 @@ export function addHeaders(response: HttpResponse, failure: unknown): void {
   }
 }
 
+/** What the pages say where no `HttpError` says it. */
+const LOST = { status: 404, message: "" };
+const FAILED = {
+  status: 500,
+  message: "The server could not answer this request",
+};
+
 /**
- * Shows the default page of an error in place of the response. Its message is for clients only when it
- * was made for them. Under debug the page is finished later, with what only a developer may see; the
- * response is sealed at once.
+ * Shows the default page of an error, or without one of what is not found, in place of the response.
+ * A message is for clients only when it was made for them. Under debug the page is finished later,
+ * with what only a developer may see; the response is sealed at once.
  */
 function showPage(
   app: Application,
   by: string,
-  failure: Error,
+  failure: Error | undefined,
   debug = app.setting("framework.debug"),
 ): unknown {
-  const { status, message } = failure instanceof HttpError
-    ? failure
-    : new HttpError(500, "The server could not answer this request");
+  const known = failure instanceof HttpError ? failure : undefined;
+  const { status, message } = known ?? (failure ? FAILED : LOST);
   const { request } = app.scope(by).visit;
   const response = app.response().replace(by, status);
   if (response === undefined) return;
@@ -153,7 +163,7 @@ function showPage(
   if (!debug) return show("");
   // Loaded inside the request, a module would leave its context behind in the runtime.
   return outside(() => import("./debug.ts"))
-    .then(({ debugDetails }) => show(debugDetails(app, by, failure)));
+    .then(({ debugDetails }) => show(debugDetails(app, failure)));
 
   function show(details: string): void {
     const { type, text } = page(request, status, message, details);

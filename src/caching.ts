@@ -109,7 +109,7 @@ function tagsOf(list: string): string[] {
   return list.match(/(?:W\/)?"[^"]*"/g) ?? [];
 }
 
-/** A date in one of its three forms (section 5.6.7) as a UNIX timestamp; NaN, less than nothing, for any other text. */
+/** A date in one of its three forms (section 5.6.7) as a UNIX timestamp; NaN for any other text. */
 function seconds(date: string | null): number {
   const [, zone] = DATES.find(([pattern]) => pattern.test(date ?? "")) ?? [];
   return zone === undefined ? NaN : Date.parse(date + zone) / 1000;

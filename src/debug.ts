@@ -5,6 +5,7 @@
  */
 
 import type { Application } from "./application.ts";
+import { withoutBase } from "./location.ts";
 import { escape } from "./pages.ts";
 import type { Route } from "./route.ts";
 import type { Visit } from "./scope.ts";
@@ -29,7 +30,7 @@ const SECRET =
 
 /** The same names in a text of pairs, such as a query, with their values. */
 const SECRET_PAIRS = new RegExp(
-  `([\\w.\\[\\]%-]*(?:${SECRET.source})[\\w.\\[\\]%-]*=)[^&;\\s#"]*`,
+  `([\\w.\\[\\]%-]{0,50}(?:${SECRET.source})[\\w.\\[\\]%-]{0,50}=)[^&;\\s#"]*`,
   "gi",
 );
 
@@ -45,17 +46,14 @@ mark { background: #ffd9d9; }
 </style>
 `;
 
-/** The details as HTML for the page of a method; nothing when the client is not on this machine. */
-export function debugDetails(
-  app: Application,
-  by: string,
-  failure: Error,
-): string {
-  const { visit, root } = app.scope(by);
+/** The details as HTML, of an error or of a miss; nothing when the client is not on this machine. */
+export function debugDetails(app: Application, failure?: Error): string {
+  const { visit, root } = app.scope("error()");
   if (!isLocal(visit)) return "";
   const route = root.match?.toRoute() as Route | undefined;
-  return STYLE + (by === "error()" ? errors(failure) : "") +
-    (route ? table("Route", routeRows(route)) : misses(app, visit)) +
+  return STYLE +
+    (failure ? errors(failure) : route ? "" : misses(app, visit)) +
+    (route ? table("Route", routeRows(route)) : "") +
     table("Request", requestRows(visit));
 }
 
@@ -68,7 +66,7 @@ function isLocal({ request, remote }: Visit): boolean {
   if (PROXY_HEADERS.some((name) => headers.has(name))) return false;
   if (remote === undefined) return true; // the application itself, or a test
   return "hostname" in remote && LOOPBACK.test(remote.hostname) &&
-    LOOPBACK.test(new URL(url).hostname);
+    LOOPBACK.test(URL.parse(url)?.hostname ?? "");
 }
 
 /** The error and what caused it, each with its stack and the code of the application. */
@@ -144,7 +142,8 @@ function requestRows({ request, target }: Visit): [string, string][] {
 /** Which routes nearly matched, and why they did not. */
 function misses(app: Application, { target }: Visit): string {
   const caseSensitive = app.setting("framework.case_sensitive");
-  const near = app.router().explain(target.method, target.path, caseSensitive);
+  const path = withoutBase(target.path, app.base());
+  const near = app.router().explain(target.method, path, caseSensitive);
   return table(
     "Routes that nearly match",
     near.map(({ route, reason }) => [

@@ -126,7 +126,12 @@ export class Engine {
 
   /**
    * Maps a method: `engine.<name>(...)` then runs the callback. A default method of that name is
-   * replaced, its filters stay. With `passRoute` the matched route follows the arguments.
+   * replaced, its filters stay; {@linkcode original} is for the new one to call. With `passRoute` the
+   * matched route follows the arguments.
+   *
+   * The engine that comes back is typed with the method. Elsewhere, and on {@linkcode Framework}, a
+   * `declare module "@framework/core"` that adds to `interface Engine`, or to `namespace Framework`,
+   * types the name.
    *
    * Throws `TypeError` for the names of core methods and those that JavaScript gives a meaning.
    */

@@ -28,6 +28,7 @@ export interface HttpErrorOptions extends ErrorOptions {
  * ```
  */
 export class HttpError extends Error {
+  /** The name of the class. */
   override readonly name = "HttpError";
   /** The status of the answer, 400 to 599. */
   readonly status: number;

@@ -4,9 +4,8 @@
  */
 
 import type { CallbackForm } from "./callback.ts";
-import type { Mapped } from "./dispatcher.ts";
 import { callByName, type ConnectionInfo, Engine } from "./engine.ts";
-import type { Class, InstanceOf, Registered } from "./loader.ts";
+import type { Class, InstanceOf } from "./loader.ts";
 import { answering } from "./names.ts";
 
 let engine = new Engine();
@@ -42,24 +41,24 @@ export class Framework {
   ): Response | Promise<Response> => engine.fetch(request, info);
 
   /** {@linkcode Engine.map} */
-  static map<Name extends string, Callback extends CallbackForm>(
-    name: Name,
-    callback: Callback,
+  static map(
+    name: string,
+    callback: CallbackForm,
     passRoute = false,
-  ): typeof Framework & Mapped<Name, Callback> {
+  ): typeof Framework {
     engine.map(name, callback, passRoute);
-    return expose(name) as typeof Framework & Mapped<Name, Callback>;
+    return expose(name);
   }
 
   /** {@linkcode Engine.register} */
-  static register<Name extends string, Type extends Class | string>(
-    name: Name,
+  static register<Type extends Class | string>(
+    name: string,
     type: Type,
     params: readonly unknown[] = [],
     callback?: (instance: InstanceOf<Type>) => unknown,
-  ): typeof Framework & Registered<Name, Type> {
+  ): typeof Framework {
     engine.register(name, type, params, callback);
-    return expose(name) as typeof Framework & Registered<Name, Type>;
+    return expose(name);
   }
 
   /** {@linkcode Engine.before} */

@@ -3,10 +3,27 @@
  * which headers go when the body they describe goes.
  */
 
-import { type Cookie, setCookie } from "@std/http/cookie";
+import { setCookie } from "@std/http/cookie";
 
-/** The attributes of a cookie; by default it is `HttpOnly`, `SameSite=Lax`, `Path=/` and, on https, `Secure`. */
-export type CookieOptions = Omit<Cookie, "name" | "value" | "unparsed">;
+/** The attributes of a cookie (RFC 6265, section 4.1.2). */
+export type CookieOptions = {
+  /** When it ends: a date, or milliseconds since 1970; with the session when not given. */
+  expires?: Date | number;
+  /** After how many seconds it ends; 0 removes it. */
+  maxAge?: number;
+  /** The host it is for, with its subdomains; this host alone when not given. */
+  domain?: string;
+  /** The path it is for; `/` when not given. */
+  path?: string;
+  /** Whether it is sent over TLS only; true on https when not given. */
+  secure?: boolean;
+  /** Whether scripts cannot read it; true when not given. */
+  httpOnly?: boolean;
+  /** Whether each site that embeds this one has its own. */
+  partitioned?: boolean;
+  /** Which requests of other sites carry it; `Lax`, for links only, when not given. */
+  sameSite?: "Strict" | "Lax" | "None";
+};
 
 /** Removes what describes a body, where there is none any more (RFC 9110, section 8). */
 export const WITHOUT_CONTENT: Readonly<Record<string, null>> = {

@@ -41,12 +41,12 @@ export interface Registration {
   readonly lifetime: "application" | "request" | "each request";
 }
 
-type Instance = object | Promise<object>;
+type Made = object | Promise<object>;
 
 /** Registered classes by name, in the two layers of the application's state. */
 export class Loader {
   readonly #registrations: Store<Registration>;
-  readonly #shared = new WeakMap<Registration, Instance>();
+  readonly #shared = new WeakMap<Registration, Made>();
   readonly #making = new Set<Registration>();
   readonly #owner: object;
   readonly #find: (name: string) => Promise<Class>;
@@ -85,7 +85,7 @@ export class Loader {
   }
 
   /** A new instance; a promise when the class is autoloaded. */
-  make(name: string, registration: Registration): Instance {
+  make(name: string, registration: Registration): Made {
     const { type } = registration;
     return typeof type === "string"
       ? this.#find(type).then((found) => construct(name, found, registration))
@@ -93,7 +93,7 @@ export class Loader {
   }
 
   /** The shared instance, made on first use; a promise when the class is autoloaded. */
-  shared(name: string, registration: Registration): Instance {
+  shared(name: string, registration: Registration): Made {
     if (registration.lifetime === "each request") {
       return this.#component(name, registration);
     }
@@ -107,7 +107,7 @@ export class Loader {
     return made;
   }
 
-  #component(name: string, registration: Registration): Instance {
+  #component(name: string, registration: Registration): Made {
     const scope = required(this.#owner, `${name}()`);
     const known = scope.component(name);
     if (known !== undefined) return known;
@@ -117,14 +117,14 @@ export class Loader {
   }
 
   /** What the whole application shares is made outside the request, so that it cannot keep one. */
-  #makeOnce(name: string, registration: Registration): Instance {
+  #makeOnce(name: string, registration: Registration): Made {
     if (this.#making.has(registration)) {
       throw new Error(
         `Cannot make the shared instance of "${name}": its own construction asks for it`,
       );
     }
     this.#making.add(registration);
-    const make = (): Instance => this.make(name, registration);
+    const make = (): Made => this.make(name, registration);
     try {
       return registration.lifetime === "application" ? outside(make) : make();
     } finally {

@@ -1,5 +1,5 @@
 /**
- * Owns the target of a redirect: what may stand in `Location`, and which site it leads to.
+ * Owns where the application lies: what of a path is below its base, and where a redirect leads.
  */
 
 /** The schemes that make a client run code of whoever wrote the target. */
@@ -33,12 +33,16 @@ function onThisSite(target: string, base: string): string {
     const { search, hash } = new URL(target, site);
     return search + hash || target;
   }
-  // Clients take a second slash, or a backslash, for the beginning of another host.
-  const path = `/${target.replace(/^[/\\]+/, "")}`;
-  const { pathname, search, hash } = new URL(site + path);
-  const local = pathname.replace(/^\/+/, "/");
-  return (isUnder(local, base) && /^[/\\]/.test(target) ? "" : base) + local +
-    search + hash;
+  const { pathname, search, hash } = new URL(`${site}/${target}`);
+  // Clients take a second slash for the beginning of another host.
+  const path = pathname.replace(/^\/+/, "/");
+  const isRooted = /^[/\\]/.test(target);
+  return (isRooted && isUnder(path, base) ? "" : base) + path + search + hash;
+}
+
+/** The path below the base; one that does not lie below it stays as it is. */
+export function withoutBase(path: string, base: string): string {
+  return isUnder(path, base) ? path.slice(base.length) || "/" : path;
 }
 
 /** Whether a path is the base or lies below it. */

@@ -17,6 +17,7 @@ import type { Application, DefaultMethod } from "./application.ts";
 import { etag, lastModified } from "./caching.ts";
 import { HttpError } from "./errors.ts";
 import { render } from "./frames.ts";
+import { withoutBase } from "./location.ts";
 import type { HttpResponse } from "./response.ts";
 import type { Match } from "./router.ts";
 import { run, type Steps } from "./steps.ts";
@@ -88,13 +89,6 @@ function unmatched(
   }
   if (app.setting("framework.method_not_allowed")) throw new HttpError(405);
   return app.call("notFound");
-}
-
-/** The path below the base; one that does not lie below it stays as it is. */
-function withoutBase(path: string, base: string): string {
-  if (base === "" || !path.startsWith(base)) return path;
-  const rest = path.slice(base.length);
-  return rest === "" || rest.startsWith("/") ? rest || "/" : path;
 }
 
 function defer(app: Application, work: () => unknown): void {

@@ -214,13 +214,7 @@ export function current(owner: object): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = find(id);
-  if (scope?.owner === owner) return scope;
-  if (scope === undefined && id <= (births.get(owner) ?? lastId)) {
-    return undefined;
-  }
-  const outer = scope?.of(owner);
-  if (scope === undefined || outer?.root.ended) throw new EndedError();
-  return outer;
+  return scope?.owner === owner ? scope : around(scope, id, owner);
 }
 
 /** The same, for a call that has a meaning only inside a request; throws outside one. */
@@ -228,6 +222,18 @@ export function required(owner: object, call: string): Scope {
   const scope = current(owner);
   if (scope !== undefined) return scope;
   throw new Error(`Cannot call ${call} here: no request is being handled`);
+}
+
+/** The owner's request around a scope that is not its own. */
+function around(
+  scope: Scope | undefined,
+  id: number,
+  owner: object,
+): Scope | undefined {
+  const outer = scope?.of(owner);
+  const isOver = scope === undefined || outer?.root.ended;
+  if (isOver && id > (births.get(owner) ?? lastId)) throw new EndedError();
+  return isOver ? undefined : outer;
 }
 
 /** Notes that an owner has come to be. */

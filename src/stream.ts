@@ -28,8 +28,8 @@ export function bindStream(
     },
     pull: bind(async (controller) => {
       try {
-        const chunk = await nextChunk(reader);
-        if (chunk !== undefined) return controller.enqueue(chunk);
+        const { done: ended, value } = await reader.read();
+        if (!ended) return controller.enqueue(bytesOf(value));
         controller.close();
       } catch (error) {
         reader.cancel(error).catch(() => {}); // its first error is the one that counts
@@ -89,23 +89,11 @@ function isNative(stream: ReadableStream): boolean {
   return (slots[RESOURCE] ?? null) !== null;
 }
 
-/** The next chunk that has bytes, or undefined at the end. */
-async function nextChunk(
-  reader: ReadableStreamDefaultReader<unknown>,
-): Promise<Uint8Array | undefined> {
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) return undefined;
-    const bytes = typeof value === "string"
-      ? new TextEncoder().encode(value)
-      : value;
-    if (!(bytes instanceof Uint8Array)) {
-      throw new TypeError(
-        `Cannot send the stream: a chunk must be bytes or text, got ${
-          Deno.inspect(value, { depth: 0 })
-        }`,
-      );
-    }
-    if (bytes.length > 0) return bytes;
-  }
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk;
+  if (typeof chunk === "string") return new TextEncoder().encode(chunk);
+  const got = Deno.inspect(chunk, { depth: 0 });
+  throw new TypeError(
+    `Cannot send the stream: a chunk must be bytes or text, got ${got}`,
+  );
 }

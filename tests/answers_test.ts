@@ -380,9 +380,11 @@ onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
   app.map("error", (error: Error) => error.message);
   app.route("/", () => ({
     a: shared,
-    b: { shared },
-    toJSON() {
-      throw new Error("no JSON today");
+    ab: shared,
+    c: {
+      toJSON() {
+        throw new Error("no JSON today");
+      },
     },
   }));
   assertEquals(await (await visit(app, "/")).text(), "no JSON today");

@@ -539,3 +539,60 @@ onBothForms(
     assertEquals(kinds, [false, true]);
   },
 );
+
+onBothForms("`framework.debug` explains a 404 below the base", async (app) => {
+  app.set("framework.base_url", "/blog");
+  app.route("GET /post/@id:[0-9]+", () => {});
+  assertStringIncludes(
+    await debugged(app, "/blog/post/abc"),
+    "the segment &#34;abc&#34; does not match",
+  );
+});
+
+onBothForms("`framework.debug` shows a malformed request, too", async (app) => {
+  app.set("framework.debug", true);
+  const request = new Request("http://localhost/", {
+    headers: { host: "a b" },
+  });
+  Object.defineProperty(request, "url", { value: "http://a b/" });
+  const remoteAddr = {
+    transport: "tcp",
+    hostname: "127.0.0.1",
+    port: 1,
+  } as const;
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch(request, { remoteAddr })).status, 400);
+  });
+  assertEquals(log, []);
+});
+
+onBothForms(
+  "`error()` answers a response that cannot be made after all",
+  async (app) => {
+    app.map("method", later);
+    app.route("/", () => {
+      const response = new Response(new ReadableStream());
+      call(app, "method").then(() => response.body!.getReader());
+      return response;
+    });
+    const log = await logOf(async () => {
+      assertEquals((await visit(app, "/")).status, 500);
+    });
+    assertEquals(log, []);
+  },
+);
+
+onBothForms(
+  "`framework.method_not_allowed` is an error with its Allow header",
+  async (app) => {
+    app.set("framework.method_not_allowed", true);
+    app.route("POST /", () => {});
+    const response = await visit(app, "/");
+    assertEquals(response.status, 405);
+    assertStringIncludes(response.headers.get("allow")!, "POST");
+    assertStringIncludes(
+      await response.text(),
+      "<h1>405 Method Not Allowed</h1>",
+    );
+  },
+);

@@ -1,9 +1,9 @@
 /** Registered classes and how their instances live, on both forms of an application. */
 
 import {
+  assert,
   assertEquals,
   assertInstanceOf,
-  assertNotStrictEquals,
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
@@ -44,8 +44,8 @@ onBothForms(
     app.register("user", User);
     const first = call(app, "user", false);
     const shared = call(app, "user");
-    assertNotStrictEquals(first, shared);
-    assertNotStrictEquals(call(app, "user", false), first);
+    assert(first !== shared);
+    assert(call(app, "user", false) !== first);
     assertStrictEquals(call(app, "user"), shared);
   },
 );
@@ -87,7 +87,7 @@ onBothForms("registering a name anew makes a new shared instance", (app) => {
   const old = call(app, "user");
   app.register("user", User, ["new"]);
   assertEquals(call(app, "user").params, ["new"]);
-  assertNotStrictEquals(call(app, "user"), old);
+  assert(call(app, "user") !== old);
 });
 
 onBothForms(

@@ -286,6 +286,28 @@ onBothForms(
   },
 );
 
+onBothForms(
+  "`halt()` inside a mapped `error()` answers in its place",
+  async (app) => {
+    for (const wait of [undefined, later]) {
+      app.init();
+      app.map("error", async () => {
+        app.response().write("dropped");
+        if (wait) await wait();
+        app.halt(418, "halted");
+      });
+      app.route("/", () => {
+        throw new Error("x");
+      });
+      const log = await logOf(async () => {
+        const response = await visit(app, "/");
+        assertEquals([response.status, await response.text()], [418, "halted"]);
+      });
+      assertEquals(log, []);
+    }
+  },
+);
+
 onBothForms("`notFound()` that fails is answered by `error()`", async (app) => {
   for (const wait of [() => {}, later]) {
     app.init();

@@ -11,7 +11,8 @@ import { Engine } from "@framework/core";
 import { assertIsolated } from "@framework/core/testing";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { EventEmitter } from "node:events";
-import { type App, call, onBothForms, visit } from "./forms.ts";
+import { busyAnswer, declareBusy } from "./busy.ts";
+import { call, onBothForms, visit } from "./forms.ts";
 
 const sleep = (milliseconds = 0): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -172,6 +173,43 @@ for (const [kind, work] of Object.entries(kinds)) {
 }
 
 onBothForms(
+  "filters, middleware, methods, classes and pages see the request they run for",
+  async (app) => {
+    const seen: string[] = [];
+    const see = (place: string) => async () => {
+      await sleep();
+      seen.push(`${place} ${app.request().url}`);
+    };
+    app.before("start", see("before"));
+    app.after("start", see("after"));
+    app.map("work", see("method"));
+    app.register("thing", class {}, [], see("callback"));
+    app.map("error", see("error"));
+    app.get("/@name", async () => {
+      await call(app, "work");
+      call(app, "thing", false);
+      app.defer(see("deferred"));
+      await sleep(2);
+      throw new Error();
+    }).addMiddleware(see("middleware"));
+    await Promise.all([visit(app, "/a"), visit(app, "/b")]);
+    await sleep(5);
+    const places = [
+      "before",
+      "middleware",
+      "method",
+      "callback",
+      "error",
+      "deferred",
+    ];
+    for (const url of ["/a", "/b"]) {
+      const own = seen.filter((line) => line.endsWith(url));
+      assertEquals(own, places.map((place) => `${place} ${url}`));
+    }
+  },
+);
+
+onBothForms(
   "a bound callback finds its own request inside another one",
   async (app) => {
     let ask = (): unknown => undefined;
@@ -264,68 +302,21 @@ onBothForms(
   },
 );
 
-class Box {
-  constructor(readonly name: string) {}
-}
-
-/** An application whose handler sets everything that can be set, and reads it back after pauses. */
-function declareBusy(app: App): void {
-  app.map("who", (greeting: string) => `${greeting} nobody`);
-  app.register("box", Box, ["shared"]);
-  app.route("/@name/@seed:\\d+", async (name, seed) => {
-    const pause = pauses(Number(seed));
-    app.set("name", name);
-    await pause();
-    app.view().set("title", `title of ${name}`);
-    await pause();
-    app.map("who", (greeting: string) => `${greeting} ${name}`);
-    app.map(`only_${name}`, () => name);
-    await pause();
-    app.before("who", (params) => void (params[0] += ` from ${seed} to`));
-    app.after("who", (_params, output) => void (output.value += `!${name}`));
-    await pause();
-    app.register("box", Box, [name]);
-    const url = app.route(`/own/${name}`, () => name, false, "own").pattern;
-    app.set("framework.base_url", `/base-${name}`);
-    await pause();
-    app.response().header("x-name", name).status(200 + Number(seed) % 2);
-    await pause();
-    return [
-      app.get("name"),
-      app.view().get("title"),
-      call(app, "who", "hello"),
-      call(app, `only_${name}`),
-      call(app, "box").name,
-      call(app, "box") === call(app, "box"),
-      app.getUrl("own"),
-      url,
-      app.request().url,
-    ];
-  });
-}
-
-/** Pauses that depend on the seed alone: a microtask, or sometimes a turn of the event loop. */
-function pauses(seed: number): () => Promise<void> {
-  let state = seed;
-  return async () => {
-    state = (state * 48271 + 11) % 2147483647;
-    if (state % 10 === 0) await sleep();
-    else await undefined;
-  };
-}
-
 onBothForms(
   "1,000 interleaved requests are answered as one after the other",
   async (app) => {
     declareBusy(app);
-    const paths = Array.from({ length: 1000 }, (_, n) => `/user${n}/${n}`);
+    const paths = Array.from(
+      { length: 1000 },
+      (_, seed) => `/user${seed}/${seed}`,
+    );
+    assertEquals(
+      await (await visit(app, paths[5]!)).text(),
+      busyAnswer("user5", 5),
+    );
     await assertIsolated(app, paths, { rounds: 1 });
-    const left = [
-      app.has("name"),
-      app.view().has("title"),
-      call(app, "who", "hi"),
-    ];
-    assertEquals(left, [false, false, "hi nobody"]);
+    assertEquals([app.has("name"), app.view().has("title")], [false, false]);
+    assertEquals(call(app, "who", "hello"), "hello nobody");
     assertEquals(call(app, "box").name, "shared");
     assertEquals(app.router().routes().length, 1);
     assertThrows(() => app.getUrl("own"), ReferenceError);

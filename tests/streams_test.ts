@@ -328,11 +328,17 @@ onBothForms(
   },
 );
 
-Deno.test("`start()` sends the stream of a file", async () => {
+Deno.test("`start()` sends the stream of a file, which the runtime can do by itself", async () => {
   const path = await Deno.makeTempFile();
   await Deno.writeTextFile(path, "x".repeat(100_000));
   const app = new Engine() as App;
-  app.route("/", async () => (await Deno.open(path)).readable);
+  let file: ReadableStream | undefined;
+  app.route("/", async () => {
+    return file = (await Deno.open(path)).readable;
+  });
+  const response = await visit(app, "/");
+  assertEquals(response.body === file, true);
+  await response.body!.cancel();
   await serving(app, async (origin) => {
     assertEquals((await (await fetch(origin)).text()).length, 100_000);
   });

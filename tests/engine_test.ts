@@ -1,0 +1,227 @@
+/** The two forms of an application: their names, their doors, and that engines share nothing. */
+
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Engine, Framework } from "@framework/core";
+import { call, onBothForms, visit } from "./forms.ts";
+
+/** The specified methods, and those that the framework adds. */
+const NAMES = [
+  ...["map", "register", "before", "after", "path"],
+  ...["get", "set", "has", "clear", "init", "app"],
+  ...["start", "stop", "halt", "route", "group", "redirect", "render", "error"],
+  ...["notFound", "etag", "lastModified", "json", "jsonp", "getUrl"],
+  ...["post", "put", "patch", "delete", "defer", "original", "fetch"],
+  ...["request", "response", "router", "view"],
+];
+
+/** Replaces the engine behind the static form for a while. */
+function withEngine<Result>(engine: Engine, work: () => Result): Result {
+  const before = Framework.app();
+  Framework.app(engine);
+  try {
+    return work();
+  } finally {
+    Framework.app(before);
+  }
+}
+
+Deno.test("both forms have the same names", () => {
+  const own = Object.getOwnPropertyNames;
+  const ofEngine = [...own(new Engine()), ...own(Engine.prototype)]
+    .filter((name) => name !== "constructor");
+  withEngine(new Engine(), () => {
+    const ofFramework = own(Framework)
+      .filter((name) => !["length", "name", "prototype"].includes(name));
+    assertEquals(ofEngine.sort(), [...NAMES].sort());
+    assertEquals(
+      ofFramework.filter((name) => NAMES.includes(name)).sort(),
+      [...NAMES].sort(),
+    );
+  });
+});
+
+onBothForms(
+  "`fetch()` answers a web request with a web response",
+  async (app) => {
+    app.route("/hello/@name", (name) => `Hello, ${name}!`);
+    const response = await app.fetch(new Request("http://localhost/hello/Ada"));
+    assertInstanceOf(response, Response);
+    assertEquals(await response.text(), "Hello, Ada!");
+  },
+);
+
+onBothForms(
+  "`fetch` needs no `this`, and answers at once where nothing waits",
+  (app) => {
+    const { fetch } = app;
+    app.route("/", () => "now");
+    assertInstanceOf(fetch(new Request("http://localhost/")), Response);
+  },
+);
+
+onBothForms("`fetch()` rejects when errors are not handled", async (app) => {
+  app.set("framework.handle_errors", false);
+  app.route("/", () => {
+    throw new RangeError("mine");
+  });
+  await assertRejects(() => visit(app, "/"), RangeError, "mine");
+});
+
+onBothForms("`init()` sets everything back to the defaults", async (app) => {
+  app.set({ "framework.debug": true, name: "ada" });
+  app.map("json", () => "mapped");
+  app.map("hello", () => "hello");
+  app.before("start", () => app.halt(503));
+  app.register("users", Map);
+  app.route("/", () => "route");
+  app.view().set("title", "old");
+  app.init();
+  assertEquals([app.get("framework.debug"), app.has("name")], [false, false]);
+  assertEquals((await visit(app, "/")).status, 404);
+  assertEquals(app.view().has("title"), false);
+  for (const name of ["hello", "users"]) {
+    assertThrows(() => call(app, name), TypeError, "there is no such method");
+  }
+  app.route("/json", () => app.json(1));
+  assertEquals(await (await visit(app, "/json")).text(), "1");
+});
+
+onBothForms("`init()` is refused while a request is handled", async (app) => {
+  app.route("/", () => assertThrows(() => app.init(), Error).message);
+  assertEquals(
+    await (await visit(app, "/")).text(),
+    "Cannot initialise inside a request",
+  );
+});
+
+onBothForms("`start()` is refused while a request is handled", async (app) => {
+  app.route("/", () => assertThrows(() => app.start(), Error).message);
+  assertEquals(
+    await (await visit(app, "/")).text(),
+    "Cannot start the server: a request is being handled",
+  );
+});
+
+Deno.test("`app()` answers the engine behind either form", () => {
+  const engine = new Engine();
+  assertStrictEquals(engine.app(), engine);
+  withEngine(engine, () => assertStrictEquals(Framework.app(), engine));
+});
+
+Deno.test("`Framework.app(engine)` replaces the engine, and with it everything", async () => {
+  const engine = new Engine();
+  engine.set("name", "replaced");
+  engine.map("onlyThere", () => "there");
+  const response = await withEngine(engine, () => {
+    assertEquals(Framework.get("name"), "replaced");
+    assertEquals(Framework.onlyThere(), "there");
+    Framework.route("/", () => "replaced");
+    return Framework.fetch(new Request("http://localhost/"));
+  });
+  assertEquals(await response.text(), "replaced");
+  assertEquals(Framework.has("name"), false);
+  assertThrows(
+    () => Framework.onlyThere(),
+    TypeError,
+    "there is no such method",
+  );
+});
+
+Deno.test("`Framework.app()` refuses what is no engine", () => {
+  for (const other of [null, {}, Engine]) {
+    assertThrows(
+      () => Framework.app(other as unknown as Engine),
+      TypeError,
+      "Cannot replace the engine: it must be an Engine",
+    );
+  }
+});
+
+Deno.test("engines share nothing", async () => {
+  const [first, second] = [new Engine(), new Engine()];
+  first.set({ name: "first", "framework.base_url": "/first" });
+  first.map("hello", () => "first");
+  first.register("users", Map);
+  first.before("start", () => void first.response().header("x-by", "first"));
+  first.route("/", () => "first", false, "home");
+  first.view().set("title", "first");
+  assertEquals([second.has("name"), second.has("framework.base_url")], [
+    false,
+    false,
+  ]);
+  assertEquals([call(first, "hello"), Reflect.get(second, "hello")], [
+    "first",
+    undefined,
+  ]);
+  assertEquals(Reflect.get(second, "users"), undefined);
+  assertEquals(second.view().has("title"), false);
+  assertThrows(() => second.getUrl("home"), ReferenceError);
+  const response = await visit(second, "/");
+  assertEquals([response.status, response.headers.get("x-by")], [404, null]);
+});
+
+Deno.test("`Framework` answers an unknown name with an error that lists the near ones", () => {
+  withEngine(new Engine().map("hello", () => 0), () => {
+    const table: [string, string][] = [
+      ["helo", 'did you mean "hello"?'],
+      ["notfound", 'did you mean "notFound"?'],
+      ["reqest", 'did you mean "request"?'],
+      ["somethingElse", 'Cannot call "somethingElse": there is no such method'],
+    ];
+    for (const [name, message] of table) {
+      assertThrows(() => Framework[name]("x"), TypeError, message);
+    }
+  });
+});
+
+Deno.test("an engine has the names that it knows, and no others", () => {
+  const engine = new Engine().map("hello", () => 0);
+  assertEquals(["hello", "helo"].map((name) => name in engine), [true, false]);
+  assertEquals(Reflect.get(engine, "helo"), undefined);
+  assert(engine instanceof Object);
+});
+
+Deno.test("`Framework` can be looked at, compared and awaited like any class", async () => {
+  assertStrictEquals(await Promise.resolve(Framework), Framework);
+  assertEquals(Framework, Framework);
+  assertEquals(JSON.stringify({ Framework }), "{}");
+  assertEquals(`${Framework}`.startsWith("class Framework"), true);
+  assertStringIncludes(Deno.inspect(Framework), "class Framework");
+  assert(Framework instanceof Function);
+  const probes = ["then", "toJSON", "onListen", "default", "asymmetricMatch"];
+  for (const probe of probes) assertEquals(Framework[probe], undefined);
+});
+
+Deno.test("both forms can be served by the runtime", () => {
+  const servers: Deno.ServeDefaultExport[] = [Framework, new Engine()];
+  for (const server of servers) assertEquals(typeof server.fetch, "function");
+});
+
+Deno.test("a class that extends `Engine` works, also behind `Framework`", async () => {
+  class Shop extends Engine {
+    readonly currency = "EUR";
+    override notFound(): void {
+      this.response().status(404).write(`no such thing for ${this.currency}`);
+    }
+    price(amount: number): string {
+      return `${amount} ${this.currency}`;
+    }
+  }
+  const shop = new Shop();
+  shop.route("/@amount", (amount) => shop.price(Number(amount)));
+  shop.route("/none/at/all", () => shop.notFound());
+  assertEquals(await (await visit(shop, "/5")).text(), "5 EUR");
+  const response = await withEngine(shop, () => {
+    Framework.route("/static/form", () => Framework.notFound());
+    return Framework.fetch(new Request("http://localhost/none/at/all"));
+  });
+  assertEquals(await response.text(), "no such thing for EUR");
+});

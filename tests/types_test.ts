@@ -1,0 +1,169 @@
+/**
+ * What the compiler knows of an application. Each line below `@ts-expect-error` must not compile, and
+ * every other line must; what is called runs too.
+ */
+
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  Engine,
+  type Filter,
+  Framework,
+  type HttpRequest,
+  type HttpResponse,
+  type Route,
+} from "@framework/core";
+import { ServerProcess } from "./server_child.ts";
+
+/** Whether two types are the same. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends
+  (<T>() => T extends B ? 1 : 2) ? true : false;
+
+/** Compiles for a type that is true. */
+function isTrue<_ extends true>(): void {}
+
+class Users {
+  constructor(readonly source: string) {}
+}
+
+Deno.test("`map()` and `register()` type what they add, by chaining", () => {
+  const app = new Engine()
+    .map("hello", (name: string, times = 1) => `Hello, ${name}!`.repeat(times))
+    .register("users", Users, ["users.db"]);
+  isTrue<Same<ReturnType<typeof app.hello>, string>>();
+  assertEquals(app.hello("Ada"), "Hello, Ada!");
+  assertEquals(app.users().source, "users.db");
+  assertEquals(app.users(false).source, "users.db");
+  // @ts-expect-error -- the parameter is a string
+  app.hello(5);
+  // @ts-expect-error -- the class has no such property
+  app.users().name;
+  // @ts-expect-error -- nothing of that name was mapped
+  assertThrows(() => app.goodbye());
+});
+
+/** An application that augments the module: names are typed in all its files. */
+const AUGMENTED = `
+  import { Engine, Framework } from "@framework/core";
+
+  declare module "@framework/core" {
+    interface Engine {
+      hello(name: string): string;
+    }
+    namespace Framework {
+      function hello(name: string): string;
+    }
+  }
+
+  function greet(app: Engine): string {
+    return app.hello("Ada");
+  }
+  const hello = (name: string) => "Hello, " + name;
+  console.log(greet(new Engine().map("hello", hello)));
+  Framework.map("hello", hello);
+  console.log(Framework.hello("Grace"));
+  // @ts-expect-error -- the parameter is a string
+  Framework.hello(5);
+  // @ts-expect-error -- the parameter is a string
+  new Engine().map("hello", hello).hello(5);
+`;
+
+Deno.test("a module augmentation types a name everywhere, on both forms", async () => {
+  const command = ["run", "--check", "-q"];
+  await using child = await ServerProcess.start(AUGMENTED, {
+    command,
+    permissions: [],
+  });
+  assertEquals((await child.ended()).code, 0, child.printed);
+  assertEquals(child.printed, "Hello, Ada\nHello, Grace\n");
+});
+
+Deno.test("any other name can be called on `Framework`, and on no engine", () => {
+  Framework.map("untyped", (name: string) => name);
+  const answer: number = Framework.untyped("Ada");
+  assertEquals<unknown>(answer, "Ada");
+  // @ts-expect-error -- an engine has no index signature
+  assertThrows(() => new Engine().untyped("Ada"), TypeError);
+});
+
+Deno.test("a name that is not known before it runs adds nothing to the type", () => {
+  const name: string = "hello";
+  const app = new Engine().map(name, () => 1);
+  isTrue<Same<typeof app, Engine>>();
+});
+
+Deno.test("the callback of `register()` is given the instance", () => {
+  new Engine().register("users", Users, ["x"], (users) => {
+    isTrue<Same<typeof users, Users>>();
+  });
+  new Engine().register("users", "Users", [], (users) => {
+    isTrue<Same<typeof users, object>>();
+  });
+});
+
+Deno.test("an autoloaded class is a promise", () => {
+  const app = new Engine().register("users", "Users");
+  isTrue<Same<ReturnType<typeof app.users>, Promise<object>>>();
+});
+
+Deno.test("the parameters of a route's callback are read from its pattern", () => {
+  const app = new Engine();
+  app.route("/post/@slug(/@page)", (slug, page) => {
+    isTrue<Same<typeof slug, string>>();
+    isTrue<Same<typeof page, string | null>>();
+  });
+  app.get("/user/@id", (id, route) => {
+    isTrue<Same<typeof id, string>>();
+    isTrue<Same<typeof route, Route>>();
+  }, true);
+  Framework.route("/post/@slug", (slug) => slug.length);
+  // @ts-expect-error -- an optional part may be null
+  Framework.route("/post(/@slug)", (slug) => slug.length);
+});
+
+Deno.test("`get()` types settings, variables as asked for, and routes", () => {
+  const app = new Engine();
+  isTrue<Same<boolean | undefined, ReturnType<typeof debug>>>();
+  function debug() {
+    return app.get("framework.debug");
+  }
+  const name: string = app.get<string>("name");
+  const unknown: unknown = app.get("name");
+  const route: Route = app.get("/", () => "");
+  assertEquals([name, unknown, route.pattern], [undefined, undefined, "/"]);
+  // @ts-expect-error -- it is a boolean
+  const wrong: string | undefined = app.get("framework.debug");
+  assertEquals<unknown>(wrong, false);
+});
+
+Deno.test("both forms have methods of the same types", () => {
+  type Some = "json" | "route" | "halt" | "render" | "get" | "original";
+  const same: Pick<Engine, Some> = Framework;
+  isTrue<Same<ReturnType<typeof Framework.request>, HttpRequest>>();
+  isTrue<Same<ReturnType<typeof Framework.response>, HttpResponse>>();
+  assertEquals(typeof same.json, "function");
+  // @ts-expect-error -- the status is a number
+  assertThrows(() => Framework.json({}, "201"));
+  // @ts-expect-error -- there is no such type of tag
+  assertThrows(() => Framework.etag("x", "wrong"));
+});
+
+Deno.test("`original()` has the type of the method, and takes default methods alone", () => {
+  const app = new Engine();
+  isTrue<Same<ReturnType<typeof json>, Engine["json"]>>();
+  function json() {
+    return app.original("json");
+  }
+  assertEquals(typeof json(), "function");
+  // @ts-expect-error -- there is no such default method
+  assertThrows(() => app.original("hello"), TypeError);
+});
+
+Deno.test("a filter takes the parameters and the output", () => {
+  const filter: Filter = (params, output) => {
+    isTrue<Same<typeof params, unknown[]>>();
+    output.value = params.length;
+  };
+  const app = new Engine().map("count", () => 0);
+  app.after("count", filter);
+  assertEquals(app.count(), 0);
+});
