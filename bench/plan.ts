@@ -6,7 +6,7 @@ export interface Plan {
   readonly rounds: number;
   /** The requests of one turn. */
   readonly requests: number;
-  /** The requests before the first turn. */
+  /** The requests before the first turn: the engine optimises hot code for some seconds. */
   readonly warmup: number;
   /** The requests before the last look at the memory. */
   readonly memory: number;
@@ -18,7 +18,7 @@ export interface Plan {
 export const THOROUGH: Plan = {
   rounds: 9,
   requests: 10_000,
-  warmup: 20_000,
+  warmup: 60_000,
   memory: 200_000,
   starts: 15,
 };

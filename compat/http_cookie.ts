@@ -1,7 +1,7 @@
 /** Stands in for `@std/http/cookie`: writing and reading `Set-Cookie` (RFC 6265). */
 
 /** A cookie and its attributes. */
-export interface Cookie {
+interface Cookie {
   /** Its name. */
   name: string;
   /** Its value, already encoded. */

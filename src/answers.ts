@@ -10,6 +10,7 @@ import { locationOf } from "./location.ts";
 import { page } from "./pages.ts";
 import type { BodyContent, HttpResponse } from "./response.ts";
 import { outside } from "./scope.ts";
+import { masked } from "./secrets.ts";
 
 /** Sends what a callback returned; incidental values, such as an object's own chain, are no answer. */
 export function answer(app: Application, outcome: unknown): unknown {
@@ -125,6 +126,11 @@ export function logError(app: Application, failure: Error): void {
   reportError(failure, `while handling ${method} ${path}`);
 }
 
+/** The status that an error is answered with. */
+export function statusOf(failure: unknown): number {
+  return failure instanceof HttpError ? failure.status : 500;
+}
+
 /** Adds the headers of an error to the response that shows it, such as `Allow` or `Retry-After`. */
 export function addHeaders(response: HttpResponse, failure: unknown): void {
   if (!(failure instanceof HttpError)) return;
@@ -136,16 +142,9 @@ export function addHeaders(response: HttpResponse, failure: unknown): void {
   }
 }
 
-/** What the pages say where no `HttpError` says it. */
-const LOST = { status: 404, message: "" };
-const FAILED = {
-  status: 500,
-  message: "The server could not answer this request",
-};
-
 /**
- * Shows the default page of an error, or without one of what is not found, in place of the response.
- * A message is for clients only when it was made for them. Under debug the page is finished later,
+ * Shows the default page of an error, or without one of what is not found, in place of the response:
+ * the status and the first line of the message, nothing else of the error. Under debug the page is finished later,
  * with what only a developer may see; the response is sealed at once.
  */
 function showPage(
@@ -154,8 +153,8 @@ function showPage(
   failure: Error | undefined,
   debug = app.setting("framework.debug"),
 ): unknown {
-  const known = failure instanceof HttpError ? failure : undefined;
-  const { status, message } = known ?? (failure ? FAILED : LOST);
+  const status = failure ? statusOf(failure) : 404;
+  const [message] = masked(failure?.message ?? "").split("\n");
   const { request } = app.scope(by).visit;
   const response = app.response().replace(by, status);
   if (response === undefined) return;
@@ -166,7 +165,7 @@ function showPage(
     .then(({ debugDetails }) => show(debugDetails(app, failure)));
 
   function show(details: string): void {
-    const { type, text } = page(request, status, message, details);
+    const { type, text } = page(request, status, message!, details);
     const vary = response!.header("vary");
     response!.answer(by, status, text, {
       "content-type": type,

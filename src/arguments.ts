@@ -6,6 +6,8 @@
 /**
  * The arguments that a pattern gives: a string for each name, or null where a part is optional. A
  * pattern that is not known word for word may give any.
+ *
+ * @internal
  */
 export type RouteArguments<Pattern extends string> =
   Record<never, never> extends Record<Pattern, unknown> ? (string | null)[]
@@ -33,7 +35,7 @@ type Read<
   Depth extends 1[] = [],
   Found extends unknown[] = [],
 > = Text extends `${infer Before}@${infer After}`
-  ? After extends `${NameStart}${string}` ? Read<
+  ? IsName<After> extends true ? Read<
       After,
       Closed<Before, Opened<Before, Depth>>,
       [
@@ -53,32 +55,8 @@ type Closed<Text extends string, Depth extends 1[]> = Text extends
   ? Closed<After, Depth extends [1, ...infer Rest extends 1[]] ? Rest : []>
   : Depth;
 
-type Letter =
-  | "a"
-  | "b"
-  | "c"
-  | "d"
-  | "e"
-  | "f"
-  | "g"
-  | "h"
-  | "i"
-  | "j"
-  | "k"
-  | "l"
-  | "m"
-  | "n"
-  | "o"
-  | "p"
-  | "q"
-  | "r"
-  | "s"
-  | "t"
-  | "u"
-  | "v"
-  | "w"
-  | "x"
-  | "y"
-  | "z";
-
-type NameStart = Letter | Uppercase<Letter> | "_";
+/** Whether a text begins like a name: with an underscore, or with what has two cases, a letter. */
+type IsName<Text extends string> = Text extends `_${string}` ? true
+  : Text extends `${infer First}${string}`
+    ? Lowercase<First> extends Uppercase<First> ? false : true
+  : false;

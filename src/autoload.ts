@@ -1,12 +1,13 @@
 /**
  * Owns finding a class by its name: the class `UserStore` is the export `UserStore`, or the default
  * export, of `UserStore.ts` or `user_store.ts` in one of the added folders, tried in the order in
- * which they were added.
+ * which they were added. It also makes the instance of a class that answers a request.
  */
 
+import type { Classes } from "./callback.ts";
 import type { Class } from "./loader.ts";
 import { Layered } from "./layers.ts";
-import { outside } from "./scope.ts";
+import { current, outside } from "./scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
@@ -20,11 +21,13 @@ interface Shelf {
 }
 
 /** The folders of autoloaded classes and the classes found so far, in the two layers of the state. */
-export class Autoload {
+export class Autoload implements Classes {
+  readonly #owner: object;
   readonly #shelves: Layered<Shelf>;
 
   /** The engine is the owner. */
   constructor(owner: object) {
+    this.#owner = owner;
     this.#shelves = new Layered(owner, () => ({
       folders: [],
       found: new Map(),
@@ -58,6 +61,16 @@ export class Autoload {
     found.set(name, finding);
     finding.catch(() => found.delete(name)); // the next call tries again
     return finding;
+  }
+
+  /** The instance of a class whose methods answer the current request: one for each request. */
+  make(type: Class): object {
+    const scope = current(this.#owner);
+    const known = scope?.layer(type) as object | undefined;
+    if (known !== undefined) return known;
+    const made = new type();
+    scope?.setLayer(type, made);
+    return made;
   }
 }
 

@@ -32,8 +32,8 @@ export function etag(app: Application, id: string, type = "string"): void {
 }
 
 /**
- * Sets Last-Modified and answers `If-Unmodified-Since` and `If-Modified-Since`, unless the client
- * sent a condition on tags, which is the more exact (sections 13.1.3 and 13.1.4).
+ * Sets Last-Modified and answers `If-Modified-Since`, unless the client sent a condition on tags,
+ * which is the more exact (section 13.1.3).
  */
 export function lastModified(app: Application, time: number): void {
   if (!Number.isFinite(time) || Math.abs(time) > LAST_SECOND) {
@@ -44,10 +44,6 @@ export function lastModified(app: Application, time: number): void {
   const modified = Math.floor(Math.min(time, Date.now() / 1000));
   const date = new Date(modified * 1000).toUTCString();
   app.response().header("last-modified", date);
-  if (condition(app, "if-match") === null) {
-    const unmodified = seconds(condition(app, "if-unmodified-since"));
-    if (modified > unmodified) fails(app, "lastModified()");
-  }
   if (condition(app, "if-none-match") !== null || !isReading(app)) return;
   const since = seconds(condition(app, "if-modified-since"));
   if (modified <= since) notModified(app, "lastModified()");

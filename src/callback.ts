@@ -8,7 +8,7 @@ import { didYouMean } from "./near.ts";
 
 /**
  * What can be given as a callback: a function; an object and the name of its method; a class and a
- * method, for which each call makes an instance, unless the method is static; or the name of a class
+ * method, for which each request makes one instance, unless the method is static; or the name of a class
  * that is autoloaded, with `->` before a method of an instance and `::` before a static one.
  */
 export type CallbackForm =
@@ -16,6 +16,14 @@ export type CallbackForm =
   | readonly [target: object, method: string]
   | `${string}->${string}`
   | `${string}::${string}`;
+
+/** Where the classes of callbacks come from. */
+export interface Classes {
+  /** Finds a class by its name. */
+  find(name: string): Promise<Class>;
+  /** The instance whose method is called: one for each request. */
+  make(type: Class): object;
+}
 
 type Callable = (...params: unknown[]) => unknown;
 
@@ -27,17 +35,17 @@ const named = /^([A-Za-z_$][\w$]*)(->|::)([\w$]+)$/;
  */
 export function resolveCallback(
   callback: unknown,
-  find: (name: string) => Promise<Class>,
+  classes: Classes,
   what: string,
 ): (...params: unknown[]) => unknown {
-  if (typeof callback === "string") return autoloaded(callback, find, what);
+  if (typeof callback === "string") return autoloaded(callback, classes, what);
   if (typeof callback === "function" && !isClass(callback)) {
     return callback as Callable;
   }
   if (Array.isArray(callback) && callback.length === 2) {
     const [target, method] = callback as unknown[];
     if (target instanceof Object && typeof method === "string") {
-      return methodOf(target, method, what);
+      return methodOf(target, method, classes, what);
     }
   }
   const hint = isClass(callback)
@@ -58,7 +66,7 @@ export function isClass(value: unknown): value is new () => object {
 
 function autoloaded(
   callback: string,
-  find: (name: string) => Promise<Class>,
+  classes: Classes,
   what: string,
 ): Callable {
   const [, name, kind, method] = named.exec(callback) ?? [];
@@ -68,14 +76,15 @@ function autoloaded(
     );
   }
   return async (...params) => {
-    const type = await find(name);
-    return methodOf(type, method, what, kind === "::")(...params);
+    const type = await classes.find(name);
+    return methodOf(type, method, classes, what, kind === "::")(...params);
   };
 }
 
 function methodOf(
   target: object,
   method: string,
+  classes: Classes,
   what: string,
   staticFirst = false,
 ): Callable {
@@ -83,7 +92,7 @@ function methodOf(
   const own = isMethod(target, method);
   const ofInstance = type !== undefined && isMethod(type.prototype, method);
   if (ofInstance && !(staticFirst && own)) {
-    return (...params) => invoke(new type(), method, params);
+    return (...params) => invoke(classes.make(type), method, params);
   }
   if (own) return (...params) => invoke(target, method, params);
   const owner = type?.prototype ?? target;

@@ -5,6 +5,7 @@
 
 import type { Application } from "./application.ts";
 import type { Backlog } from "./backlog.ts";
+import type { Classes } from "./callback.ts";
 import { Layered, Store } from "./layers.ts";
 import type { Class, Registration } from "./loader.ts";
 import { HttpRequest, type RequestContext } from "./request.ts";
@@ -25,14 +26,13 @@ export interface ComponentContext {
   /** The engine. */
   readonly owner: object;
   readonly backlog: Backlog;
-  /** Finds a class by its name. */
-  find(name: string): Promise<Class>;
+  readonly classes: Classes;
 }
 
 /** The components of an application. */
 export function defaultComponents(
   app: Application,
-  { owner, backlog, find }: ComponentContext,
+  { owner, backlog, classes }: ComponentContext,
 ): Record<string, Component> {
   const response = responseContext(app, backlog);
   return {
@@ -48,7 +48,7 @@ export function defaultComponents(
     },
     router: {
       type: Router,
-      params: [new Layered(owner, () => new RouteTable()), find],
+      params: [new Layered(owner, () => new RouteTable()), classes],
     },
     view: { type: View, params: [viewContext(app, new Store(owner))] },
   };

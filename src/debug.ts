@@ -9,6 +9,7 @@ import { withoutBase } from "./location.ts";
 import { escape } from "./pages.ts";
 import type { Route } from "./route.ts";
 import type { Visit } from "./scope.ts";
+import { masked, maskedIfSecret } from "./secrets.ts";
 
 /** The headers by which a proxy gives away that the client is somewhere else. */
 const PROXY_HEADERS = [
@@ -24,17 +25,6 @@ const PROXY_HEADERS = [
 const LOOPBACK =
   /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
 
-/** Names of what nobody should read over a shoulder. */
-const SECRET =
-  /auth|cookie|credential|csrf|key|otp|passw|pwd|secret|session|signature|token/i;
-
-/** The same names in a text of pairs, such as a query, with their values. */
-const SECRET_PAIRS = new RegExp(
-  `([\\w.\\[\\]%-]{0,50}(?:${SECRET.source})[\\w.\\[\\]%-]{0,50}=)[^&;\\s#"]*`,
-  "gi",
-);
-
-const MASK = "••••";
 const LINES_AROUND = 4;
 
 const STYLE = `<style>
@@ -124,7 +114,7 @@ function routeRows(route: Route): [string, string][] {
     ["Pattern", `${route.methods.join("|")} ${route.pattern}`],
     ...Object.entries(route.params).map(([name, value]): [string, string] => [
       `@${name}`,
-      SECRET.test(name) ? MASK : String(value),
+      maskedIfSecret(name, String(value)),
     ]),
   ];
 }
@@ -134,7 +124,7 @@ function requestRows({ request, target }: Visit): [string, string][] {
     ["Target", masked(`${target.method} ${target.path}${target.search}`)],
     ...[...request.headers].map(([name, value]): [string, string] => [
       name,
-      SECRET.test(name) ? MASK : masked(value),
+      maskedIfSecret(name, masked(value)),
     ]),
   ];
 }
@@ -163,8 +153,4 @@ function table(title: string, rows: readonly [string, string][]): string {
 
 function section(title: string, html: string): string {
   return `<h2>${title}</h2>\n${html}`;
-}
-
-function masked(text: string): string {
-  return text.replace(SECRET_PAIRS, `$1${MASK}`);
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Application } from "./application.ts";
+import { answer } from "./answers.ts";
 import { Autoload } from "./autoload.ts";
 import { Backlog } from "./backlog.ts";
 import { Calls } from "./calls.ts";
@@ -141,8 +142,8 @@ export class Engine {
     passRoute = false,
   ): this & Mapped<Name, Callback> {
     checkName(name, "map");
-    const find = (type: string) => this.#autoload.find(type);
-    const callable = resolveCallback(callback, find, `the method "${name}"`);
+    const what = `the method "${name}"`;
+    const callable = resolveCallback(callback, this.#autoload, what);
     const route = () => current(this)?.root.match?.toRoute() ?? null;
     const method = passRoute
       ? (...params: unknown[]) => callable(...params, route())
@@ -236,10 +237,11 @@ export class Engine {
 
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
   init(): void {
-    if (current(this)) throw new Error("Cannot initialise inside a request");
-    const autoload = this.#autoload = new Autoload(this);
-    const find = (name: string) => autoload.find(name);
-    this.#calls = new Calls(this, find);
+    if (current(this)) {
+      throw new Error("Cannot initialise: a request is being handled");
+    }
+    const classes = this.#autoload = new Autoload(this);
+    this.#calls = new Calls(this, (name) => classes.find(name));
     this.#variables = new Store(this);
     this.#originals = new Map();
     this.set({ ...defaults });
@@ -248,7 +250,7 @@ export class Engine {
       this.#originals.set(name, bound);
       this.map(name, bound);
     }
-    const context = { owner: this, backlog: this.#backlog, find };
+    const context = { owner: this, backlog: this.#backlog, classes };
     this.#components = defaultComponents(this.#application, context);
     for (const [name, component] of Object.entries(this.#components)) {
       this.register(name, component.type);
@@ -330,7 +332,8 @@ export class Engine {
    * key the result is kept as a view variable for later templates instead.
    */
   render(...params: MethodParameters["render"]): Promise<void> {
-    return Promise.resolve(this.#run<MaybePromise<void>>("render", params));
+    const rendered = this.#run<unknown>("render", params);
+    return Promise.resolve(rendered).then(() => {});
   }
 
   /** Answers with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
@@ -470,7 +473,9 @@ export class Engine {
   #invoke(match: Match): unknown {
     const { middleware } = match.route;
     if (middleware.length === 0) return match.call();
-    return run(guarded(match, () => this.response().sent));
+    const isSealed = () => this.response().sent;
+    const send = (outcome: unknown) => answer(this.#application, outcome);
+    return run(guarded(match, isSealed, send));
   }
 
   #setting<Key extends keyof Settings>(key: Key): Settings[Key] {

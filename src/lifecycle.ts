@@ -6,8 +6,10 @@
 import { plainError } from "./answers.ts";
 import type { Application } from "./application.ts";
 import { readBody } from "./body.ts";
+import { afterwards } from "./deferred.ts";
 import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
-import type { Scope } from "./scope.ts";
+import { firstMatch } from "./methods.ts";
+import type { Scope, Visit } from "./scope.ts";
 import type { Steps } from "./steps.ts";
 import { checkHost, targetOf } from "./target.ts";
 
@@ -19,7 +21,7 @@ export function* handle(app: Application, scope: Scope): Steps<Response> {
     try {
       visit.target = targetOf(request);
       checkHost(request, app.setting("framework.hosts"));
-      if (request.body !== null) visit.body = yield read(app, request);
+      if (request.body !== null) visit.body = yield read(app, visit);
       yield app.start();
       yield* settle(app, scope);
       return app.response().toResponse(request.method === "HEAD");
@@ -35,9 +37,11 @@ export function* handle(app: Application, scope: Scope): Steps<Response> {
 }
 
 /** The refusals of the input itself: answered even when errors are not handled. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 408, 413, 421]);
+const REFUSALS: ReadonlySet<number> = new Set([400, 408, 413, 415, 421]);
 
-function read(app: Application, request: Request): Promise<unknown> {
+/** Reads the body, unless the first route that matches takes it as a stream. */
+function read(app: Application, { request, target }: Visit): unknown {
+  if (firstMatch(app, target)?.route.takesStream) return undefined;
   const limits = { bytes: app.setting("framework.body_limit") };
   return readBody(request, limits, app.setting("framework.body_timeout"));
 }
@@ -91,22 +95,4 @@ function* fail(app: Application, thrown: unknown): Steps<void> {
     response.reopen();
     plainError(app, error);
   }
-}
-
-/** Runs deferred work once the response is on its way; its errors can only be logged. */
-export async function afterwards(scope: Scope): Promise<void> {
-  const release = scope.hold();
-  await new Promise((resolve) => setTimeout(resolve));
-  for (
-    let work = scope.nextDeferred();
-    work !== undefined;
-    work = scope.nextDeferred()
-  ) {
-    try {
-      await work();
-    } catch (error) {
-      if (!isStop(error)) reportError(error, "in deferred work");
-    }
-  }
-  release();
 }

@@ -15,14 +15,14 @@ import {
 } from "./answers.ts";
 import type { Application, DefaultMethod } from "./application.ts";
 import { etag, lastModified } from "./caching.ts";
+import { defer } from "./deferred.ts";
 import { HttpError } from "./errors.ts";
 import { render } from "./frames.ts";
 import { withoutBase } from "./location.ts";
 import type { HttpResponse } from "./response.ts";
 import type { Match } from "./router.ts";
 import { run, type Steps } from "./steps.ts";
-
-export type { Application, DefaultMethod } from "./application.ts";
+import type { Target } from "./target.ts";
 
 /** The default of every extensible method. */
 export const defaultMethods: Readonly<Record<string, DefaultMethod>> = {
@@ -54,12 +54,19 @@ function start(app: Application): unknown {
   // A filter may have answered: what it kept the client from must not run all the same.
   const response = scope.component("response") as HttpResponse | undefined;
   if (response?.sent) return;
-  const { target } = scope.visit;
+  const match = firstMatch(app, scope.visit.target);
+  if (match !== undefined) return run(follow(app, match));
+  return unmatched(app, scope.visit.target);
+}
+
+/** The first route that matches what is asked for, below the base. */
+export function firstMatch(
+  app: Application,
+  target: Target,
+): Match | undefined {
   const path = withoutBase(target.path, app.base());
   const caseSensitive = app.setting("framework.case_sensitive");
-  const match = app.router().match(target.method, path, caseSensitive);
-  if (match !== undefined) return run(follow(app, match));
-  return unmatched(app, target.method, path, caseSensitive);
+  return app.router().match(target.method, path, caseSensitive);
 }
 
 function* follow(app: Application, first: Match): Steps<unknown> {
@@ -74,31 +81,18 @@ function* follow(app: Application, first: Match): Steps<unknown> {
 }
 
 /** What a path without a route for the method answers: the allowed methods, or nothing is found. */
-function unmatched(
-  app: Application,
-  method: string,
-  path: string,
-  caseSensitive: boolean,
-): unknown {
+function unmatched(app: Application, target: Target): unknown {
+  const path = withoutBase(target.path, app.base());
+  const caseSensitive = app.setting("framework.case_sensitive");
   const allowed = app.router().allowed(path, caseSensitive);
   if (allowed.length === 0) return app.call("notFound");
   const response = app.response().header("allow", allowed.join(", "));
-  if (method === "OPTIONS") {
+  if (target.method === "OPTIONS") {
     response.answer("the answer to OPTIONS", 204);
     return;
   }
   if (app.setting("framework.method_not_allowed")) throw new HttpError(405);
   return app.call("notFound");
-}
-
-function defer(app: Application, work: () => unknown): void {
-  if (typeof work !== "function") {
-    throw new TypeError(
-      `Cannot defer ${Deno.inspect(work)}: it is no function`,
-    );
-  }
-  const { root } = app.scope("defer()");
-  root.defer(work);
 }
 
 /** A method that the router has under the same name. */

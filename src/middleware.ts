@@ -51,15 +51,15 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
 }
 
 /**
- * Invokes the callback of a matched route between its guards. A response that one of them seals skips
- * what would come before it; what comes after runs for each guard that ran. Given `answer`, what the
- * callback returned is answered with it before that, so that `after` finds the response written.
+ * Invokes the callback of a matched route between its guards; answers whether it passes on. A response that one of them seals skips
+ * what would come before it; what comes after runs for each guard that ran. What the callback returned is
+ * sent before that, so that `after` finds the response written.
  */
 export function* guarded(
   match: Guarded,
   isSealed: () => boolean,
-  answer: (outcome: unknown) => unknown = (outcome) => outcome,
-): Steps<unknown> {
+  send: (outcome: unknown) => unknown,
+): Steps<boolean> {
   const ran: Guard[] = [];
   for (const middleware of match.route.middleware) {
     const guard = guardOf(middleware);
@@ -68,11 +68,10 @@ export function* guarded(
     if (outcome === false) throw new HttpError(403);
     if (isSealed()) break;
   }
-  let outcome: unknown;
-  if (!isSealed()) outcome = yield match.call();
-  if (outcome !== true) outcome = yield answer(outcome);
+  const outcome: unknown = isSealed() ? undefined : yield match.call();
+  if (outcome !== true) yield send(outcome);
   for (const guard of ran.reverse()) yield guard.after?.(match.params);
-  return outcome;
+  return outcome === true;
 }
 
 function guardOf(middleware: Middleware): Guard {

@@ -10,6 +10,7 @@ import type { Declaration } from "./table.ts";
 
 /** A route that does not match, and why. */
 export interface NearRoute {
+  /** The route as declared. */
   readonly route: Route;
   /** The segment or method at which it fails, as a clause. */
   readonly reason: string;

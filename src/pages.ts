@@ -48,12 +48,17 @@ ${paragraph}${details}</html>
   };
 }
 
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
 /** Escapes text for HTML content and quoted attributes. */
 export function escape(text: string): string {
-  return text.replace(
-    /[&<>"']/g,
-    (character) => `&#${character.charCodeAt(0)};`,
-  );
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
 }
 
 function wantsJson(request: Request): boolean {

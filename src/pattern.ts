@@ -93,7 +93,7 @@ export class Pattern {
   #fill(segment: Segment, params: UrlParameters): string | undefined {
     const value = (name: string): string => {
       const text = textOf(params, name);
-      if (text && text.isWellFormed()) return text;
+      if (text && text.isWellFormed() && !text.includes("\0")) return text;
       this.#fail(
         RangeError,
         `no URL can carry the value "${text}" of "${name}"`,

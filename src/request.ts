@@ -65,7 +65,11 @@ export class HttpRequest {
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
 
-  /** Only keeps the two. */
+  /**
+   * Only keeps the two.
+   *
+   * @internal
+   */
   constructor(raw: Request, context: RequestContext) {
     this.#raw = raw;
     this.#context = context;

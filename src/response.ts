@@ -67,7 +67,11 @@ export class HttpResponse {
   #sealedBy: string | undefined;
   #replacement: HttpResponse | undefined;
 
-  /** Made by the framework, once for each request. */
+  /**
+   * Made by the framework, once for each request.
+   *
+   * @internal
+   */
   constructor(
     context: ResponseContext,
     whole?: HttpResponse,
@@ -183,7 +187,11 @@ export class HttpResponse {
 
   // For the methods that answer
 
-  /** Makes text, bytes or a stream the whole body. Throws `TypeError` for a stream that is being read. */
+  /**
+   * Makes text, bytes or a stream the whole body. Throws `TypeError` for a stream that is being read.
+   *
+   * @internal
+   */
   body(content: BodyContent): this {
     if (typeof content === "string") return this.clearBody().write(content);
     if (content instanceof ReadableStream && content.locked) {
@@ -195,7 +203,11 @@ export class HttpResponse {
     return this;
   }
 
-  /** Lets status and body stand as they are. The first seal wins: false says that this was not it. */
+  /**
+   * Lets status and body stand as they are. The first seal wins: false says that this was not it.
+   *
+   * @internal
+   */
   seal(by: string): boolean {
     const whole = this.#whole;
     if (whole.#refuses(by)) return false;
@@ -206,6 +218,8 @@ export class HttpResponse {
   /**
    * Makes this the whole answer, and seals it. The headers replace those that were set, null removes
    * one. Does nothing when the response is sealed already.
+   *
+   * @internal
    */
   answer(
     by: string,
@@ -224,6 +238,8 @@ export class HttpResponse {
   /**
    * Sends a web response as it is, with the collected headers and cookies added, and seals it. Throws
    * `TypeError` for one that cannot be sent.
+   *
+   * @internal
    */
   send(answer: Response): void {
     if (answer.bodyUsed || answer.status === 0) {
@@ -237,7 +253,11 @@ export class HttpResponse {
     this.#whole.#answer = answer;
   }
 
-  /** A place in the body, kept here for output that comes later. */
+  /**
+   * A place in the body, kept here for output that comes later.
+   *
+   * @internal
+   */
   section(): HttpResponse {
     const section = this.#another("section");
     if (this.#whole !== this || !this.sent) this.#parts.push(section);
@@ -247,6 +267,8 @@ export class HttpResponse {
   /**
    * Drops the body with the headers that describe or store it, seals this response and lets another
    * take its place, which shares the headers that are left.
+   *
+   * @internal
    */
   replace(by: string, status: number): HttpResponse | undefined {
     const whole = this.#whole;
@@ -259,13 +281,21 @@ export class HttpResponse {
     return replacement;
   }
 
-  /** Takes a seal back with all that it kept: what should have answered has failed. */
+  /**
+   * Takes a seal back with all that it kept: what should have answered has failed.
+   *
+   * @internal
+   */
   reopen(): void {
     const whole = this.#whole;
     whole.#sealedBy = whole.#replacement = whole.#answer = undefined;
   }
 
-  /** The web response; to a HEAD request it has no body. When it cannot be made, another can. */
+  /**
+   * The web response; to a HEAD request it has no body. When it cannot be made, another can.
+   *
+   * @internal
+   */
   toResponse(head: boolean): Response {
     const whole = this.#whole;
     if (whole.#replacement) return whole.#replacement.toResponse(head);

@@ -53,8 +53,13 @@ export class Route {
   readonly alias: string;
   readonly #details: RouteDetails;
   readonly #middleware: Middleware[];
+  #takesStream = false;
 
-  /** Routes are made by the router. */
+  /**
+   * Routes are made by the router.
+   *
+   * @internal
+   */
   constructor(details: RouteDetails) {
     const { methods, pattern, alias, middleware, params, splat } = details;
     this.methods = methods.length > 0 ? [...methods] : ["*"];
@@ -91,7 +96,25 @@ export class Route {
     return this;
   }
 
-  /** The route as a request matched it. */
+  /**
+   * Leaves the bodies of the route's requests unread, for large uploads: the callback takes
+   * `request().raw.body`, and no limit counts. `data`, `files` and `getBody()` throw there.
+   */
+  streamed(): this {
+    this.#takesStream = true;
+    return this;
+  }
+
+  /** Whether bodies are left unread. */
+  get takesStream(): boolean {
+    return this.#takesStream;
+  }
+
+  /**
+   * The route as a request matched it.
+   *
+   * @internal
+   */
   matched(params: RouteParameters, splat: string, regex: () => RegExp): Route {
     return new Route({
       ...this.#details,

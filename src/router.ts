@@ -3,9 +3,8 @@
  * the grammar's, the index the table's; what becomes of a callback's result is the engine's.
  */
 
-import { resolveCallback } from "./callback.ts";
+import { type Classes, resolveCallback } from "./callback.ts";
 import { joinPaths, pathOnly, splitMethods } from "./grammar.ts";
-import type { Class } from "./loader.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { didYouMean } from "./near.ts";
 import { type NearRoute, nearRoutes } from "./near_routes.ts";
@@ -53,18 +52,22 @@ const everyMethod: readonly string[] = [
  */
 export class Router {
   readonly #layers: Layers<RouteTable>;
-  readonly #find: (name: string) => Promise<Class>;
+  readonly #classes: Classes;
   readonly #path = new Path();
   #prefix = "";
   #middleware: readonly Middleware[] = [];
 
-  /** `find` finds the class of a callback such as `"Class->method"`. */
+  /**
+   * `classes` says where the classes of callbacks such as `"Class->method"` come from.
+   *
+   * @internal
+   */
   constructor(
     layers: Layers<RouteTable> = oneLayer(),
-    find: (name: string) => Promise<Class> = findNothing,
+    classes: Classes = NO_CLASSES,
   ) {
     this.#layers = layers;
-    this.#find = find;
+    this.#classes = classes;
   }
 
   /**
@@ -83,7 +86,7 @@ export class Router {
     checkString(alias, `make the route "${pattern}"`, "the alias");
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
-    const called = resolveCallback(callback, this.#find, owner);
+    const called = resolveCallback(callback, this.#classes, owner);
     const route = new Route({
       methods: parsed.methods,
       pattern: parsed.path,
@@ -211,6 +214,8 @@ export class Router {
   /**
    * The first route for a method and a path, encoded as it is sent, without a query. HEAD is answered
    * as GET unless a route for the path names it. Throws `HttpError` 400 for a malformed escape.
+   *
+   * @internal
    */
   match(
     method: string,
@@ -223,7 +228,11 @@ export class Router {
     return this.#first({ method: asked, caseSensitive, from: 0 });
   }
 
-  /** The next route that matches the same, in the order of declaration. */
+  /**
+   * The next route that matches the same, in the order of declaration.
+   *
+   * @internal
+   */
   next(match: Match): Match | undefined {
     const { application, own } = this.#layers;
     const { table, rest } = match;
@@ -233,7 +242,11 @@ export class Router {
     return own?.find(path, { ...rest, from: 0 });
   }
 
-  /** The methods for which a path is known, for the Allow header; none when it is unknown. */
+  /**
+   * The methods for which a path is known, for the Allow header; none when it is unknown.
+   *
+   * @internal
+   */
   allowed(path: string, caseSensitive: boolean): string[] {
     this.#path.read(path);
     const methods = new Set<string>();
@@ -301,10 +314,14 @@ function checkString(
   throw new TypeError(`Cannot ${action}: ${what} must be a string, got ${got}`);
 }
 
-function findNothing(name: string): Promise<never> {
-  const problem = `Cannot load the class "${name}": this router loads none`;
-  return Promise.reject(new ReferenceError(problem));
-}
+/** A router on its own knows no folders and no requests. */
+const NO_CLASSES: Classes = {
+  find(name) {
+    const problem = `Cannot load the class "${name}": this router loads none`;
+    return Promise.reject(new ReferenceError(problem));
+  },
+  make: (type) => new type(),
+};
 
 /** One table for everything. */
 function oneLayer(): Layers<RouteTable> {

@@ -7,6 +7,8 @@
  */
 
 import { HttpError } from "./errors.ts";
+import { escape } from "./pages.ts";
+import { outside } from "./scope.ts";
 
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
@@ -16,15 +18,6 @@ const DEEPEST = 100;
 
 /** Carries the depth of inclusion inside the data that Vento hands down. */
 const DEPTH = Symbol("depth");
-
-/** Characters that mean something in HTML, with what prints in their place. */
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
 
 /** An identifier that is no property, with the name in it. */
 const IDENTIFIER =
@@ -78,7 +71,7 @@ export class Templates {
   /** Runs a template over the data, which it may change, and answers its text. */
   async render(name: string, data: Record<string, unknown>): Promise<string> {
     if (this.#vento === undefined) {
-      const { default: make } = await import("ventojs/web.js");
+      const { default: make } = await outside(() => import("ventojs/web.js"));
       this.#vento ??= prepare(make, (key) => this.#read(key));
     }
     try {
@@ -211,10 +204,7 @@ function makeEscape(vento: Vento): (value: unknown) => string {
     if (value instanceof Markup || value instanceof Safe) {
       return value.toString();
     }
-    return String(value).replace(
-      /[&<>"']/g,
-      (character) => ESCAPES[character] ?? character,
-    );
+    return escape(String(value));
   };
 }
 
@@ -282,7 +272,8 @@ async function syntaxErrorPosition(
   if (code === undefined) return undefined;
   const module = `async function template() {${code}}`;
   try {
-    await import(`data:text/javascript,${encodeURIComponent(module)}`);
+    const url = `data:text/javascript,${encodeURIComponent(module)}`;
+    await outside(() => import(url));
   } catch (error) {
     const line = /:(\d+):\d+\)?$/m.exec((error as Error).stack ?? "")?.[1];
     const before = module.split("\n").slice(0, Number(line)).join("\n");

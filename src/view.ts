@@ -61,7 +61,11 @@ export class View {
   readonly #context: ViewContext;
   readonly #templates = new Map<string, Templates>();
 
-  /** Makes a view over the given variables and settings. */
+  /**
+   * Makes a view over the given variables and settings.
+   *
+   * @internal
+   */
   constructor(context: ViewContext) {
     this.#context = context;
   }

@@ -96,14 +96,6 @@ const MATRIX: [path: string, conditions: Conditions, Statuses][] = [
     { "if-modified-since": AT, "if-none-match": '"v1"' },
     [200, 200, 200],
   ],
-  ["/date", { "if-unmodified-since": BEFORE }, [412, 412, 412]],
-  ["/date", { "if-unmodified-since": AT }, [200, 200, 200]],
-  ["/date", { "if-unmodified-since": "never" }, [200, 200, 200]],
-  [
-    "/date",
-    { "if-unmodified-since": BEFORE, "if-match": '"v1"' },
-    [200, 200, 200],
-  ],
   ["/both", { "if-modified-since": AT }, [304, 304, 200]],
   ["/both", { "if-none-match": '"v1"' }, [304, 304, 412]],
   [

@@ -98,7 +98,7 @@ onBothForms("`init()` is refused while a request is handled", async (app) => {
   app.route("/", () => assertThrows(() => app.init(), Error).message);
   assertEquals(
     await (await visit(app, "/")).text(),
-    "Cannot initialise inside a request",
+    "Cannot initialise: a request is being handled",
   );
 });
 

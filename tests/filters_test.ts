@@ -167,7 +167,7 @@ onBothForms("`map()` refuses what is no callback", (app) => {
 });
 
 onBothForms(
-  "filters change the parameters and the output, as in the specification's example",
+  "filters change the parameters that the method gets, and the text it answers",
   (app) => {
     app.map("hello", (name: string) => `Hello, ${name}!`);
     app.before("hello", (params) => {

@@ -6,13 +6,20 @@
 import { Engine, Framework } from "@framework/core";
 
 /** What both forms have in common, with the calls of mapped names that a test may make. */
-export interface App
-  extends
-    Pick<Engine, Exclude<keyof Engine, "map" | "register" | "app" | "original">> {
+export interface App extends
+  Pick<
+    Engine,
+    Exclude<keyof Engine, "map" | "register" | "app" | "original">
+  > {
   // deno-lint-ignore no-explicit-any -- a test maps what it likes
   map(name: string, callback: any, passRoute?: boolean): unknown;
   // deno-lint-ignore no-explicit-any -- a test registers what it likes
-  register(name: string, type: any, params?: unknown[], callback?: any): unknown;
+  register(
+    name: string,
+    type: any,
+    params?: unknown[],
+    callback?: any,
+  ): unknown;
   // deno-lint-ignore no-explicit-any -- a test calls the original with what it takes
   original(name: string): any;
 }

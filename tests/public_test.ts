@@ -19,14 +19,19 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       post put redirect register render request response route router set
       start stop view`,
     "interface ConnectionInfo": "remoteAddr",
-    "type Mapped": "",
     "type MaybePromise": "",
-    "type Original": "",
     "type OriginalMethod": "",
-    "type Registered": "",
+    "interface MethodParameters": `
+      defer error etag getUrl group halt json jsonp lastModified notFound
+      redirect render stop`,
+    "type Original": "",
+    "type CallbackForm": "",
     "type Filter": "",
+    "type Mapped": "",
     "type Method": "",
     "type Class": "",
+    "type InstanceOf": "",
+    "type Registered": "",
     "interface Settings": `
       framework.base_url framework.body_limit framework.body_timeout
       framework.case_sensitive framework.debug framework.handle_errors
@@ -36,12 +41,27 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type Server": "",
     "interface StartOptions": `
       cert hostname key onListen path port signal signals`,
+    "class Router": `
+      allowed delete explain get getUrl group match next patch post put
+      resource route routes`,
+    "interface NearRoute": "reason route",
+    "type UrlParameters": "",
+    "type VerbParameters": "",
+    "class Route": `
+      addMiddleware alias matched methods middleware params pattern regex
+      splat streamed takesStream`,
+    "type RouteCallback": "",
+    "type RouteArguments": "",
+    "type Taking": "",
+    "interface Guard": "after before",
+    "type Middleware": "",
+    "type RouteParameters": "",
+    "type ResourceAction": "",
+    "interface ResourceOptions": "except middleware only",
     "class HttpRequest": `
       accept ajax base cookies data files getBody getBytes getHeader ip length
       method proxy_ip query raw referrer scheme secure type url user_agent`,
     "type Cookies": "",
-    "interface RequestContext": "base body path remote search trustProxy",
-    "class Body": "bytes data files text",
     "type Data": "",
     "type Fields": "",
     "type Nested": "",
@@ -53,18 +73,9 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       section send sent status toResponse write`,
     "type BodyContent": "",
     "type CookieOptions": "",
-    "interface ResponseContext": "debug hold secure",
-    "class Router": `
-      allowed delete explain get getUrl group match next patch post put
-      resource route routes`,
-    "class Route": `
-      addMiddleware alias matched methods middleware params pattern regex
-      splat`,
     "class Markup": "",
     "function markup": "",
     "class View": "clear exists fetch get has set",
-    "interface ViewContext": "debug extension path variables",
-    "interface ViewVariables": "clear delete get keys set",
     "class HttpError": "headers name status",
     "interface HttpErrorOptions": "headers",
   },

@@ -243,3 +243,20 @@ onBothForms(
     assertEquals(ran, false);
   },
 );
+
+onBothForms("`streamed()` leaves the body to the callback", async (app) => {
+  app.set("framework.body_limit", 3);
+  app.route("PUT /@name", async (_name: string) => {
+    return await new Response(app.request().raw.body).text();
+  }).streamed();
+  const response = await visit(app, "/x", { method: "PUT", body: "too long" });
+  assertEquals([response.status, await response.text()], [200, "too long"]);
+});
+
+onBothForms("`data` throws where the body is left unread", async (app) => {
+  app.route("PUT /", () => app.request().data).streamed();
+  app.map("error", (error: Error) => error.message);
+  const response = await visit(app, "/", { method: "PUT", body: "a=1" });
+  assertEquals(response.status, 500);
+  assertStringIncludes(await response.text(), "stream");
+});

@@ -177,11 +177,11 @@ Deno.test("`route()` takes the method of an object, and of an autoloaded class",
       return `static ${id}`;
     }
   }
-  const router = new Router(
-    undefined,
-    (name) =>
+  const router = new Router(undefined, {
+    find: (name) =>
       name === "Page" ? Promise.resolve(Page) : Promise.reject(new Error(name)),
-  );
+    make: (type) => new type(),
+  });
   router.route("/o/@id", [new Page(), "show"]);
   router.route("/i/@id", "Page->show");
   router.route("/s/@id", "Page::show");

@@ -431,3 +431,19 @@ onBothForms(
     assertEquals(app.getUrl("posts.show", { id: 3 }), "/posts/3");
   },
 );
+
+onBothForms("a class is made once for each request", async (app) => {
+  let made = 0;
+  class Counter {
+    readonly number = ++made;
+    pass() {
+      return true;
+    }
+    show() {
+      return `${this.number}`;
+    }
+  }
+  app.route("/", [Counter, "pass"]);
+  app.route("/", [Counter, "show"]);
+  assertEquals([await text(app, "/"), await text(app, "/")], ["1", "2"]);
+});

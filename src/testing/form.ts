@@ -89,8 +89,11 @@ export class Form<Result> {
 
 /** The request that a submission makes. */
 export interface FormRequest {
+  /** The `action` attribute, relative to the page. */
   readonly action: string;
+  /** `POST` when the form says so. */
   readonly method: "GET" | "POST";
+  /** The fields, as the form encodes them. */
   readonly body: URLSearchParams | FormData;
 }
 

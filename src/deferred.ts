@@ -1,0 +1,37 @@
+/**
+ * Owns work that is kept for after the response: taking it in the default `defer`, and running it.
+ */
+
+import type { Application } from "./application.ts";
+import { isStop, reportError } from "./errors.ts";
+import type { Scope } from "./scope.ts";
+
+/** Keeps work for after the response; what is deferred while a body streams runs at once. */
+export function defer(app: Application, work: () => unknown): void {
+  if (typeof work !== "function") {
+    throw new TypeError(
+      `Cannot defer ${Deno.inspect(work)}: it is no function`,
+    );
+  }
+  const { root } = app.scope("defer()");
+  root.defer(work);
+  if (root.answered) app.background(afterwards(root));
+}
+
+/** Runs deferred work once the response is on its way; its errors can only be logged. */
+export async function afterwards(scope: Scope): Promise<void> {
+  const release = scope.hold();
+  await new Promise((resolve) => setTimeout(resolve));
+  for (
+    let work = scope.nextDeferred();
+    work !== undefined;
+    work = scope.nextDeferred()
+  ) {
+    try {
+      await work();
+    } catch (error) {
+      if (!isStop(error)) reportError(error, "in deferred work");
+    }
+  }
+  release();
+}
