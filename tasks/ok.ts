@@ -52,20 +52,10 @@ function broken(error: unknown): Outcome {
   return { success: false, output: "", report: String(error) };
 }
 
-/** What is documented: the files that the package exports, and the stand-ins whose types it shows. */
+/** The files that the package exports. */
 async function entries(): Promise<string[]> {
   const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
-  const own = typeof exports === "string"
-    ? [exports]
-    : Object.values<string>(exports);
-  if (flags.length === 0) return own;
-  const standins = Array.from(Deno.readDirSync("compat"), ({ name }) => name);
-  return [
-    ...own,
-    ...standins.filter((name) => name.startsWith("http_")).map((name) =>
-      `compat/${name}`
-    ),
-  ];
+  return Object.values<string>(exports);
 }
 
 async function weigh(): Promise<Outcome> {

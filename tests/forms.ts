@@ -5,23 +5,23 @@
 
 import { Engine, Framework } from "@framework/core";
 
+// deno-lint-ignore no-explicit-any -- a test maps, registers and calls what it likes
+type Anything = any;
+
 /** What both forms have in common, with the calls of mapped names that a test may make. */
 export interface App extends
   Pick<
     Engine,
     Exclude<keyof Engine, "map" | "register" | "app" | "original">
   > {
-  // deno-lint-ignore no-explicit-any -- a test maps what it likes
-  map(name: string, callback: any, passRoute?: boolean): unknown;
-  // deno-lint-ignore no-explicit-any -- a test registers what it likes
+  map(name: string, callback: Anything, passRoute?: boolean): unknown;
   register(
     name: string,
-    type: any,
+    type: Anything,
     params?: unknown[],
-    callback?: any,
+    callback?: Anything,
   ): unknown;
-  // deno-lint-ignore no-explicit-any -- a test calls the original with what it takes
-  original(name: string): any;
+  original(name: string): Anything;
 }
 
 /** Declares a test for each form; the name says which one it is on. */
@@ -44,10 +44,12 @@ export function onBothForms(
 }
 
 /** Calls a mapped method or registered class by its name. */
-// deno-lint-ignore no-explicit-any -- the test knows what it mapped
-export function call(app: App, name: string, ...params: unknown[]): any {
-  // deno-lint-ignore no-explicit-any -- mapped names are not in the type
-  return (app as any)[name](...params);
+export function call(
+  app: App,
+  name: string,
+  ...params: unknown[]
+): Anything {
+  return (app as Anything)[name](...params);
 }
 
 /** Requests a path of an application, as `GET` unless the init says otherwise. */
