@@ -12,6 +12,13 @@ const LEFTOVERS = /^cache$|\.(?:lock|new)$/;
 /** What `deno task blog` reads of the project beside the blog. */
 const PROJECT = ["deno.json", "deno.lock", "mod.ts", "src", "compat", "tasks"];
 
+/** The posts of a copy, whatever somebody has written into the blog meanwhile. */
+const POSTS = ["one", "two", "three"].map((name) => ({
+  slug: `post-${name}`,
+  title: `Post ${name}`,
+  content: `The first line of ${name}.\n\nAnd its second paragraph.`,
+}));
+
 /** What a checkout of the standard library imports by name from within. */
 const INTERNAL = ["@std/internal/os"];
 
@@ -19,10 +26,12 @@ const INTERNAL = ["@std/internal/os"];
 export class BlogCopy implements AsyncDisposable {
   private constructor(readonly folder: string) {}
 
-  /** Copies the blog, its posts included, without what a run has left behind. */
+  /** Copies the blog with three posts of its own, without what a run has left behind. */
   static async make(): Promise<BlogCopy> {
     const folder = await Deno.makeTempDir({ prefix: "blog" });
     await copy(new URL("blog", ROOT), `${folder}/blog`);
+    const posts = `${folder}/blog/data/posts.json`;
+    await Deno.writeTextFile(posts, JSON.stringify(POSTS, null, 2));
     await Deno.writeTextFile(`${folder}/import_map.json`, await importMap());
     return new BlogCopy(folder);
   }
