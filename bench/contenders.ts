@@ -13,8 +13,8 @@ export const CONTENDERS: Readonly<Record<string, Script>> = {
   "Hono": { file: "servers/hono.ts" },
   "Hono, contextStorage": { file: "servers/hono.ts", args: ["context"] },
   "h3": { file: "servers/h3.ts" },
-  "Express": { file: "servers/express.ts" },
-  "Fastify": { file: "servers/fastify.ts" },
+  "Express": { file: "servers/express.js" },
+  "Fastify": { file: "servers/fastify.js" },
 };
 
 /** Starts servers, works with them by name, and ends them. */

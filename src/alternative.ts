@@ -7,12 +7,6 @@ import type { Row } from "./row.ts";
 import { type Path, segmentsOf } from "./path.ts";
 import { Segment } from "./segment.ts";
 
-/** A segment that gives values, and its place in the path. */
-interface Step {
-  readonly index: number;
-  readonly segment: Segment;
-}
-
 /** A row of segments. */
 export class Alternative {
   readonly segments: readonly Segment[];
@@ -25,8 +19,8 @@ export class Alternative {
   readonly #count: number;
   /** Where the one free parameter of the pattern is, when it has no other and no star; or -1. */
   readonly #only: number;
-  /** Where the segments that give values are, when no star stands before one of them. */
-  readonly #steps: readonly Step[] | undefined;
+  /** Whether a segment can stand elsewhere in the path than in the pattern: behind a star. */
+  readonly #shifts: boolean;
 
   constructor(row: Row, names: readonly string[]) {
     this.segments = row.segments.map((parts) => new Segment(parts));
@@ -39,11 +33,7 @@ export class Alternative {
     this.#only = names.length === 1 && this.star < 0
       ? this.segments.findIndex((segment) => segment.free)
       : -1;
-    const last = this.segments.length - 1;
-    this.#steps = this.star >= 0 && this.star < last
-      ? undefined
-      : this.segments.map((segment, index) => ({ index, segment }))
-        .filter(({ segment }) => segment.names.length > 0);
+    this.#shifts = this.star >= 0 && this.star < this.segments.length - 1;
   }
 
   /** The alternative as an expression. A star takes as little as it can, unless it is the last. */
@@ -65,14 +55,16 @@ export class Alternative {
   /** The values of a path that matches: null for each name that is not in this choice. */
   values(path: Path, caseSensitive: boolean): (string | null)[] {
     if (this.#only >= 0) return [path.segment(this.#only)];
-    const count = this.#count;
-    const values = new Array<string | null>(count);
-    if (this.places.length < count) values.fill(null);
-    const steps = this.#steps ?? this.#stepsIn(path, caseSensitive);
+    const values = new Array<string | null>(this.#count);
+    if (this.places.length < this.#count) values.fill(null);
+    const starts = this.#shifts
+      ? align(this.segments, segmentsOf(path.text), caseSensitive)!
+      : undefined;
     let place = 0;
-    for (let step = 0; step < steps.length; step++) {
-      const { index, segment } = steps[step]!;
-      const text = path.segment(index);
+    for (let index = 0; place < this.places.length; index++) {
+      const segment = this.segments[index]!;
+      if (segment.names.length === 0) continue;
+      const text = path.segment(starts ? starts[index]! : index);
       if (segment.free) values[this.places[place++]!] = text;
       else {
         for (const value of segment.read(text, caseSensitive)) {
@@ -93,13 +85,6 @@ export class Alternative {
     );
     const last = this.segments.at(-1)!.star && starts.at(-1)! < texts.length;
     return splats.join("/") + (last && path.endsWith("/") ? "/" : "");
-  }
-
-  /** Where the segments that give values are in this path. */
-  #stepsIn(path: Path, caseSensitive: boolean): Step[] {
-    const starts = align(this.segments, segmentsOf(path.text), caseSensitive);
-    return this.segments.map((segment, n) => ({ segment, index: starts![n]! }))
-      .filter(({ segment }) => segment.names.length > 0);
   }
 }
 

@@ -4,13 +4,23 @@
  */
 
 import type { Application } from "./application.ts";
-import { HttpError, reportError, throwStop, toError } from "./errors.ts";
+import {
+  checkStatus,
+  HttpError,
+  reportError,
+  throwStop,
+  toError,
+} from "./errors.ts";
 import { encodeJson, escapeJson } from "./json.ts";
 import { locationOf } from "./location.ts";
 import { page } from "./pages.ts";
 import type { BodyContent, HttpResponse } from "./response.ts";
 import { outside } from "./scope.ts";
 import { masked } from "./secrets.ts";
+
+/** The name of a JavaScript function, such as `go` or `app.go`. */
+const FUNCTION_NAME =
+  /^[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
 
 /** Sends what a callback returned; incidental values, such as an object's own chain, are no answer. */
 export function answer(app: Application, outcome: unknown): unknown {
@@ -41,11 +51,7 @@ export function halt(app: Application, code = 200, message = ""): never {
 
 /** Answers with a redirect in place of what there is. */
 export function redirect(app: Application, url: string, code = 303): void {
-  if (!Number.isInteger(code) || code < 300 || code > 399) {
-    throw new RangeError(
-      `Cannot redirect: the status must be 300 to 399, got "${code}"`,
-    );
-  }
+  checkStatus("redirect", code, 300, 399);
   const location = locationOf(url, app.base());
   app.response().answer("redirect()", code, "", { location });
 }
@@ -60,8 +66,7 @@ export function json(
   option = 0,
 ): void {
   const text = jsonText(data, encode, charset, option);
-  const response = app.response();
-  response.answer("json()", code ?? response.status(), text, {
+  app.response().answer("json()", code, text, {
     "content-type": `application/json; charset=${charsetName(charset)}`,
   });
 }
@@ -77,7 +82,10 @@ export function jsonp(
   option = 0,
 ): void {
   const callback = app.request().query[param];
-  if (typeof callback !== "string" || !isFunctionName(callback)) {
+  if (
+    typeof callback !== "string" || callback.length > 128 ||
+    !FUNCTION_NAME.test(callback)
+  ) {
     throw new HttpError(
       400,
       `The query parameter "${param}" must name a JavaScript function`,
@@ -88,9 +96,7 @@ export function jsonp(
     jsonText(data, encode, charset, option),
     /[<\u2028\u2029]/g,
   );
-  const response = app.response();
-  const script = `${callback}(${text});`;
-  response.answer("jsonp()", code ?? response.status(), script, {
+  app.response().answer("jsonp()", code, `${callback}(${text});`, {
     "content-type": `application/javascript; charset=${charsetName(charset)}`,
     "x-content-type-options": "nosniff",
   });
@@ -104,7 +110,9 @@ export function notFound(app: Application): unknown {
 /** Answers with the page of an error. */
 export function error(app: Application, thrown: unknown): unknown {
   const failure = toError(thrown);
-  logError(app, failure);
+  // Called by a mapped `error`, it was logged before that ran.
+  const isOriginal = app.scope("error()").component("error()") !== undefined;
+  if (!isOriginal) logError(app, failure);
   return showPage(app, "error()", failure);
 }
 
@@ -113,21 +121,16 @@ export function plainError(app: Application, failure: Error): void {
   showPage(app, "error()", failure, false);
 }
 
-/** Marks the error of a request that was logged last. */
-const LOGGED = {};
-
-/** Logs an error, once, where `framework.log_errors` asks for it. */
+/** Logs an error where `framework.log_errors` asks for it. */
 export function logError(app: Application, failure: Error): void {
-  const scope = app.scope("error()");
   if (!app.setting("framework.log_errors")) return;
-  if (scope.layer(LOGGED) === failure) return;
-  scope.setLayer(LOGGED, failure);
-  const { method, path } = scope.visit.target;
+  const { method, path } = app.scope("error()").visit.target;
   reportError(failure, `while handling ${method} ${path}`);
 }
 
-/** The status that an error is answered with. */
-export function statusOf(failure: unknown): number {
+/** The status that an error is answered with, or without one what is not found. */
+export function statusOf(failure: Error | undefined): number {
+  if (failure === undefined) return 404;
   return failure instanceof HttpError ? failure.status : 500;
 }
 
@@ -144,8 +147,8 @@ export function addHeaders(response: HttpResponse, failure: unknown): void {
 
 /**
  * Shows the default page of an error, or without one of what is not found, in place of the response:
- * the status and the first line of the message, nothing else of the error. Under debug the page is finished later,
- * with what only a developer may see; the response is sealed at once.
+ * the status and the first line of the message, nothing else of the error. Under debug the page is
+ * finished later, with what only a developer may see; the response is sealed at once.
  */
 function showPage(
   app: Application,
@@ -153,8 +156,11 @@ function showPage(
   failure: Error | undefined,
   debug = app.setting("framework.debug"),
 ): unknown {
-  const status = failure ? statusOf(failure) : 404;
-  const [message] = masked(failure?.message ?? "").split("\n");
+  const status = statusOf(failure);
+  const { message: full = "" } = failure ?? {};
+  // What an `HttpError` says is meant for the client.
+  const said = failure instanceof HttpError ? full : masked(full);
+  const [message] = said.split("\n");
   const { request } = app.scope(by).visit;
   const response = app.response().replace(by, status);
   if (response === undefined) return;
@@ -181,14 +187,13 @@ function jsonText(
   indentation: number,
 ): string {
   if (!encode && typeof data !== "string") {
+    const got = Deno.inspect(data, { depth: 0 });
     throw new TypeError(
-      `Cannot send JSON that is not to be encoded: it must be text, got ${
-        Deno.inspect(data, { depth: 0 })
-      }`,
+      `Cannot send JSON that is not to be encoded: it must be text, got ${got}`,
     );
   }
   const text = encode ? encodeJson(data, indentation) : String(data);
-  // The body is UTF-8 whatever the header says; ASCII is the same in all charsets.
+  // The body is UTF-8 whatever the header says; nearly every charset agrees with it on ASCII.
   return charsetName(charset) === "utf-8"
     ? text
     : escapeJson(text, /[\u0080-\uffff]/g);
@@ -198,17 +203,10 @@ function charsetName(charset: string): string {
   return /^utf-?8$/i.test(charset) ? "utf-8" : charset;
 }
 
-const FUNCTION_NAME =
-  /^[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
-
-function isFunctionName(text: string): boolean {
-  return text.length <= 128 && FUNCTION_NAME.test(text);
-}
-
 function isPlain(value: object): boolean {
-  if (Array.isArray(value)) return true;
   const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  return prototype === Object.prototype || prototype === null ||
+    Array.isArray(value);
 }
 
 function isContent(value: object): value is Exclude<BodyContent, string> {

@@ -28,10 +28,8 @@ export class Autoload implements Classes {
   /** The engine is the owner. */
   constructor(owner: object) {
     this.#owner = owner;
-    this.#shelves = new Layered(owner, () => ({
-      folders: [],
-      found: new Map(),
-    }));
+    const create = (): Shelf => ({ folders: [], found: new Map() });
+    this.#shelves = new Layered(owner, create);
   }
 
   /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
@@ -40,9 +38,7 @@ export class Autoload implements Classes {
     const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(path)?.[1];
     if (path === "" || scheme !== undefined && scheme !== "file") {
       throw new TypeError(
-        `Cannot add the path ${
-          Deno.inspect(folder)
-        }: it must name a folder of this machine`,
+        `Cannot add the path "${path}": it must name a folder of this machine`,
       );
     }
     const { folders } = this.#shelves.writable;
@@ -84,18 +80,16 @@ async function search(
     );
   }
   const tried: string[] = [];
-  const files = new Set([`${name}.ts`, `${snakeCase(name)}.ts`]);
+  const snakeCase = name.replace(WORD, "_").toLowerCase();
+  const files = new Set([`${name}.ts`, `${snakeCase}.ts`]);
   for (const folder of folders) {
-    const root = await toPath(folder);
     for (const file of files) {
-      const { path, why } = await locate(root, file);
+      const { path, why } = await locate(folder, file);
       if (path !== undefined) return pick(await import(path), name, path);
       tried.push(why);
     }
   }
-  const where = tried.length > 0
-    ? tried.join(", ")
-    : "no folder was added with path()";
+  const where = tried.join(", ") || "no folder was added with path()";
   throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
 }
 
@@ -104,9 +98,13 @@ type Located =
   | { readonly path?: never; readonly why: string };
 
 /** The URL of a file inside a folder, or why there is none; a link may not lead out of the folder. */
-async function locate(root: string, file: string): Promise<Located> {
+async function locate(folder: string, file: string): Promise<Located> {
+  const { fromFileUrl } = await import("@std/path/from-file-url");
   const { join } = await import("@std/path/join");
+  const { resolve } = await import("@std/path/resolve");
   const { toFileUrl } = await import("@std/path/to-file-url");
+  const isUrl = folder.startsWith("file:");
+  const root = isUrl ? fromFileUrl(folder) : resolve(folder);
   const path = join(root, file);
   try {
     const real = await Deno.realPath(path);
@@ -125,12 +123,6 @@ async function locate(root: string, file: string): Promise<Located> {
   }
 }
 
-async function toPath(folder: string): Promise<string> {
-  const { resolve } = await import("@std/path/resolve");
-  const { fromFileUrl } = await import("@std/path/from-file-url");
-  return folder.startsWith("file:") ? fromFileUrl(folder) : resolve(folder);
-}
-
 function pick(
   module: Record<string, unknown>,
   name: string,
@@ -141,8 +133,4 @@ function pick(
   throw new TypeError(
     `Cannot load the class "${name}": "${path}" exports no class of that name`,
   );
-}
-
-function snakeCase(name: string): string {
-  return name.replace(WORD, "_").toLowerCase();
 }

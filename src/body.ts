@@ -6,12 +6,13 @@
 
 import type { HttpError } from "./errors.ts";
 import { type Bytes, decode, parseFields, refusal } from "./fields.ts";
-import { type FormLimits, readForm } from "./multipart.ts";
+import { readForm } from "./multipart.ts";
+import { startTimer } from "./timer.ts";
 import type { Files } from "./upload.ts";
 
-/** How much a body may hold; more of anything is a 413. */
-export interface BodyLimits extends FormLimits {
-  /** The most bytes. */
+/** How much a body may hold. */
+export interface BodyLimits {
+  /** The most bytes; more of them is a 413. */
   readonly bytes: number;
 }
 
@@ -23,10 +24,7 @@ type Content = { data: Data; files: Files };
 const jsonType = /^(?:application|text)\/json$|\/.+\+json$/;
 
 /** What a fault of JSON says beside itself: it quotes the client. */
-const quotation = /(?<=^Unexpected token '.+?'), .*$/su;
-
-/** How many characters of JSON are searched for a fault whose place the parser does not tell. */
-const longestSearch = 65_536;
+const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
 
 const source = "the request body";
 
@@ -46,7 +44,7 @@ export async function readBody(
   if (length > limits.bytes) throw tooLarge(limits.bytes);
   const bytes = await collect(request.body.getReader(), limits.bytes, timeout);
   if (bytes.length < length) throw refusal(400, source, "it ended early");
-  return new Body(bytes, type, limits);
+  return new Body(bytes, type);
 }
 
 /** The body of one request as bytes; everything else is made of them when it is first asked for. */
@@ -54,19 +52,13 @@ export class Body {
   /** The bytes as they came, not a copy. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly #type: string;
-  readonly #limits: FormLimits;
   #text: string | undefined;
   #content: Content | undefined;
 
-  /** Takes the bytes, the Content-Type header, and how much a form in them may hold. */
-  constructor(
-    bytes: Bytes = new Uint8Array(),
-    type = "",
-    limits: FormLimits = {},
-  ) {
+  /** Takes the bytes and the Content-Type header. */
+  constructor(bytes: Bytes = new Uint8Array(), type = "") {
     this.bytes = bytes;
     this.#type = type;
-    this.#limits = limits;
   }
 
   /**
@@ -92,7 +84,7 @@ export class Body {
   }
 
   #read(): Content {
-    return this.#content ??= contentOf(this.bytes, this.#type, this.#limits);
+    return this.#content ??= contentOf(this.bytes, this.#type);
   }
 }
 
@@ -109,14 +101,13 @@ async function collect(
     refused = error;
     reader.cancel().catch(() => {}); // a source that cannot stop changes nothing for the answer
   };
-  const wait = Math.min(timeout * 1_000, 2 ** 31 - 1); // the longest a timer can take
   const expire = (): void => refuse(tooSlow(timeout));
-  const timer = timeout > 0 ? setTimeout(expire, wait) : undefined;
+  const timer = timeout > 0 ? startTimer(timeout, expire) : undefined;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (refused) throw refused;
-      if (done) return join(chunks, size);
+      if (done) break;
       size += value.length;
       chunks.push(value);
       if (size > limit) refuse(tooLarge(limit));
@@ -126,17 +117,8 @@ async function collect(
   } finally {
     clearTimeout(timer);
   }
-}
-
-function join(chunks: Bytes[], size: number): Bytes {
-  if (chunks.length === 1) return chunks[0]!;
-  const bytes = new Uint8Array(size);
-  let end = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, end);
-    end += chunk.length;
-  }
-  return bytes;
+  const [only] = chunks;
+  return only && chunks.length === 1 ? only : new Blob(chunks).bytes();
 }
 
 function tooLarge(limit: number): HttpError {
@@ -150,14 +132,14 @@ function tooSlow(timeout: number): HttpError {
 }
 
 /** Reads what has a reader; the elements of a JSON array are its members "0", "1" and so on. */
-function contentOf(bytes: Bytes, type: string, limits: FormLimits): Content {
+function contentOf(bytes: Bytes, type: string): Content {
   const media = type.split(";", 1)[0]!.trim().toLowerCase();
   const content = { data: Object.create(null), files: Object.create(null) };
   if (bytes.length === 0) return content;
-  if (media === "multipart/form-data") return readForm(bytes, type, limits);
+  if (media === "multipart/form-data") return readForm(bytes, type);
   if (media === "application/x-www-form-urlencoded") {
     const text = `?${decode(bytes, type)}`;
-    content.data = parseFields(text, "the form", 413, limits.fields);
+    content.data = parseFields(text, "the form", 413);
   } else if (jsonType.test(media)) {
     const value = parseJson(decode(bytes, type, "the JSON body"));
     if (typeof value === "object") Object.assign(content.data, value);
@@ -165,33 +147,12 @@ function contentOf(bytes: Bytes, type: string, limits: FormLimits): Content {
   return content;
 }
 
-/**
- * Parses JSON. The parser tells the place of every fault but an unexpected token: of all beginnings
- * of the text, the shortest that has this fault ends with it.
- */
+/** Parses JSON; what is wrong with it is said without the client's text. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    let [fault, fine, faulty] = [faultOf(text), 0, text.length];
-    if (fault.startsWith("Unexpected token") && faulty <= longestSearch) {
-      while (faulty - fine > 1) {
-        const middle = (fine + faulty) >> 1;
-        if (faultOf(text.slice(0, middle)) === fault) faulty = middle;
-        else fine = middle;
-      }
-      fault += ` at position ${fine}`;
-    }
+    const fault = (cause as SyntaxError).message.replace(QUOTATION, "");
     throw refusal(400, "the JSON body", fault, { cause });
-  }
-}
-
-/** What is wrong with a text as JSON; "" when nothing is. */
-function faultOf(text: string): string {
-  try {
-    JSON.parse(text);
-    return "";
-  } catch (error) {
-    return (error as SyntaxError).message.replace(quotation, "");
   }
 }

@@ -24,11 +24,10 @@ export function etag(app: Application, id: string, type = "string"): void {
   const tag = entityTag(id, type);
   app.response().header("etag", tag);
   const match = condition(app, "if-match");
-  if (match !== null && !namesStrongly(match, tag)) fails(app, "etag()");
+  if (match !== null && !namesStrongly(match, tag)) end(app, "etag()", 412);
   const noneMatch = condition(app, "if-none-match");
   if (noneMatch === null || !namesWeakly(noneMatch, tag)) return;
-  if (isReading(app)) notModified(app, "etag()");
-  fails(app, "etag()");
+  end(app, "etag()", isReading(app) ? 304 : 412);
 }
 
 /**
@@ -46,7 +45,7 @@ export function lastModified(app: Application, time: number): void {
   app.response().header("last-modified", date);
   if (condition(app, "if-none-match") !== null || !isReading(app)) return;
   const since = seconds(condition(app, "if-modified-since"));
-  if (modified <= since) notModified(app, "lastModified()");
+  if (modified <= since) end(app, "lastModified()", 304);
 }
 
 /** A condition of the client; it counts only for what would succeed (section 13.2.1). */
@@ -61,15 +60,10 @@ function isReading(app: Application): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** The client's copy is current: its body is not sent again (section 15.4.5). */
-function notModified(app: Application, by: string): never {
-  app.response().answer(by, 304, "", WITHOUT_CONTENT);
-  throwStop();
-}
-
-/** What the client knows has changed meanwhile (section 15.5.13). */
-function fails(app: Application, by: string): never {
-  app.response().answer(by, 412, "", WITHOUT_PAGE);
+/** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
+function end(app: Application, by: string, status: 304 | 412): never {
+  const without = status === 304 ? WITHOUT_CONTENT : WITHOUT_PAGE;
+  app.response().answer(by, status, "", without);
   throwStop();
 }
 

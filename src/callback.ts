@@ -27,7 +27,8 @@ export interface Classes {
 
 type Callable = (...params: unknown[]) => unknown;
 
-const named = /^([A-Za-z_$][\w$]*)(->|::)([\w$]+)$/;
+/** The name of a class and of a method. */
+const named = /^[A-Za-z_$][\w$]*(?:->|::)[\w$]+$/;
 
 /**
  * The function that a callback stands for; `what` names its owner in messages. Throws `TypeError`
@@ -38,9 +39,11 @@ export function resolveCallback(
   classes: Classes,
   what: string,
 ): (...params: unknown[]) => unknown {
-  if (typeof callback === "string") return autoloaded(callback, classes, what);
   if (typeof callback === "function" && !isClass(callback)) {
     return callback as Callable;
+  }
+  if (typeof callback === "string" && named.test(callback)) {
+    return autoloaded(callback, classes, what);
   }
   if (Array.isArray(callback) && callback.length === 2) {
     const [target, method] = callback as unknown[];
@@ -48,13 +51,9 @@ export function resolveCallback(
       return methodOf(target, method, classes, what);
     }
   }
-  const hint = isClass(callback)
-    ? `, where [${callback.name}, "method"] is meant`
-    : "";
+  const got = Deno.inspect(callback, { depth: 1 });
   throw new TypeError(
-    `Cannot make ${what}: the callback must be a function, [target, "method"] or "Class->method", got ${
-      Deno.inspect(callback, { depth: 1 })
-    }${hint}`,
+    `Cannot make ${what}: the callback must be a function, [target, "method"] or "Class->method", got ${got}`,
   );
 }
 
@@ -69,15 +68,11 @@ function autoloaded(
   classes: Classes,
   what: string,
 ): Callable {
-  const [, name, kind, method] = named.exec(callback) ?? [];
-  if (name === undefined || method === undefined) {
-    throw new TypeError(
-      `Cannot make ${what}: the callback "${callback}" must be written "Class->method" or "Class::method"`,
-    );
-  }
+  const [name, method] = callback.split(/->|::/) as [string, string];
+  const isStatic = callback.includes("::");
   return async (...params) => {
     const type = await classes.find(name);
-    return methodOf(type, method, classes, what, kind === "::")(...params);
+    return methodOf(type, method, classes, what, isStatic)(...params);
   };
 }
 
@@ -90,28 +85,21 @@ function methodOf(
 ): Callable {
   const type = typeof target === "function" ? target as Class : undefined;
   const own = isMethod(target, method);
-  const ofInstance = type !== undefined && isMethod(type.prototype, method);
-  if (ofInstance && !(staticFirst && own)) {
+  if (type && isMethod(type.prototype, method) && !(staticFirst && own)) {
     return (...params) => invoke(classes.make(type), method, params);
   }
   if (own) return (...params) => invoke(target, method, params);
-  const owner = type?.prototype ?? target;
-  const name = type?.name ?? owner.constructor?.name ?? "object";
+  const owner = type?.prototype ?? Object.getPrototypeOf(target);
+  const name = owner.constructor?.name ?? "object";
+  const known = [...Object.getOwnPropertyNames(owner), ...Object.keys(target)];
+  const hint = didYouMean(method, known);
   throw new TypeError(
-    `Cannot make ${what}: "${name}" has no method "${method}"${
-      didYouMean(
-        method,
-        Object.getOwnPropertyNames(
-          type ? owner : Object.getPrototypeOf(owner) ?? owner,
-        ),
-      )
-    }`,
+    `Cannot make ${what}: "${name}" has no method "${method}"${hint}`,
   );
 }
 
 function isMethod(target: object | undefined, method: string): boolean {
-  return typeof (target as Record<string, unknown> | undefined)?.[method] ===
-    "function";
+  return typeof Reflect.get(target ?? {}, method) === "function";
 }
 
 function invoke(target: object, method: string, params: unknown[]): unknown {

@@ -13,26 +13,17 @@ import { HttpResponse, type ResponseContext } from "./response.ts";
 import { Router, RouteTable } from "./router.ts";
 import { View, type ViewContext } from "./view.ts";
 
-/** A component: its default class with what that is made of. */
-export interface Component {
+/** A component: how instances of its default class are made. */
+export interface Component extends Registration {
   readonly type: Class;
-  readonly params: Registration["params"];
-  /** Whose a shared instance is; of whoever registers the class, when not given. */
-  readonly lifetime?: Registration["lifetime"];
-}
-
-/** What the components need beside the application. */
-export interface ComponentContext {
-  /** The engine. */
-  readonly owner: object;
-  readonly backlog: Backlog;
-  readonly classes: Classes;
 }
 
 /** The components of an application. */
 export function defaultComponents(
   app: Application,
-  { owner, backlog, classes }: ComponentContext,
+  owner: object,
+  backlog: Backlog,
+  classes: Classes,
 ): Record<string, Component> {
   const response = responseContext(app, backlog);
   return {

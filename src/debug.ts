@@ -12,14 +12,7 @@ import type { Visit } from "./scope.ts";
 import { masked, maskedIfSecret } from "./secrets.ts";
 
 /** The headers by which a proxy gives away that the client is somewhere else. */
-const PROXY_HEADERS = [
-  "forwarded",
-  "via",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-real-ip",
-];
+const OF_PROXIES = /^(?:forwarded|via|x-forwarded-.*|x-real-ip)$/;
 
 /** An address of this machine, or a name that every client resolves to one. */
 const LOOPBACK =
@@ -40,11 +33,18 @@ mark { background: #ffd9d9; }
 export function debugDetails(app: Application, failure?: Error): string {
   const { visit, root } = app.scope("error()");
   if (!isLocal(visit)) return "";
+  const { request, target } = visit;
   const route = root.match?.toRoute() as Route | undefined;
-  return STYLE +
-    (failure ? errors(failure) : route ? "" : misses(app, visit)) +
-    (route ? table("Route", routeRows(route)) : "") +
-    table("Request", requestRows(visit));
+  let html = STYLE;
+  if (failure) html += errors(failure);
+  else if (!route) html += misses(app, visit);
+  if (route) {
+    const params = Object.entries(route.params)
+      .map(([name, value]) => [`@${name}`, value] as [string, string | null]);
+    html += table("Route", [["Pattern", declared(route)], ...params]);
+  }
+  const asked = `${target.method} ${target.path}${target.search}`;
+  return html + table("Request", [["Target", asked], ...request.headers]);
 }
 
 /**
@@ -53,31 +53,21 @@ export function debugDetails(app: Application, failure?: Error): string {
  */
 function isLocal({ request, remote }: Visit): boolean {
   const { headers, url } = request;
-  if (PROXY_HEADERS.some((name) => headers.has(name))) return false;
+  if ([...headers.keys()].some((name) => OF_PROXIES.test(name))) return false;
   if (remote === undefined) return true; // the application itself, or a test
   return "hostname" in remote && LOOPBACK.test(remote.hostname) &&
     LOOPBACK.test(URL.parse(url)?.hostname ?? "");
 }
 
-/** The error and what caused it, each with its stack and the code of the application. */
-function errors(failure: Error): string {
-  let html = "";
-  const shown = new Set<unknown>();
-  for (
-    let error: unknown = failure;
-    error !== undefined && !shown.has(error);
-    error = error instanceof Error ? error.cause : undefined
-  ) {
-    const text = error instanceof Error
-      ? error.stack ?? String(error)
-      : Deno.inspect(error);
-    html += section(
-      shown.size === 0 ? "Error" : "Caused by",
-      `<pre>${escape(masked(text))}</pre>\n${codeAround(text)}`,
-    );
-    shown.add(error);
-  }
-  return html;
+/** An error and what caused it, each with its stack and the code of the application. */
+function errors(thrown: unknown, title = "Error"): string {
+  if (thrown === undefined) return "";
+  const { stack, cause } = thrown instanceof Error
+    ? thrown
+    : { stack: Deno.inspect(thrown), cause: undefined };
+  const text = stack ?? String(thrown);
+  const html = `<pre>${escape(masked(text))}</pre>\n${codeAround(text)}`;
+  return section(title, html) + errors(cause, "Caused by");
 }
 
 /** The lines around the first place of a stack that is in a file which may be read. */
@@ -109,45 +99,31 @@ function readSource(path: URL): string | undefined {
   }
 }
 
-function routeRows(route: Route): [string, string][] {
-  return [
-    ["Pattern", `${route.methods.join("|")} ${route.pattern}`],
-    ...Object.entries(route.params).map(([name, value]): [string, string] => [
-      `@${name}`,
-      maskedIfSecret(name, String(value)),
-    ]),
-  ];
-}
-
-function requestRows({ request, target }: Visit): [string, string][] {
-  return [
-    ["Target", masked(`${target.method} ${target.path}${target.search}`)],
-    ...[...request.headers].map(([name, value]): [string, string] => [
-      name,
-      maskedIfSecret(name, masked(value)),
-    ]),
-  ];
-}
-
 /** Which routes nearly matched, and why they did not. */
 function misses(app: Application, { target }: Visit): string {
   const caseSensitive = app.setting("framework.case_sensitive");
   const path = withoutBase(target.path, app.base());
   const near = app.router().explain(target.method, path, caseSensitive);
-  return table(
-    "Routes that nearly match",
-    near.map(({ route, reason }) => [
-      `${route.methods.join("|")} ${route.pattern}`,
-      reason,
-    ]),
+  if (near.length === 0) return "";
+  const items = near.map(({ route, reason }) =>
+    `<li>${escape(`${declared(route)}: ${reason}`)}</li>\n`
   );
+  return section("Routes that nearly match", `<ul>\n${items.join("")}</ul>\n`);
 }
 
-function table(title: string, rows: readonly [string, string][]): string {
-  if (rows.length === 0) return "";
-  const html = rows.map(([name, value]) =>
-    `<tr><th>${escape(name)}</th><td>${escape(value)}</td></tr>\n`
-  );
+function declared({ methods, pattern }: Route): string {
+  return `${methods.join("|")} ${pattern}`;
+}
+
+/** Names with their values, those of secrets hidden. */
+function table(
+  title: string,
+  rows: readonly [string, string | null][],
+): string {
+  const html = rows.map(([name, value]) => {
+    const shown = escape(maskedIfSecret(name, String(value)));
+    return `<tr><th>${escape(name)}</th><td>${shown}</td></tr>\n`;
+  });
   return section(title, `<table>\n${html.join("")}</table>\n`);
 }
 

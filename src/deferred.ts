@@ -22,13 +22,9 @@ export function defer(app: Application, work: () => unknown): void {
 export async function afterwards(scope: Scope): Promise<void> {
   const release = scope.hold();
   await new Promise((resolve) => setTimeout(resolve));
-  for (
-    let work = scope.nextDeferred();
-    work !== undefined;
-    work = scope.nextDeferred()
-  ) {
+  while (scope.hasDeferred) {
     try {
-      await work();
+      await scope.nextDeferred()?.();
     } catch (error) {
       if (!isStop(error)) reportError(error, "in deferred work");
     }

@@ -1,9 +1,13 @@
 /**
- * Owns the mapped methods and their filters, and the one `run` through which each call of an
- * extensible method goes. Which names may be mapped is the engine's rule.
+ * Owns the mapped methods and their filters, and the way from a name to what is called: a mapped
+ * method, or else a registered class. Which names may be mapped is the rule of `names.ts`.
  */
 
 import { Store } from "./layers.ts";
+import { type Finder, Loader, type Registration } from "./loader.ts";
+import { checkName } from "./names.ts";
+import { noSuchMethod } from "./near.ts";
+import { current } from "./scope.ts";
 import { run, type Steps } from "./steps.ts";
 
 /** What can be mapped. */
@@ -26,18 +30,22 @@ export type Mapped<Name extends string, Callback> = string extends Name
   };
 
 /** A method with its filters; another one takes its place when it changes. */
-export interface Mapping {
+interface Mapping {
   readonly method: Method;
   readonly before: readonly Filter[];
   readonly after: readonly Filter[];
 }
 
-/** Mapped methods by name, in the two layers of the application's state. */
+/** What can be called by its name: mapped methods, in the two layers of the state, before classes. */
 export class Dispatcher {
+  readonly #owner: object;
+  readonly #loader: Loader;
   readonly #mappings: Store<Mapping>;
 
-  /** The engine is the owner. */
-  constructor(owner: object) {
+  /** The engine is the owner; `classes` finds those that are autoloaded. */
+  constructor(owner: object, classes: Finder) {
+    this.#owner = owner;
+    this.#loader = new Loader(owner, classes);
     this.#mappings = new Store(owner);
   }
 
@@ -47,31 +55,73 @@ export class Dispatcher {
     this.#mappings.set(name, { method, before, after });
   }
 
-  /** The method of that name. */
-  get(name: string): Mapping | undefined {
-    return this.#mappings.get(name);
+  /** Registers a class; one of that name is replaced, and with it the shared instance. */
+  register(name: string, registration: Registration): void {
+    this.#loader.register(name, registration);
   }
 
-  /** The names of all methods. */
-  names(): string[] {
-    return this.#mappings.keys();
-  }
-
-  /** Adds a filter behind those that are there; false when there is no such method. */
-  filter(name: string, moment: "before" | "after", filter: Filter): boolean {
+  /**
+   * Adds a filter behind those that are there. Throws `TypeError` when it is none, or when there is
+   * no such method.
+   */
+  filter(name: string, moment: "before" | "after", filter: Filter): void {
+    const action = `add a filter ${moment}`;
+    checkName(name, action);
+    if (typeof filter !== "function") {
+      throw new TypeError(
+        `Cannot ${action} "${name}": the filter is no function`,
+      );
+    }
     const mapping = this.#mappings.get(name);
-    if (mapping === undefined) return false;
+    if (mapping === undefined) throw this.#unknown(name, action);
     const filters = [...mapping[moment], filter];
     this.#mappings.set(name, { ...mapping, [moment]: filters });
-    return true;
   }
 
-  /** Runs a method with its filters; the answer is a promise only when one of them answered one. */
-  run(mapping: Mapping, params: unknown[]): unknown {
+  /** Whether something is mapped or registered under the name. */
+  has(name: string): boolean {
+    return (this.#mappings.get(name) ?? this.#loader.get(name)) !== undefined;
+  }
+
+  /** Calls a method with its filters, or answers an instance of a class: a new one for `false`. */
+  run(name: string, params: unknown[]): unknown {
+    const mapping = this.#mappings.get(name);
+    if (mapping === undefined) return this.#instance(name, params[0]);
     const { method, before, after } = mapping;
     return before.length === 0 && after.length === 0
       ? method(...params)
       : run(filtered(mapping, params));
+  }
+
+  /**
+   * The same for whoever need not await it: a promise of it counts as the request's work until it
+   * settles. What is answered is a promise of its own, so that a rejection which nobody takes shows.
+   */
+  runTracked(name: string, params: unknown[]): unknown {
+    const outcome = this.run(name, params);
+    if (!(outcome instanceof Promise)) return outcome;
+    const scope = current(this.#owner);
+    if (scope === undefined) return outcome;
+    scope.track(name, outcome);
+    return outcome.then((value) => value);
+  }
+
+  #instance(name: string, shared: unknown): object {
+    const registration = this.#loader.get(name);
+    if (registration === undefined) throw this.#unknown(name, "call");
+    return shared === false
+      ? this.#loader.make(name, registration)
+      : this.#loader.shared(name, registration);
+  }
+
+  #unknown(name: string, action: string): TypeError {
+    if (this.#loader.get(name)) {
+      return new TypeError(
+        `Cannot ${action} "${name}": it is a registered class, not a method`,
+      );
+    }
+    const names = [...this.#mappings.keys(), ...this.#loader.names()];
+    return noSuchMethod(name, action, names);
   }
 }
 

@@ -3,7 +3,9 @@
  * it begins is the server's.
  */
 
+import type { Backlog } from "./backlog.ts";
 import { report } from "./errors.ts";
+import { settles } from "./timer.ts";
 
 /**
  * The handle of a running server. `shutdown()` drains it: it stops listening, gives running requests
@@ -11,16 +13,6 @@ import { report } from "./errors.ts";
  * `finished` settles when that is done.
  */
 export type Server = Deno.HttpServer<Deno.Addr>;
-
-/** What the server asks of the application. */
-export interface ServerContext {
-  /** How many seconds running requests and deferred work get when the server drains. */
-  shutdownTimeout(): number;
-  /** Settles when the work that outlives its requests is done. */
-  idle(): Promise<unknown>;
-  /** Ends the streams that are being sent, and answers how many there were. */
-  cutStreams(reason: unknown): number;
-}
 
 /** Why a stream ends that is still being sent when its server has to. */
 export const CUT: Error = new Deno.errors.Interrupted(
@@ -33,11 +25,8 @@ const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
     ? [["SIGINT", 130]]
     : [["SIGINT", 130], ["SIGTERM", 143]];
 
-/** The longest time a timer of the platform can take, in milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
-/** How long what was cut gets to notice, in milliseconds. */
-const LAST_MOMENTS = 1_000;
+/** How long what was cut gets to notice, in seconds. */
+const LAST_MOMENTS = 1;
 
 /** The servers that end with the process. */
 const ending = new Set<Server>();
@@ -52,18 +41,20 @@ export class DrainedServer implements Server {
   readonly addr: Deno.Addr;
   readonly finished: Promise<void>;
   readonly #server: Server;
-  readonly #context: ServerContext;
+  readonly #backlog: Backlog;
+  readonly #patience: () => number;
   readonly #finish: () => void;
   #drained: Promise<void> | undefined;
 
-  /** Takes the server of the runtime, whose own `shutdown()` waits for ever. */
-  constructor(server: Server, context: ServerContext) {
+  /** Takes the server of the runtime, whose own `shutdown()` waits for ever; `patience` is in seconds. */
+  constructor(server: Server, backlog: Backlog, patience: () => number) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.addr = server.addr;
     this.finished = promise;
     this.#finish = resolve;
     this.#server = server;
-    this.#context = context;
+    this.#backlog = backlog;
+    this.#patience = patience;
   }
 
   /** Drains the server, once. */
@@ -89,37 +80,17 @@ export class DrainedServer implements Server {
 
   /** Lets running requests and deferred work finish, for so long; what is left then is cut off. */
   async #drain(): Promise<void> {
-    const seconds = this.#context.shutdownTimeout();
-    const done = this.#server.shutdown().then(() => this.#context.idle());
-    if (await settles(done, seconds * 1_000)) return;
-    const cut = this.#context.cutStreams(CUT);
+    const seconds = this.#patience();
+    const done = this.#server.shutdown().then(() => this.#backlog.idle());
+    if (await settles(done, seconds)) return;
+    const cut = this.#backlog.cutStreams(CUT);
     const isDone = cut > 0 && await settles(done, LAST_MOMENTS);
-    const outcomes = [
+    const outcome = [
       ...cut > 0 ? [`streams cut: ${cut}`] : [],
       ...isDone ? [] : ["requests or deferred work left unfinished"],
-    ];
-    report(
-      `The server did not wait longer than ${seconds} s: ${
-        outcomes.join(", ")
-      }`,
-    );
+    ].join(", ");
+    report(`The server did not wait longer than ${seconds} s: ${outcome}`);
   }
-}
-
-/** Whether work settles within a time. */
-async function settles(
-  work: Promise<unknown>,
-  milliseconds: number,
-): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(
-    () => resolve(false),
-    Math.min(milliseconds, LONGEST_TIMER),
-  );
-  work.then(() => resolve(true));
-  const settled = await promise;
-  clearTimeout(timer);
-  return settled;
 }
 
 /** Drains on the first signal and ends the process; a second signal ends it at once. */

@@ -4,41 +4,34 @@
  * live in the rooms below; the defaults enter through the same `map` and `register` that a user calls.
  */
 
-import type { Application } from "./application.ts";
-import { answer } from "./answers.ts";
-import { Autoload } from "./autoload.ts";
 import { Backlog } from "./backlog.ts";
-import { Calls } from "./calls.ts";
 import { type CallbackForm, resolveCallback } from "./callback.ts";
-import { type Component, defaultComponents, paramsOf } from "./components.ts";
+import { paramsOf } from "./components.ts";
 import type { Filter, Mapped, Method } from "./dispatcher.ts";
 import { framed } from "./frames.ts";
-import { Store } from "./layers.ts";
 import { handle } from "./lifecycle.ts";
 import type { Class, InstanceOf, Registered } from "./loader.ts";
-import { defaultMethods } from "./methods.ts";
-import { guarded } from "./middleware.ts";
-import { answering, checkName } from "./names.ts";
-import { noSuchMethod } from "./near.ts";
+import { answering, type Call, checkName } from "./names.ts";
 import type { MethodParameters, Original } from "./parameters.ts";
+import { Parts } from "./parts.ts";
 import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "./response.ts";
-import type { Route, RouteCallback } from "./route.ts";
-import type { Match, Router, VerbParameters } from "./router.ts";
-import { current, enter, outside, required, Scope } from "./scope.ts";
+import type { Route } from "./route.ts";
+import type { Router, VerbParameters } from "./router.ts";
+import {
+  type ConnectionInfo,
+  current,
+  enter,
+  outside,
+  Scope,
+} from "./scope.ts";
 import { listen, type Server, type StartOptions } from "./server.ts";
-import { basePath, checkSetting, defaults, type Settings } from "./settings.ts";
+import { checkSetting, defaults, type Settings } from "./settings.ts";
 import { run } from "./steps.ts";
 import { NO_TARGET } from "./target.ts";
 import type { View } from "./view.ts";
 
-export type { Mapped, Original, Registered };
-
-/** What the runtime tells about a connection; `Deno.serve` and `deno serve` pass it on. */
-export interface ConnectionInfo {
-  /** The address of the other end. */
-  readonly remoteAddr?: Deno.Addr;
-}
+export type { ConnectionInfo };
 
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -49,11 +42,7 @@ export type OriginalMethod<Name extends Original> = Name extends "start"
   : Engine[Name];
 
 /** Calls a method or class of an engine by its name; for the static form. */
-export let callByName: (
-  engine: Engine,
-  name: string,
-  params: unknown[],
-) => unknown;
+export let callByName: Call<Engine>;
 
 /**
  * An application: its routes, variables, methods and classes. {@linkcode Framework} is one behind a
@@ -84,36 +73,20 @@ export class Engine {
     const visit = { request, remote, target: NO_TARGET, body: undefined };
     const scope = new Scope(this, visit);
     try {
-      return enter(scope, run, handle(this.#application, scope));
+      return enter(scope, run, handle(this.#parts.application, scope));
     } catch (error) {
       return Promise.reject(error);
     }
   };
 
-  readonly #application: Application = {
-    scope: (call) => required(this, call),
-    start: () => this.#calls.run("start", []),
-    background: (work) => this.#backlog.add(work),
-    call: (name, ...params) => this.#calls.runTracked(name, params),
-    invoke: (match) => this.#invoke(match),
-    setting: (key) => this.#setting(key),
-    base: () => basePath(this.#setting("framework.base_url")),
-    request: () => this.request(),
-    response: () => this.response(),
-    router: () => this.router(),
-    view: () => this.view(),
-  };
   readonly #backlog = new Backlog();
-  #calls!: Calls;
-  #autoload!: Autoload;
-  #variables!: Store<unknown>;
-  #originals!: Map<string, Method>;
-  #components: Readonly<Record<string, Component>> = {};
+  #parts!: Parts;
   #server: Server | undefined;
 
   static {
     callByName = (engine, name, params) => engine.#run(name, params);
-    const knows = (engine: Engine, name: string) => engine.#calls.has(name);
+    const knows = (engine: Engine, name: string) =>
+      engine.#parts.dispatcher.has(name);
     const prototype = answering(Object.prototype, callByName, knows);
     Object.setPrototypeOf(Engine.prototype, prototype);
   }
@@ -143,15 +116,16 @@ export class Engine {
   ): this & Mapped<Name, Callback> {
     checkName(name, "map");
     const what = `the method "${name}"`;
-    const callable = resolveCallback(callback, this.#autoload, what);
+    const callable = resolveCallback(callback, this.#parts.autoload, what);
     const route = () => current(this)?.root.match?.toRoute() ?? null;
-    const method = passRoute
-      ? (...params: unknown[]) => callable(...params, route())
+    const method: Method = passRoute
+      ? (...params) => callable(...params, route())
       : callable;
-    const isDefault = this.#originals.get(name) === callback;
-    this.#calls.map(
+    const isDefault = this.#parts.originals.get(name) === callback;
+    const app = this.#parts.application;
+    this.#parts.dispatcher.map(
       name,
-      isDefault ? method : framed(this.#application, name, method),
+      isDefault ? method : framed(app, name, method),
     );
     this.#expose(name);
     return this as this & Mapped<Name, Callback>;
@@ -172,13 +146,12 @@ export class Engine {
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
     checkName(name, "register");
-    const component = this.#components[name];
-    this.#calls.register(name, {
+    const component = this.#parts.components.get(name);
+    this.#parts.dispatcher.register(name, {
       type,
       params: paramsOf(component, type, params),
       callback: callback as ((instance: object) => unknown) | undefined,
-      lifetime: component?.lifetime ??
-        (current(this) ? "request" : "application"),
+      lifetime: component?.lifetime,
     });
     this.#expose(name);
     return this as this & Registered<Name, Type>;
@@ -186,17 +159,17 @@ export class Engine {
 
   /** Adds a filter that runs before a method, behind those that are there. */
   before(name: string, filter: Filter): void {
-    this.#calls.filter(name, "before", filter);
+    this.#parts.dispatcher.filter(name, "before", filter);
   }
 
   /** Adds a filter that runs after a method, behind those that are there. */
   after(name: string, filter: Filter): void {
-    this.#calls.filter(name, "after", filter);
+    this.#parts.dispatcher.filter(name, "after", filter);
   }
 
   /** Adds a folder in which classes known by their name are looked for. */
   path(folder: string | URL): void {
-    this.#autoload.add(folder);
+    this.#parts.autoload.add(folder);
   }
 
   /** The value of a setting, or undefined when it was cleared. */
@@ -208,7 +181,7 @@ export class Engine {
     ...params: VerbParameters<Path, Pass>
   ): Route;
   get(...params: [string, ...unknown[]]): unknown {
-    if (params[1] === undefined) return this.#variables.get(params[0]);
+    if (params.length < 2) return this.#parts.variables.get(params[0]);
     return this.router().get(...params as unknown as Parameters<Router["get"]>);
   }
 
@@ -220,19 +193,19 @@ export class Engine {
     const variables = typeof key === "string" ? { [key]: value } : key;
     const entries = Object.entries(variables);
     for (const [name, each] of entries) checkSetting(name, each);
-    for (const [name, each] of entries) this.#variables.set(name, each);
+    for (const [name, each] of entries) this.#parts.variables.set(name, each);
   }
 
   /** Whether a variable is set, to anything but null and undefined. */
   has(key: string): boolean {
-    return this.#variables.has(key);
+    return this.#parts.variables.has(key);
   }
 
   /** Clears a variable or several; without a key all of them, settings too. */
   clear(key: string | readonly string[] = []): void {
-    if (typeof key === "string") this.#variables.delete(key);
-    else if (key.length === 0) this.#variables.clear();
-    else for (const name of key) this.#variables.delete(name);
+    if (typeof key === "string") this.#parts.variables.delete(key);
+    else if (key.length === 0) this.#parts.variables.clear();
+    else for (const name of key) this.#parts.variables.delete(name);
   }
 
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
@@ -240,21 +213,11 @@ export class Engine {
     if (current(this)) {
       throw new Error("Cannot initialise: a request is being handled");
     }
-    const classes = this.#autoload = new Autoload(this);
-    this.#calls = new Calls(this, (name) => classes.find(name));
-    this.#variables = new Store(this);
-    this.#originals = new Map();
+    this.#parts = new Parts(this, this.#backlog);
+    const { originals, components } = this.#parts;
     this.set({ ...defaults });
-    for (const [name, method] of Object.entries(defaultMethods)) {
-      const bound = method.bind(undefined, this.#application);
-      this.#originals.set(name, bound);
-      this.map(name, bound);
-    }
-    const context = { owner: this, backlog: this.#backlog, classes };
-    this.#components = defaultComponents(this.#application, context);
-    for (const [name, component] of Object.entries(this.#components)) {
-      this.register(name, component.type);
-    }
+    for (const [name, method] of originals) this.map(name, method);
+    for (const [name, { type }] of components) this.register(name, type);
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */
@@ -275,12 +238,9 @@ export class Engine {
       ? "a request is being handled"
       : this.#server && "it is listening already";
     if (why !== undefined) throw new Error(`Cannot start the server: ${why}`);
-    const server = listen(this.fetch, options, {
-      shutdownTimeout: () =>
-        outside(() => this.#setting("framework.shutdown_timeout")),
-      idle: () => this.#backlog.idle(),
-      cutStreams: (reason) => this.#backlog.cutStreams(reason),
-    });
+    const name = "framework.shutdown_timeout";
+    const patience = () => outside(() => this.#parts.application.setting(name));
+    const server = listen(this.fetch, options, this.#backlog, patience);
     this.#server = server;
     server.finished.then(() => this.#server = undefined);
     return server;
@@ -304,12 +264,7 @@ export class Engine {
    * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is none.
    */
   route<Pattern extends string, Pass extends boolean = false>(
-    ...params: [
-      pattern: Pattern,
-      callback: RouteCallback<Pattern, Pass>,
-      passRoute?: Pass,
-      alias?: string,
-    ]
+    ...params: VerbParameters<Pattern, Pass>
   ): Route {
     return this.#run("route", params);
   }
@@ -332,8 +287,7 @@ export class Engine {
    * key the result is kept as a view variable for later templates instead.
    */
   render(...params: MethodParameters["render"]): Promise<void> {
-    const rendered = this.#run<unknown>("render", params);
-    return Promise.resolve(rendered).then(() => {});
+    return Promise.resolve(this.#run("render", params)).then(() => {});
   }
 
   /** Answers with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
@@ -450,15 +404,11 @@ export class Engine {
    * without filters.
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
-    const method = this.#originals.get(name);
-    if (method === undefined) {
-      throw noSuchMethod(name, "call the original of", this.#originals.keys());
-    }
-    return method as OriginalMethod<Name>;
+    return this.#parts.original(name) as OriginalMethod<Name>;
   }
 
   #run<Result>(name: string, params: unknown[]): Result {
-    return this.#calls.runTracked(name, params) as Result;
+    return this.#parts.dispatcher.runTracked(name, params) as Result;
   }
 
   /** Makes the name of an application's method or class callable without a search for it. */
@@ -468,17 +418,5 @@ export class Engine {
       value: (...params: unknown[]) => this.#run(name, params),
       configurable: true,
     });
-  }
-
-  #invoke(match: Match): unknown {
-    const { middleware } = match.route;
-    if (middleware.length === 0) return match.call();
-    const isSealed = () => this.response().sent;
-    const send = (outcome: unknown) => answer(this.#application, outcome);
-    return run(guarded(match, isSealed, send));
-  }
-
-  #setting<Key extends keyof Settings>(key: Key): Settings[Key] {
-    return (this.#variables.get(key) ?? defaults[key]) as Settings[Key];
   }
 }

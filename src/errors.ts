@@ -37,15 +37,24 @@ export class HttpError extends Error {
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */
   constructor(status: number, message = "", options: HttpErrorOptions = {}) {
-    if (!Number.isInteger(status) || status < 400 || status > 599) {
-      throw new RangeError(
-        `Cannot make an HttpError: the status must be 400 to 599, got "${status}"`,
-      );
-    }
+    checkStatus("make an HttpError", status, 400, 599);
     super(message, options);
     this.status = status;
     this.headers = new Headers(options.headers);
   }
+}
+
+/** Throws `RangeError` unless a status is an integer in the range; the action goes into the message. */
+export function checkStatus(
+  action: string,
+  status: number,
+  first: number,
+  last: number,
+): void {
+  if (Number.isInteger(status) && status >= first && status <= last) return;
+  throw new RangeError(
+    `Cannot ${action} with the status "${status}": it must be ${first} to ${last}`,
+  );
 }
 
 /** Thrown by `stop` and `halt` once the response is sealed; it ends the request and is no error. */
@@ -69,10 +78,10 @@ export function isStop(thrown: unknown): boolean {
 /** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
-  return new Error(
-    `Something that is no error was thrown: ${describe(thrown)}`,
-    { cause: thrown },
-  );
+  const what = Deno.inspect(thrown, { depth: 1, strAbbreviateSize: 200 });
+  return new Error(`Something that is no error was thrown: ${what}`, {
+    cause: thrown,
+  });
 }
 
 /**
@@ -92,9 +101,4 @@ export function reportError(thrown: unknown, place: string): void {
 export function report(line: string): void {
   // deno-lint-ignore no-console -- this is the error log
   console.error(line);
-}
-
-function describe(value: unknown): string {
-  const text = Deno.inspect(value, { depth: 1, strAbbreviateSize: 200 });
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

@@ -4,16 +4,13 @@
  * awaited; its frame keeps its output apart from what is written meanwhile.
  */
 
-import { addHeaders, answer, logError } from "./answers.ts";
+import { addHeaders, answer, logError, statusOf } from "./answers.ts";
 import type { Application } from "./application.ts";
 import type { Method } from "./dispatcher.ts";
-import { HttpError, isStop, toError } from "./errors.ts";
+import { isStop, toError } from "./errors.ts";
 import { enter } from "./scope.ts";
 import { run, type Steps } from "./steps.ts";
 import { markup } from "./view.ts";
-
-/** The status that a page has before its method makes it. */
-const PAGES: Readonly<Record<string, number>> = { notFound: 404, error: 500 };
 
 /** The method in its frame; one whose output needs no frame is answered as it is. */
 export function framed(
@@ -22,8 +19,8 @@ export function framed(
   method: Method,
 ): Method {
   if (name === "render") return inPlace(app, method);
-  const status = PAGES[name];
-  return status === undefined ? method : onPage(app, name, status, method);
+  const isPage = name === "notFound" || name === "error";
+  return isPage ? onPage(app, name, method) : method;
 }
 
 /** Marks what is still being stored under a key: later renders of the request wait for it. */
@@ -39,18 +36,16 @@ export function render(
   const scope = app.scope("render()");
   const view = app.view();
   const section = key === undefined ? app.response().section() : undefined;
-  const storing = scope.layer(STORING) as Promise<unknown> | undefined;
-  const html = storing
-    ? storing.then(() => view.fetch(file, data))
-    : view.fetch(file, data);
-  const rendered = html.then((text) => {
-    if (section) section.write(text);
-    else view.set(key as string, markup(text));
-  });
-  if (key !== undefined) {
-    scope.setLayer(STORING, rendered.then(() => {}, () => {}));
-  }
+  const rendered = place(scope.layer(STORING));
+  if (key !== undefined) scope.setLayer(STORING, rendered.catch(() => {}));
   return rendered;
+
+  async function place(stored: unknown): Promise<void> {
+    if (stored) await stored;
+    const html = await view.fetch(file, data);
+    if (section) section.write(html);
+    else view.set(key as string, markup(html));
+  }
 }
 
 /** What the method writes stands where it was called, however late it is written. */
@@ -64,29 +59,25 @@ function inPlace(app: Application, method: Method): Method {
 
 /**
  * What the method writes is the whole answer; the response it was called on is sealed. The status, and
- * the headers that the error of an `HttpError` asks for, are there before it runs.
+ * the headers that an `HttpError` asks for, are there before it runs.
  */
 function onPage(
   app: Application,
-  name: string,
-  status: number,
+  name: "notFound" | "error",
   method: Method,
 ): Method {
   const by = `${name}()`;
   return (...params) => {
-    const error = name === "error" ? params[0] : undefined;
-    if (name === "error") logError(app, toError(error));
     const scope = app.scope(by);
     if (scope.component(by)) {
       throw new Error(
         `Cannot call ${by} here: it would call itself, where original("${name}") is meant`,
       );
     }
+    const error = name === "error" ? toError(params[0]) : undefined;
+    if (error) logError(app, error);
     const response = app.response();
-    const page = response.replace(
-      by,
-      error instanceof HttpError ? error.status : status,
-    );
+    const page = response.replace(by, statusOf(error));
     if (page === undefined) return;
     addHeaders(page, error);
     const part = scope.part(by, page).part("response", page);

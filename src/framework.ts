@@ -88,10 +88,9 @@ export class Framework {
   /** The engine behind this class; one that is given takes its place, such as in a test. */
   static app(replacement: Engine = engine): Engine {
     if (!(replacement instanceof Engine)) {
+      const got = Deno.inspect(replacement);
       throw new TypeError(
-        `Cannot replace the engine: it must be an Engine, got ${
-          Deno.inspect(replacement)
-        }`,
+        `Cannot replace the engine: it must be an Engine, got ${got}`,
       );
     }
     return engine = replacement;

@@ -50,12 +50,12 @@ const misplaced: Readonly<Record<string, string>> = {
 /** Reads a pattern; throws a `SyntaxError` that quotes it and points at the place. */
 export function parse(source: string): Grammar {
   const { methods, path } = splitMethods(source);
-  const names: string[] = [];
-  const pieces = new Reader(source, path, names).read();
+  const reader = new Reader(source, path);
+  const pieces = reader.read();
   const written = slashed(path);
   if (written !== path) pieces.unshift({ kind: "slash" });
   const rows = rowsOf(pieces, (problem, at) => fail(source, problem, at));
-  return { methods, path: written, names, rows };
+  return { methods, path: written, names: reader.names, rows };
 }
 
 /** Separates the methods of a pattern from its path; throws `SyntaxError` when they are malformed. */
@@ -64,13 +64,12 @@ export function splitMethods(
 ): { methods: string[]; path: string } {
   const [, prefix, rest = ""] = prefixed.exec(source) ?? [];
   if (prefix === undefined || pathStart.test(source)) {
-    if (/^\s/.test(source)) fail(source, "has no method before the space", 0);
+    if (/^\s/.test(source)) fail(source, "has no method before the space");
     return { methods: [], path: source.trim() };
   }
   const names = prefix.split("|").map((name) => name.trim().toUpperCase());
-  const wrong = names.find((name) => !method.test(name));
-  if (wrong !== undefined) {
-    fail(source, `has the malformed method "${wrong}"`, 0);
+  for (const name of names) {
+    if (!method.test(name)) fail(source, `has the malformed method "${name}"`);
   }
   if (rest === "") fail(source, "has no path after its methods", source.length);
   return { methods: [...new Set(names)], path: rest.trim() };
@@ -91,24 +90,24 @@ export function joinPaths(prefix: string, path: string): string {
 export function pathOnly(source: string): string {
   const { methods, path } = splitMethods(source);
   if (methods.length > 0) {
-    fail(source, "names a method, which is known already,", 0);
+    fail(source, "names a method, which is known already,");
   }
   return path;
 }
 
 /** Reads the path of one pattern, token by token. */
 class Reader {
+  /** The names of the parameters that were read. */
+  readonly names: string[] = [];
   readonly #source: string;
-  readonly #tokens: readonly string[];
-  readonly #names: string[];
+  readonly #path: string;
+  readonly #tokens: readonly RegExpExecArray[];
   #next = 0;
-  #at: number;
 
-  constructor(source: string, path: string, names: string[]) {
+  constructor(source: string, path: string) {
     this.#source = source;
-    this.#tokens = path.match(tokens) ?? [];
-    this.#names = names;
-    this.#at = source.lastIndexOf(path);
+    this.#path = path;
+    this.#tokens = [...path.matchAll(tokens)];
   }
 
   /** Reads to the end. */
@@ -120,12 +119,17 @@ class Reader {
 
   /** The next token; empty at the end. */
   get #token(): string {
-    return this.#tokens[this.#next] ?? "";
+    return this.#tokens[this.#next]?.[0] ?? "";
+  }
+
+  /** Where it stands in the pattern. */
+  get #at(): number {
+    const at = this.#tokens[this.#next]?.index ?? this.#path.length;
+    return this.#source.lastIndexOf(this.#path) + at;
   }
 
   #take(): string {
     const token = this.#token;
-    this.#at += token.length;
     this.#next++;
     return token;
   }
@@ -140,10 +144,8 @@ class Reader {
 
   #piece(token: string): Piece {
     if (token === "(") {
-      return {
-        kind: "group",
-        pieces: this.#enclosed(() => this.#sequence()),
-      };
+      const pieces = this.#enclosed(() => this.#sequence());
+      return { kind: "group", pieces };
     }
     if (countable.test(token)) return this.#expression();
     if (misplaced[token] !== undefined) this.#fail(misplaced[token]);
@@ -151,10 +153,8 @@ class Reader {
     this.#take();
     if (token === "/") return { kind: "slash" };
     if (token === "*") return { kind: "star", at: this.#at - 1 };
-    return {
-      kind: "text",
-      text: token.replace(/^\\%/, "%25").replace(/^\\/, ""),
-    };
+    const text = token.startsWith("\\") ? token.slice(1) : decoded(token);
+    return { kind: "text", text };
   }
 
   /** Reads what stands between the parenthesis that is next and the one that closes it. */
@@ -179,10 +179,10 @@ class Reader {
   }
 
   #parameter(name: string): Part {
-    if (this.#names.includes(name)) {
+    if (this.names.includes(name)) {
       this.#fail(`has the name "${name}" twice, again`);
     }
-    this.#names.push(name);
+    this.names.push(name);
     this.#take();
     if (this.#token !== ":") return { kind: "parameter", name, expression: "" };
     this.#take();
@@ -191,40 +191,32 @@ class Reader {
 
   /** The expression behind a name: up to the slash, parameter or optional part that follows. */
   #constraint(name: string): string {
-    const [start, first] = [this.#at, this.#next];
-    const atoms: { text: string; next: number; at: number }[] = [];
+    const [at, first] = [this.#at, this.#next];
+    const atoms: { text: string; start: number }[] = [];
     while (
       !/^(?:[/)]?|@.+)$/.test(this.#token) &&
       (this.#token !== "(" || this.#next === first)
     ) {
-      const place = { next: this.#next, at: this.#at };
-      atoms.push({ text: this.#atom(), ...place });
+      const start = this.#next;
+      atoms.push({ text: this.#atom(), start });
     }
     if (atoms.length === 0) this.#fail(`has no expression for "${name}"`);
     const dot = this.#token.startsWith("@") ? "." : undefined;
-    for (let last = atoms.at(-1)!; atoms.length > 1; last = atoms.at(-1)!) {
-      if (
-        !separator.test(last.text) &&
-        (last.text !== dot || last.next + 1 < this.#next)
-      ) break;
-      this.#next = last.next;
-      this.#at = last.at;
-      atoms.pop();
-    }
-    return this.#checked(atoms.map((atom) => atom.text).join(""), start);
+    const own = 1 +
+      atoms.findLastIndex(({ text }, place) =>
+        place === 0 || text !== dot && !separator.test(text)
+      );
+    this.#next = atoms[own]?.start ?? this.#next;
+    const texts = atoms.slice(0, own).map(({ text }) => text);
+    return this.#checked(texts.join(""), at);
   }
 
   /** One part of an expression. A group that would capture is written so that it does not. */
   #atom(): string {
     const token = this.#token;
-    if (
-      token === "/" || token.startsWith("[") && token.includes("/") ||
-      token === "\\/"
-    ) {
-      this.#fail(
-        "has a slash inside an expression",
-        this.#at + token.indexOf("/"),
-      );
+    if (/^(?:\\?\/|\[.*\/)/s.test(token)) {
+      const at = this.#at + token.indexOf("/");
+      this.#fail("has a slash inside an expression", at);
     }
     if (/^@./.test(token)) this.#fail("has a parameter inside an expression");
     if (token.startsWith("(")) {
@@ -246,7 +238,7 @@ class Reader {
       new RegExp(`^(?:${expression})$`, "su");
     } catch (error) {
       const reason = (error as Error).message.split(": ").at(-1);
-      fail(this.#source, `has a wrong expression (${reason}),`, at, error);
+      this.#fail(`has a wrong expression (${reason}),`, at);
     }
     return expression;
   }
@@ -262,15 +254,19 @@ function meaning(token: string): string {
   return token.replace(/^\\([^\w\\^$.*+?()[\]{}|])$/u, "$1");
 }
 
-function fail(
-  source: string,
-  problem: string,
-  at: number,
-  cause?: unknown,
-): never {
-  const options = cause === undefined ? {} : { cause };
+/** A pattern may be written percent-encoded: it is decoded where it can be. */
+function decoded(text: string): string {
+  return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes; // percent signs that are meant as such
+    }
+  });
+}
+
+function fail(source: string, problem: string, at = 0): never {
   throw new SyntaxError(
     `Cannot make a route: the pattern "${source}" ${problem} at ${at}`,
-    options,
   );
 }

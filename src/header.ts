@@ -50,6 +50,26 @@ const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 /** The largest name and value of a cookie that clients keep, in bytes (RFC 6265, section 6.1). */
 const LARGEST_COOKIE = 4096;
 
+/** What parts of a cookie must be, where `setCookie()` lets more through, or drops it in silence. */
+const COOKIE_RULES: Readonly<
+  Record<string, [isKept: (value: unknown) => boolean, kept: string]>
+> = {
+  name: [(value) => TOKEN.test(String(value)), "a token"],
+  expires: [
+    (value) => !Number.isNaN(new Date(Number(value)).getTime()),
+    "a date",
+  ],
+  maxAge: [
+    (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+    "whole seconds from 0",
+  ],
+  domain: [(value) => DOMAIN.test(String(value)), "a host name"],
+  sameSite: [
+    (value) => /^(?:Strict|Lax|None)$/.test(String(value)),
+    "Strict, Lax or None",
+  ],
+};
+
 /** Throws `TypeError` when a header could not be sent, or would be read as something else. */
 export function checkHeader(name: string, value: string): void {
   const refused = `Cannot set the header "${name}"`;
@@ -64,14 +84,26 @@ export function checkHeader(name: string, value: string): void {
   );
 }
 
-/** A `Set-Cookie` line. Throws `TypeError` or `RangeError` for what clients would drop or misread. */
+/** A `Set-Cookie` line. Throws `TypeError` or `SyntaxError` for what clients would drop or misread. */
 export function cookieLine(
   name: string,
   value: string,
   options: CookieOptions,
 ): string {
   const encoded = encodeURIComponent(String(value).toWellFormed());
-  checkCookie(name, encoded, options);
+  const refused = `Cannot set the cookie "${name}"`;
+  if (name.length + encoded.length > LARGEST_COOKIE) {
+    throw new TypeError(
+      `${refused}: name and value have more than ${LARGEST_COOKIE} bytes`,
+    );
+  }
+  for (const [part, content] of Object.entries({ ...options, name })) {
+    const [isKept, kept] = COOKIE_RULES[part] ?? [() => true];
+    if (content === undefined || isKept(content)) continue;
+    throw new TypeError(
+      `${refused}: ${part} must be ${kept}, got "${content}"`,
+    );
+  }
   const { expires, sameSite, partitioned } = options;
   const headers = new Headers();
   setCookie(headers, {
@@ -83,36 +115,4 @@ export function cookieLine(
     value: encoded,
   });
   return headers.getSetCookie()[0]!;
-}
-
-/** Checks what `setCookie()` lets through, or leaves out in silence. */
-function checkCookie(
-  name: string,
-  encoded: string,
-  { maxAge = 0, expires = 0, domain, sameSite = "Lax" }: CookieOptions,
-): void {
-  const rules: [boolean, string][] = [
-    [TOKEN.test(name), "the name is not a token"],
-    [
-      name.length + encoded.length <= LARGEST_COOKIE,
-      `name and value have more than ${LARGEST_COOKIE} bytes`,
-    ],
-    [
-      Number.isSafeInteger(maxAge) && maxAge >= 0,
-      `maxAge must be whole seconds from 0, got "${maxAge}"`,
-    ],
-    [!Number.isNaN(new Date(expires).getTime()), "expires is no date"],
-    [
-      domain === undefined || DOMAIN.test(domain),
-      `the domain "${domain}" is no host name`,
-    ],
-    [
-      ["Strict", "Lax", "None"].includes(sameSite),
-      `sameSite must be "Strict", "Lax" or "None", got "${sameSite}"`,
-    ],
-  ];
-  const broken = rules.find(([kept]) => !kept);
-  if (broken) {
-    throw new TypeError(`Cannot set the cookie "${name}": ${broken[1]}`);
-  }
 }

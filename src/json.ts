@@ -26,19 +26,18 @@ export function escapeJson(text: string, characters: RegExp): string {
 
 /** Encodes once more, keeping note of where: the place it fails at is the last one visited. */
 function findFault(value: unknown): string | undefined {
-  const places = new Map<unknown, string>();
+  const path: { value: unknown; place: string }[] = [];
   let fault: string | undefined;
   try {
     JSON.stringify(value, function (this: unknown, key: string, member) {
-      const place = places.has(this) ? places.get(this) + step(this, key) : "$";
-      const known = places.get(member);
-      fault = typeof member === "bigint"
-        ? `${place} is a BigInt`
-        : known !== undefined && /^[.[]/.test(place.slice(known.length)) &&
-            place.startsWith(known)
-        ? `${place} is ${known} again, which contains it`
-        : undefined;
-      if (typeof member === "object" && member) places.set(member, place);
+      while (path.length > 0 && path.at(-1)!.value !== this) path.pop();
+      const place = path.length > 0
+        ? path.at(-1)!.place + step(this, key)
+        : "$";
+      const above = path.find((each) => each.value === member);
+      fault = above && `${place} is ${above.place} again, which contains it`;
+      if (typeof member === "bigint") fault = `${place} is a BigInt`;
+      path.push({ value: member, place });
       return member;
     });
   } catch {

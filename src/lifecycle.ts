@@ -52,10 +52,9 @@ function* settle(app: Application, scope: Scope): Steps<void> {
     const seconds = app.setting("framework.wait_timeout");
     const late: string[] = yield scope.settle(seconds);
     if (late.length > 0) {
+      const names = late.join(", ");
       report(
-        `The response did not wait longer than ${seconds} s for: ${
-          late.join(", ")
-        }`,
+        `The response did not wait longer than ${seconds} s for: ${names}`,
       );
     }
   }

@@ -4,12 +4,11 @@
 
 import { reportError } from "./errors.ts";
 import { Store } from "./layers.ts";
-import { outside, required } from "./scope.ts";
-import { isThenable } from "./steps.ts";
+import { current, outside, required } from "./scope.ts";
 
 /** A class whose instances can be made. */
 export type Class<Instance extends object = object> = new (
-  // deno-lint-ignore no-explicit-any -- a class takes what it takes: its parameters are given when it is registered
+  // deno-lint-ignore no-explicit-any -- its parameters are given when it is registered
   ...params: any[]
 ) => Instance;
 
@@ -35,27 +34,32 @@ export interface Registration {
   /** Runs at once after each construction, with the new object. */
   readonly callback?: ((instance: object) => unknown) | undefined;
   /**
-   * The life of the shared instance: the application's; that of the request which registered the
-   * class; or, for a component such as `response`, each request's.
+   * The life of the shared instance: the application's, that of the request which registers the
+   * class, or each request's; when not given, that of whoever registers it.
    */
-  readonly lifetime: "application" | "request" | "each request";
+  readonly lifetime?: "application" | "request" | "each request" | undefined;
 }
 
 type Made = object | Promise<object>;
+
+/** Where classes that are known by their name come from. */
+export interface Finder {
+  /** Finds a class by its name. */
+  find(name: string): Promise<Class>;
+}
 
 /** Registered classes by name, in the two layers of the application's state. */
 export class Loader {
   readonly #registrations: Store<Registration>;
   readonly #shared = new WeakMap<Registration, Made>();
-  readonly #making = new Set<Registration>();
   readonly #owner: object;
-  readonly #find: (name: string) => Promise<Class>;
+  readonly #classes: Finder;
 
-  /** The engine is the owner; `find` finds a class by its name. */
-  constructor(owner: object, find: (name: string) => Promise<Class>) {
+  /** The engine is the owner; `classes` finds those that are autoloaded. */
+  constructor(owner: object, classes: Finder) {
     this.#registrations = new Store(owner);
     this.#owner = owner;
-    this.#find = find;
+    this.#classes = classes;
   }
 
   /**
@@ -64,14 +68,16 @@ export class Loader {
    */
   register(name: string, registration: Registration): void {
     const { type } = registration;
-    if (typeof type !== "string" && !isConstructor(type)) {
+    const isClass = typeof type === "function" && "prototype" in type;
+    if (typeof type !== "string" && !isClass) {
+      const got = Deno.inspect(type);
       throw new TypeError(
-        `Cannot register "${name}": it must be a class or the name of one, got ${
-          Deno.inspect(type)
-        }`,
+        `Cannot register "${name}": it must be a class or the name of one, got ${got}`,
       );
     }
-    this.#registrations.set(name, registration);
+    const { lifetime = current(this.#owner) ? "request" : "application" } =
+      registration;
+    this.#registrations.set(name, { ...registration, lifetime });
   }
 
   /** The registration of that name. */
@@ -88,7 +94,8 @@ export class Loader {
   make(name: string, registration: Registration): Made {
     const { type } = registration;
     return typeof type === "string"
-      ? this.#find(type).then((found) => construct(name, found, registration))
+      ? this.#classes.find(type)
+        .then((found) => construct(name, found, registration))
       : construct(name, type, registration);
   }
 
@@ -99,7 +106,10 @@ export class Loader {
     }
     const known = this.#shared.get(registration);
     if (known !== undefined) return known;
-    const made = this.#makeOnce(name, registration);
+    const make = (): Made => this.make(name, registration);
+    // What the whole application shares is made outside the request, so that it cannot keep one.
+    const isOutside = registration.lifetime === "application";
+    const made = isOutside ? outside(make) : make();
     this.#shared.set(registration, made);
     if (made instanceof Promise) {
       made.catch(() => this.#shared.delete(registration)); // the next call tries again
@@ -115,22 +125,6 @@ export class Loader {
     scope.keep(name, made);
     return made;
   }
-
-  /** What the whole application shares is made outside the request, so that it cannot keep one. */
-  #makeOnce(name: string, registration: Registration): Made {
-    if (this.#making.has(registration)) {
-      throw new Error(
-        `Cannot make the shared instance of "${name}": its own construction asks for it`,
-      );
-    }
-    this.#making.add(registration);
-    const make = (): Made => this.make(name, registration);
-    try {
-      return registration.lifetime === "application" ? outside(make) : make();
-    } finally {
-      this.#making.delete(registration);
-    }
-  }
 }
 
 function construct(
@@ -141,22 +135,10 @@ function construct(
   const instance = new type(
     ...typeof params === "function" ? params() : params,
   );
-  const outcome = callback?.(instance);
-  if (isThenable(outcome)) {
-    outcome.then(
-      undefined,
-      (reason) => reportError(reason, `in the callback of "${name}"`),
+  if (callback) {
+    Promise.resolve(callback(instance)).catch((reason) =>
+      reportError(reason, `in the callback of "${name}"`)
     );
   }
   return instance;
-}
-
-/** Whether `new` would accept the value; nothing of it runs. */
-function isConstructor(type: unknown): boolean {
-  try {
-    Reflect.construct(Object, [], type as Class);
-    return true;
-  } catch {
-    return false;
-  }
 }

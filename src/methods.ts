@@ -16,6 +16,7 @@ import {
 import type { Application, DefaultMethod } from "./application.ts";
 import { etag, lastModified } from "./caching.ts";
 import { defer } from "./deferred.ts";
+import type { Method } from "./dispatcher.ts";
 import { HttpError } from "./errors.ts";
 import { render } from "./frames.ts";
 import { withoutBase } from "./location.ts";
@@ -100,8 +101,7 @@ function onRouter(
   name: "route" | "group" | "post" | "put" | "patch" | "delete",
 ): DefaultMethod {
   return (app, ...params) => {
-    const router = app.router();
-    const method: (...params: never[]) => unknown = router[name];
-    return method.apply(router, params as never[]);
+    const router: Record<typeof name, Method> = app.router();
+    return router[name](...params);
   };
 }

@@ -34,15 +34,11 @@ export interface Guarded {
 
 /** Throws `TypeError` when a value is no middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
-  const guard = isClass(value) ? value.prototype : value;
-  if (typeof guard === "function" && !isClass(guard)) return;
-  if (typeof guard === "object" && guard !== null) {
-    const { before, after } = guard as Record<keyof Guard, unknown>;
-    const shapes = [before, after].filter((part) => part !== undefined);
-    if (
-      shapes.length > 0 && shapes.every((part) => typeof part === "function")
-    ) return;
-  }
+  if (typeof value === "function" && !isClass(value)) return;
+  const guard: Guard = Object(isClass(value) ? value.prototype : value);
+  const parts = [guard.before, guard.after].filter((one) => one !== undefined);
+  const callable = parts.every((part) => typeof part === "function");
+  if (parts.length > 0 && callable) return;
   throw new TypeError(
     `Cannot add middleware: it must be a function, or have a method "before" or "after", got ${
       Deno.inspect(value, { depth: 1 })
@@ -51,9 +47,9 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
 }
 
 /**
- * Invokes the callback of a matched route between its guards; answers whether it passes on. A response that one of them seals skips
- * what would come before it; what comes after runs for each guard that ran. What the callback returned is
- * sent before that, so that `after` finds the response written.
+ * Invokes the callback of a matched route between its guards; answers whether it passes on. A response
+ * that one of them seals skips what would come before it; what comes after runs for each guard that
+ * ran. What the callback returned is sent before that, so that `after` finds the response written.
  */
 export function* guarded(
   match: Guarded,

@@ -7,15 +7,10 @@ import type { Bytes, Fields } from "./fields.ts";
 import { decode, mostFields, nest, refusal } from "./fields.ts";
 import { type Files, UploadedFile } from "./upload.ts";
 
-/** How much a form may hold. */
-export interface FormLimits {
-  /** The most text fields; 1,000 when not given. */
-  readonly fields?: number;
-  /** The most files; 100 when not given. */
-  readonly files?: number;
-}
-
 const source = "the multipart form";
+
+/** The most parts of each kind in one form. */
+const most = { fields: mostFields, files: 100 };
 
 const mostHeaderBytes = 8_192;
 
@@ -43,14 +38,13 @@ type Part = ReturnType<typeof readPart>;
 
 /**
  * Reads a multipart form. Throws {@linkcode HttpError} 400 when anything in it is malformed or it
- * was cut short, and 413 as soon as it holds more than the limits, or a part 8 KiB of headers.
+ * was cut short, and 413 as soon as it has more than 1,000 fields or 100 files, or a part more than
+ * 8 KiB of headers.
  */
 export function readForm(
   bytes: Bytes,
   type: string,
-  limits: FormLimits,
 ): { data: Fields; files: Files } {
-  const most = { fields: mostFields, files: 100, ...limits };
   const parts = { fields: [] as Part[], files: [] as Part[] };
   for (const part of partsOf(bytes, type)) {
     const kind = part.filename === undefined ? "fields" : "files";

@@ -55,22 +55,29 @@ export function checkName(
   throw new TypeError(`Cannot ${action} ${Deno.inspect(name)}: ${why}`);
 }
 
+/** Makes a call on a receiver by the name of the method. */
+export type Call<Receiver> = (
+  receiver: Receiver,
+  name: string,
+  params: unknown[],
+) => unknown;
+
 /**
  * A prototype that answers to each name that can be given and that `knows` agrees to, with a function
  * that makes the call. What an object has of its own, or the given prototype has, never comes here.
  */
 export function answering<Receiver extends object>(
   prototype: object,
-  call: (receiver: Receiver, name: string, params: unknown[]) => unknown,
+  call: Call<Receiver>,
   knows: (receiver: Receiver, name: string) => boolean = () => true,
 ): object {
   return new Proxy(Object.create(prototype), {
     get(target, name, receiver): unknown {
-      if (
-        typeof name === "symbol" || name in target || reasons.has(name) ||
-        !knows(receiver, name)
-      ) return Reflect.get(target, name, receiver);
-      return (...params: unknown[]) => call(receiver, name, params);
+      const isOther = typeof name === "symbol" || name in target ||
+        reasons.has(name) || !knows(receiver, name);
+      return isOther
+        ? Reflect.get(target, name, receiver)
+        : (...params: unknown[]) => call(receiver, name, params);
     },
   });
 }

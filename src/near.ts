@@ -2,9 +2,21 @@
  * Owns guessing what was meant: the names nearest to one that is not known.
  */
 
-/** The end of an error message: `: did you mean "a" or "b"?`, or nothing when no name is near. */
+/**
+ * The end of an error message: `: did you mean "a" or "b"?`, for at most three names within a third of
+ * the length in edits, the nearest first; nothing when no name is near.
+ */
 export function didYouMean(name: string, names: Iterable<string>): string {
-  const near = nearest(name, names).map((other) => `"${other}"`);
+  const limit = Math.max(1, Math.floor(name.length / 3));
+  const near = [...new Set(names)]
+    .map((other) => ({
+      other,
+      edits: distance(name.toLowerCase(), other.toLowerCase()),
+    }))
+    .filter(({ edits }) => edits <= limit)
+    .sort((a, b) => a.edits - b.edits)
+    .slice(0, 3)
+    .map(({ other }) => `"${other}"`);
   return near.length > 0 ? `: did you mean ${near.join(" or ")}?` : "";
 }
 
@@ -14,25 +26,10 @@ export function noSuchMethod(
   action: string,
   names: Iterable<string>,
 ): TypeError {
+  const hint = didYouMean(name, names);
   return new TypeError(
-    `Cannot ${action} "${name}": there is no such method${
-      didYouMean(name, names)
-    }`,
+    `Cannot ${action} "${name}": there is no such method${hint}`,
   );
-}
-
-/** At most three names within a third of the length in edits, the nearest first. */
-function nearest(name: string, names: Iterable<string>): string[] {
-  const limit = Math.max(1, Math.floor(name.length / 3));
-  return [...new Set(names)]
-    .map((other) => ({
-      other,
-      edits: distance(name.toLowerCase(), other.toLowerCase()),
-    }))
-    .filter(({ edits }) => edits <= limit)
-    .sort((a, b) => a.edits - b.edits)
-    .slice(0, 3)
-    .map(({ other }) => other);
 }
 
 /** The Levenshtein distance, one row at a time. */

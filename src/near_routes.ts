@@ -59,21 +59,22 @@ function missOf(
   texts: readonly string[],
   caseSensitive: boolean,
 ): Miss {
-  for (const [index, segment] of segments.entries()) {
-    const text = texts[index];
-    if (segment.star) {
-      return { nearness: index, reason: 'what follows "*" does not match' };
-    }
-    if (text === undefined) {
-      const reason = `the path ends before "/${segment}"`;
-      return { nearness: index - 1 / 2, reason };
-    }
-    if (!segment.matches(text, caseSensitive)) {
-      const reason = `the segment "${text}" does not match "${segment}"`;
-      return { nearness: index, reason };
-    }
+  const index = segments.findIndex((segment, place) =>
+    segment.star || !segment.matches(texts[place] ?? "", caseSensitive)
+  );
+  const [segment, text] = [segments[index], texts[index]];
+  if (segment === undefined) {
+    const rest = texts.slice(segments.length).join("/");
+    const reason = `the path goes on with "/${rest}"`;
+    return { nearness: segments.length - 1 / 2, reason };
   }
-  const rest = texts.slice(segments.length).join("/");
-  const reason = `the path goes on with "/${rest}"`;
-  return { nearness: segments.length - 1 / 2, reason };
+  if (segment.star) {
+    return { nearness: index, reason: 'what follows "*" does not match' };
+  }
+  if (text === undefined) {
+    const reason = `the path ends before "/${segment}"`;
+    return { nearness: index - 1 / 2, reason };
+  }
+  const reason = `the segment "${text}" does not match "${segment}"`;
+  return { nearness: index, reason };
 }

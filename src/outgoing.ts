@@ -29,12 +29,18 @@ export interface Head {
 const OF_STREAMS: readonly string[] = ["content-type"];
 const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 
+/** How a text is sent for which nothing was set. */
+const PLAIN: ResponseInit = { headers: { "content-type": typeOf("") } };
+
 /** Makes the response of its parts. */
 export function outgoing(
   status: number,
   content: BodyContent,
   head: Head,
 ): Response {
+  if (typeof content === "string" && isPlain(status, content, head)) {
+    return new Response(content, PLAIN);
+  }
   const headers: Record<string, string> = {};
   // Given later, the type would be added to the one that a response takes from its body.
   const type = head.headers.get("content-type")?.join(", ") ??
@@ -62,6 +68,12 @@ export function merged(answer: Response, head: Head): Response {
   return append(response, head.headers, [...response.headers.keys()]);
 }
 
+/** Whether there is a text and nothing else, as in most answers. */
+function isPlain(status: number, text: string, head: Head): boolean {
+  return text !== "" && status === 200 && !head.alone &&
+    head.headers.size === 0;
+}
+
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
 function sendable(content: BodyContent, head: Head): BodyInit | null {
   if (content instanceof ReadableStream && !head.alone) {
@@ -84,7 +96,9 @@ function append(
 }
 
 function typeOf(content: BodyContent): string {
-  if (typeof content === "string") return "text/html; charset=utf-8";
+  if (typeof content === "string" || content instanceof ReadableStream) {
+    return "text/html; charset=utf-8";
+  }
   return (content instanceof Blob && content.type) ||
     "application/octet-stream";
 }

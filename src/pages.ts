@@ -6,14 +6,8 @@
 import { accepts } from "@std/http/negotiation";
 import { STATUS_TEXT, type StatusCode } from "@std/http/status";
 
-/** A default page: its content type and its text. */
-export interface Page {
-  readonly type: string;
-  readonly text: string;
-}
-
 /**
- * The page for a status, in the form that the client asks for. The message is escaped; the details
+ * The content type and text of the page for a status, in the form that the client asks for. The message is escaped; the details
  * are HTML already, and people only get them.
  */
 export function page(
@@ -21,7 +15,7 @@ export function page(
   status: number,
   message: string,
   details: string,
-): Page {
+): { type: string; text: string } {
   const title = STATUS_TEXT[status as StatusCode] ?? "Error";
   const detail = message === title ? "" : message;
   if (wantsJson(request)) {

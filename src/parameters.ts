@@ -1,6 +1,6 @@
 /**
- * Owns the names of the extensible methods and their parameters: how each is called, in the order in which they are
- * given and in which filters find them.
+ * Owns the names of the extensible methods and their parameters: how each is called, in the order
+ * in which they are given and in which filters find them.
  */
 
 import type { Middleware } from "./middleware.ts";

@@ -9,7 +9,6 @@ import { HttpError } from "./errors.ts";
 export const INNER_SLASH = "\ud800";
 
 const slash = 47;
-const percent = 37;
 
 /** The bits of a number that the engine keeps without an object of its own. */
 const smallInteger = 0x3fffffff;
@@ -24,69 +23,57 @@ export class Path {
   /** How many segments it has; one slash at the end begins none. */
   count = 0;
   /** A hash of each segment, the same for upper and lower case. */
-  hashes: Int32Array = new Int32Array(32);
+  readonly hashes: number[] = [];
   /** Where each segment starts; the one before ends in front of the slash before that. */
-  starts: Int32Array = new Int32Array(33).fill(1);
+  readonly starts: number[] = [1];
 
   #hasInner = false;
 
   /** Takes a path as it was sent; throws `HttpError` 400 for what is no percent-encoded UTF-8. */
   read(path: string): this {
     const text = path.charCodeAt(0) === slash ? path : `/${path}`;
-    if (!this.#cut(text, percent)) this.#cut(decodePath(text));
-    return this;
+    if (text.includes("%")) return this.reuse(decodePath(text));
+    this.#hasInner = false;
+    return this.#cut(text);
   }
 
   /** Takes a path that is decoded already. */
   reuse(text: string): this {
-    if (text !== this.text) this.#cut(text);
-    return this;
+    this.#hasInner = text.includes(INNER_SLASH);
+    return text === this.text ? this : this.#cut(text);
   }
 
   /** The text of a segment. */
   segment(index: number): string {
     const end = this.starts[index + 1]! - 1;
     const text = this.text.slice(this.starts[index], end);
-    return this.#hasInner ? text.replaceAll(INNER_SLASH, "/") : text;
+    return this.#hasInner ? withSlashes(text) : text;
   }
 
-  /** Cuts a text at its slashes, unless it has the character that is to be seen first. */
-  #cut(text: string, unless?: number): boolean {
+  #cut(text: string): this {
+    const { hashes, starts } = this;
     let count = 0;
     let hash = 0;
     for (let at = 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === slash) {
-        this.#end(count++, hash, at);
+        hashes[count++] = hash & smallInteger;
+        starts[count] = at + 1;
         hash = 0;
-      } else if (code !== unless) hash = mix(hash, code);
-      else {
-        this.text = "";
-        return false;
-      }
+      } else hash = mix(hash, code);
     }
-    if (this.starts[count]! < text.length) {
-      this.#end(count++, hash, text.length);
+    if (starts[count]! < text.length) {
+      hashes[count++] = hash & smallInteger;
+      starts[count] = text.length + 1;
     }
     this.text = text;
     this.count = count;
-    this.#hasInner = unless === undefined && text.includes(INNER_SLASH);
-    return true;
-  }
-
-  #end(index: number, hash: number, end: number): void {
-    if (index === this.hashes.length) {
-      this.hashes = grown(this.hashes, 2 * index);
-      this.starts = grown(this.starts, 2 * index + 1);
-    }
-    this.hashes[index] = hash & smallInteger;
-    this.starts[index + 1] = end + 1;
+    return this;
   }
 }
 
 /** Decodes a path segment by segment; throws `HttpError` 400 for what is no percent-encoded UTF-8. */
-export function decodePath(path: string): string {
-  if (!path.includes("%")) return path;
+function decodePath(path: string): string {
   return path.split("/").map((segment) => {
     try {
       return decodeURIComponent(segment).replaceAll("/", INNER_SLASH);
@@ -124,11 +111,5 @@ function mix(hash: number, code: number): number {
 }
 
 function withSlashes(text: string): string {
-  return text.includes(INNER_SLASH) ? text.replaceAll(INNER_SLASH, "/") : text;
-}
-
-function grown(array: Int32Array, length: number): Int32Array {
-  const larger = new Int32Array(length);
-  larger.set(array);
-  return larger;
+  return text.replaceAll(INNER_SLASH, "/");
 }

@@ -56,53 +56,44 @@ export class Pattern {
    */
   build(params: UrlParameters): string {
     const { segments, slash } = this.#choose(params);
-    const path = segments
-      .map((segment) => this.#fill(segment, params))
-      .map((text) => text === undefined ? "" : `/${text}`).join("");
+    const path = segments.map((one) => this.#fill(one, params)).join("");
     const url = (slash ? `${path}/` : path) || "/";
-    for (const caseSensitive of [true, false]) {
-      if (!this.#holds(url, params, caseSensitive)) {
-        this.#fail(RangeError, `"${url}" would be read back differently`);
-      }
+    if (![true, false].every((exact) => this.#holds(url, params, exact))) {
+      this.#fail(RangeError, `"${url}" would be read back differently`);
     }
     return url;
   }
 
   /** The alternative with exactly the parameters that have values. */
   #choose(params: UrlParameters): Alternative {
-    const given = this.names.flatMap((name, place) =>
-      textOf(params, name) === null ? [] : [place]
+    const given = [...this.names.keys()].filter((place) =>
+      textOf(params, this.names[place]!) !== null
     );
     const able = this.alternatives.filter(({ star, places }) =>
-      (star >= 0 || textOf(params, "*") === null) &&
+      (star >= 0 || !textOf(params, "*")) &&
       given.every((place) => places.includes(place))
     );
-    const chosen = able.findLast(({ places }) =>
-      places.length === given.length
-    );
-    if (chosen) return chosen;
-    if (able.length === 0) {
-      this.#fail(TypeError, "it has no place for all values");
-    }
-    const missing = able.at(-1)!.places.find((place) =>
-      !given.includes(place)
-    )!;
-    this.#fail(TypeError, `the value of "${this.names[missing]}" is missing`);
+    const last = able.findLast(({ places }) => places.length === given.length);
+    if (last) return last;
+    const missing = able.at(-1)?.places.find((place) => !given.includes(place));
+    const problem = missing === undefined
+      ? "it has no place for all values"
+      : `the value of "${this.names[missing]}" is missing`;
+    this.#fail(TypeError, problem);
   }
 
-  #fill(segment: Segment, params: UrlParameters): string | undefined {
+  /** A segment, encoded, behind its slash; nothing where a star stands for nothing. */
+  #fill(segment: Segment, params: UrlParameters): string {
     const value = (name: string): string => {
       const text = textOf(params, name);
       if (text && text.isWellFormed() && !text.includes("\0")) return text;
-      this.#fail(
-        RangeError,
-        `no URL can carry the value "${text}" of "${name}"`,
-      );
+      const problem = `no URL can carry the value "${text}" of "${name}"`;
+      this.#fail(RangeError, problem);
     };
+    const encoded = (name: string): string => encodeURIComponent(value(name));
     if (segment.star) {
-      if (textOf(params, "*") === null) return undefined;
-      if (textOf(params, "*") === "") return "";
-      return value("*").split("/").map(encodeURIComponent).join("/");
+      if (!textOf(params, "*")) return "";
+      return `/${encoded("*").replaceAll("%2F", "/")}`;
     }
     const text = segment.fill(value);
     if (text === undefined) {
@@ -111,11 +102,11 @@ export class Pattern {
     if (!segment.matches(text, true)) {
       this.#fail(RangeError, `"${text}" does not match "${segment}"`);
     }
-    return segment.fill((name) => encodeURIComponent(value(name)), encodeText);
+    return `/${segment.fill(encoded, encodeText)}`;
   }
 
   #holds(url: string, params: UrlParameters, caseSensitive: boolean): boolean {
-    if (/\/\.\.?(?:\/|$)/.test(url)) return false;
+    if (/^\/\/|\/\.\.?(?:\/|$)/.test(url)) return false; // another host, or a dot segment
     const path = new Path().read(url);
     const found = this.match(path.text, caseSensitive);
     if (found === undefined) return false;

@@ -28,14 +28,7 @@ export interface RequestContext {
 export type Cookies = Record<string, string | undefined>;
 
 /** The headers in which proxies pass the client's address on, in the order they are looked at. */
-const proxyHeaders = [
-  "client-ip",
-  "x-forwarded-for",
-  "x-forwarded",
-  "x-cluster-client-ip",
-  "forwarded-for",
-  "forwarded",
-] as const;
+const proxyHeaders = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
 /** An address with what may stand around it: brackets, a port, the form of IPv4 in IPv6. */
 const address =

@@ -4,7 +4,6 @@
  */
 
 import type { CallbackForm } from "./callback.ts";
-import type { Middleware } from "./middleware.ts";
 import { didYouMean } from "./near.ts";
 
 /** The actions of a resource: methods of its controller. */
@@ -17,14 +16,12 @@ export type ResourceAction =
   | "update"
   | "destroy";
 
-/** Which actions of a resource are routed, and what guards them. */
+/** Which actions of a resource are routed. */
 export interface ResourceOptions {
   /** These alone. */
   readonly only?: readonly ResourceAction[];
   /** All but these. */
   readonly except?: readonly ResourceAction[];
-  /** The middleware of each route. */
-  readonly middleware?: readonly Middleware[];
 }
 
 /** One route of a resource, below the resource's path. */

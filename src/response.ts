@@ -7,7 +7,7 @@
  * sections too, so output that comes too late is written where nobody reads it.
  */
 
-import { report } from "./errors.ts";
+import { checkStatus, report } from "./errors.ts";
 import {
   checkHeader,
   cookieLine,
@@ -19,6 +19,9 @@ import { discard } from "./stream.ts";
 
 export type { CookieOptions } from "./header.ts";
 export type { BodyContent } from "./outgoing.ts";
+
+/** The statuses that have no body (Fetch standard, "null body status"). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** What a response knows of the request it answers. */
 export interface ResponseContext {
@@ -89,11 +92,7 @@ export class HttpResponse {
   status(code?: number): number | this {
     const whole = this.#whole;
     if (code === undefined) return whole.#status;
-    if (!Number.isInteger(code) || code < 200 || code > 599) {
-      throw new RangeError(
-        `Cannot set the status: it must be 200 to 599, got "${code}"`,
-      );
-    }
+    checkStatus("answer", code, 200, 599);
     if (whole.#refuses("status()")) return this;
     whole.#status = code;
     return this;
@@ -216,14 +215,14 @@ export class HttpResponse {
   }
 
   /**
-   * Makes this the whole answer, and seals it. The headers replace those that were set, null removes
-   * one. Does nothing when the response is sealed already.
+   * Makes this the whole answer, and seals it. Without a status it stays what it is. The headers
+   * replace those that were set, null removes one. Does nothing when the response is sealed already.
    *
    * @internal
    */
   answer(
     by: string,
-    status: number,
+    status = this.status(),
     text = "",
     headers: Readonly<Record<string, string | null>> = {},
   ): void {
@@ -243,10 +242,9 @@ export class HttpResponse {
    */
   send(answer: Response): void {
     if (answer.bodyUsed || answer.status === 0) {
-      const why = answer.status === 0
-        ? "it stands for a network error"
-        : "its body was read already";
-      throw new TypeError(`Cannot send the Response: ${why}`);
+      throw new TypeError(
+        "Cannot send the Response: its body was read, or it is a network error",
+      );
     }
     if (!this.seal("a returned Response")) return discard(answer.body);
     this.#whole.#drop();
@@ -348,9 +346,6 @@ export class HttpResponse {
     return true;
   }
 }
-
-/** The statuses that have no body (Fetch standard, "null body status"). */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Where in the application the running call was made, for messages under debug. */
 function callSite(): string {

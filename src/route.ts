@@ -9,6 +9,7 @@ import {
   type Middleware,
   type RouteParameters,
 } from "./middleware.ts";
+import type { Pattern } from "./pattern.ts";
 
 /**
  * The callback of a route. Its arguments are typed from the pattern: a string for each named
@@ -28,15 +29,13 @@ export type RouteCallback<
 
 /** What a route is made of. */
 export interface RouteDetails {
-  readonly methods: readonly string[];
-  readonly pattern: string;
+  readonly pattern: Pattern;
   readonly alias: string;
   readonly middleware: readonly Middleware[];
-  /** Compiles the expression. */
-  readonly regex: () => RegExp;
   /** What the request gave; none for the route as declared. */
   readonly params?: RouteParameters;
   readonly splat?: string;
+  readonly caseSensitive?: boolean;
 }
 
 /** A route as declared, or, passed to its callback, as one request matched it. */
@@ -61,19 +60,20 @@ export class Route {
    * @internal
    */
   constructor(details: RouteDetails) {
-    const { methods, pattern, alias, middleware, params, splat } = details;
+    const { methods, path } = details.pattern;
     this.methods = methods.length > 0 ? [...methods] : ["*"];
-    this.params = params ?? {};
-    this.splat = splat ?? "";
-    this.pattern = pattern;
-    this.alias = alias;
+    this.params = details.params ?? {};
+    this.splat = details.splat ?? "";
+    this.pattern = path;
+    this.alias = details.alias;
     this.#details = details;
-    this.#middleware = [...middleware];
+    this.#middleware = [...details.middleware];
   }
 
   /** The expression for whole paths, decoded; parameters are named groups. */
   get regex(): RegExp {
-    return this.#details.regex();
+    const { pattern, caseSensitive = false } = this.#details;
+    return pattern.regex(caseSensitive);
   }
 
   /** The middleware in the order in which it runs: that of groups first. */
@@ -115,13 +115,13 @@ export class Route {
    *
    * @internal
    */
-  matched(params: RouteParameters, splat: string, regex: () => RegExp): Route {
-    return new Route({
-      ...this.#details,
-      middleware: this.#middleware,
-      params,
-      splat,
-      regex,
-    });
+  matched(
+    params: RouteParameters,
+    splat: string,
+    caseSensitive: boolean,
+  ): Route {
+    const middleware = this.#middleware;
+    const matched = { params, splat, caseSensitive };
+    return new Route({ ...this.#details, middleware, ...matched });
   }
 }

@@ -14,7 +14,7 @@ import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import { Route, type RouteCallback } from "./route.ts";
 import type { Layers } from "./layers.ts";
 import { isThenable } from "./steps.ts";
-import { Match, RouteTable } from "./table.ts";
+import { type Declaration, Match, RouteTable } from "./table.ts";
 import type { Query } from "./trie.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
@@ -27,10 +27,14 @@ export type VerbParameters<Path extends string, Pass extends boolean> = [
   alias?: string,
 ];
 
+/** What a group gives to the routes in it. */
+interface Group {
+  readonly prefix: string;
+  readonly middleware: readonly Middleware[];
+}
+
 /** What a path allows that is matched under every method. */
-const everyMethod: readonly string[] = [
-  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
-];
+const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /**
  * The routes of an application and, behind them, those of the current request.
@@ -54,8 +58,7 @@ export class Router {
   readonly #layers: Layers<RouteTable>;
   readonly #classes: Classes;
   readonly #path = new Path();
-  #prefix = "";
-  #middleware: readonly Middleware[] = [];
+  #group: Group = { prefix: "", middleware: [] };
 
   /**
    * `classes` says where the classes of callbacks such as `"Class->method"` come from.
@@ -87,13 +90,8 @@ export class Router {
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
-    const route = new Route({
-      methods: parsed.methods,
-      pattern: parsed.path,
-      alias,
-      middleware: this.#middleware,
-      regex: () => parsed.regex(false),
-    });
+    const { middleware } = this.#group;
+    const route = new Route({ pattern: parsed, alias, middleware });
     this.#layers.writable.add({
       route,
       pattern: parsed,
@@ -148,24 +146,23 @@ export class Router {
     middleware: readonly Middleware[] = [],
   ): void {
     checkString(prefix, "make a group", "the prefix");
-    const action = `make the group "${prefix}"`;
-    if (typeof callback !== "function") {
-      throw new TypeError(`Cannot ${action}: the callback is no function`);
-    }
     for (const each of middleware) checkMiddleware(each);
-    const outer = { prefix: this.#prefix, middleware: this.#middleware };
-    this.#prefix = joinPaths(outer.prefix, pathOnly(prefix));
-    this.#middleware = [...outer.middleware, ...middleware];
+    const outer = this.#group;
+    this.#group = {
+      prefix: joinPaths(outer.prefix, pathOnly(prefix)),
+      middleware: [...outer.middleware, ...middleware],
+    };
     let outcome: unknown;
     try {
       outcome = callback(this);
     } finally {
-      this.#prefix = outer.prefix;
-      this.#middleware = outer.middleware;
+      this.#group = outer;
     }
     if (!isThenable(outcome)) return;
     outcome.then(undefined, () => {}); // a failure in it is the lesser mistake
-    throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
+    throw new TypeError(
+      `Cannot make the group "${prefix}": the callback is asynchronous`,
+    );
   }
 
   /**
@@ -184,7 +181,7 @@ export class Router {
       for (const { pattern, callback, alias } of routes) {
         this.route(pattern, callback, false, alias);
       }
-    }, options.middleware);
+    });
   }
 
   /**
@@ -195,10 +192,10 @@ export class Router {
    * `RangeError` when one does not fit its place.
    */
   getUrl(alias: string, params: UrlParameters = {}): string {
-    const { own, application } = this.#layers;
-    const pattern = own?.aliased(alias) ?? application.aliased(alias);
-    if (pattern) return pattern.build(params);
-    const aliases = this.#tables().flatMap((table) => [...table.aliases()]);
+    const tables = this.#tables();
+    const known = tables.findLast(({ aliases }) => aliases.has(alias));
+    if (known) return known.aliases.get(alias)!.build(params);
+    const aliases = tables.flatMap(({ aliases }) => [...aliases.keys()]);
     const hint = didYouMean(alias, aliases);
     throw new ReferenceError(
       `Cannot make a URL: no route has the alias "${alias}"${hint}`,
@@ -207,8 +204,7 @@ export class Router {
 
   /** The declared routes, in order. */
   routes(): Route[] {
-    const declarations = this.#tables().flatMap((table) => table.declarations);
-    return declarations.map(({ route }) => route);
+    return this.#declarations().map(({ route }) => route);
   }
 
   /**
@@ -223,9 +219,9 @@ export class Router {
     caseSensitive: boolean,
   ): Match | undefined {
     this.#path.read(path);
-    const asGet = method === "HEAD" && !this.#names(method, caseSensitive);
-    const asked = asGet ? "GET" : method;
-    return this.#first({ method: asked, caseSensitive, from: 0 });
+    const query = { method, caseSensitive, from: 0 };
+    const asGet = method === "HEAD" && !this.#first({ ...query, named: true });
+    return this.#first(asGet ? { ...query, method: "GET" } : query);
   }
 
   /**
@@ -265,9 +261,8 @@ export class Router {
 
   /** The routes that nearly match, the nearest first, and what keeps each from matching. */
   explain(method: string, path: string, caseSensitive = false): NearRoute[] {
-    const declarations = this.#tables().flatMap((table) => table.declarations);
     const { text } = this.#path.read(path);
-    return nearRoutes(declarations, method, text, caseSensitive);
+    return nearRoutes(this.#declarations(), method, text, caseSensitive);
   }
 
   #tables(): RouteTable[] {
@@ -275,16 +270,13 @@ export class Router {
     return own ? [application, own] : [application];
   }
 
+  #declarations(): Declaration[] {
+    return this.#tables().flatMap((table) => table.declarations);
+  }
+
   #first(query: Query): Match | undefined {
     const found = this.#layers.application.find(this.#path, query);
     return found ?? this.#layers.own?.find(this.#path, query);
-  }
-
-  /** Whether a route for the path names the method. */
-  #names(method: string, caseSensitive: boolean): boolean {
-    const query = { method, named: true, caseSensitive, from: 0 };
-    return this.#tables().some((table) => table.names(method)) &&
-      this.#first(query) !== undefined;
   }
 
   #verb<Path extends string, Pass extends boolean>(
@@ -298,9 +290,10 @@ export class Router {
   }
 
   #prefixed(pattern: string): string {
-    if (this.#prefix === "") return pattern;
+    const { prefix } = this.#group;
+    if (prefix === "") return pattern;
     const { methods, path } = splitMethods(pattern);
-    return `${methods.join("|")} ${joinPaths(this.#prefix, path)}`.trim();
+    return `${methods.join("|")} ${joinPaths(prefix, path)}`.trim();
   }
 }
 

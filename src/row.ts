@@ -33,12 +33,10 @@ export function rowsOf(pieces: readonly Piece[], fail: Fail): Row[] {
 function choices(pieces: readonly Piece[], fail: Fail): Flat[][] {
   let rows: Flat[][] = [[]];
   for (const piece of pieces) {
-    if (piece.kind === "group") {
-      const inner = choices(piece.pieces, fail);
-      rows = rows.flatMap((
-        row,
-      ) => [...inner.map((more) => [...row, ...more]), row]);
-    } else for (const row of rows) row.push(piece);
+    const added = piece.kind === "group"
+      ? [...choices(piece.pieces, fail), []]
+      : [[piece]];
+    rows = rows.flatMap((row) => added.map((more) => [...row, ...more]));
     if (rows.length > mostRows) {
       fail(`has over ${mostRows} choices of optional parts`, 0);
     }
@@ -61,28 +59,5 @@ function rowOf(pieces: readonly Flat[], fail: Fail): Row {
     }
   }
   const slash = segments.at(-1)!.length === 0 && filled.length > 0;
-  return { segments: filled.map(joined), slash };
-}
-
-/** Joins adjacent texts. A pattern may be written percent-encoded: it is decoded where it can be. */
-function joined(parts: readonly Part[]): Part[] {
-  const result: Part[] = [];
-  for (const part of parts) {
-    const last = result.at(-1);
-    if (part.kind !== "text" || last?.kind !== "text") result.push(part);
-    else result.splice(-1, 1, { kind: "text", text: last.text + part.text });
-  }
-  return result.map((part) =>
-    part.kind === "text" ? { kind: "text", text: decoded(part.text) } : part
-  );
-}
-
-function decoded(text: string): string {
-  return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
-    try {
-      return decodeURIComponent(escapes);
-    } catch {
-      return escapes; // percent signs that are meant as such
-    }
-  });
+  return { segments: filled, slash };
 }

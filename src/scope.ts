@@ -12,17 +12,21 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Body } from "./body.ts";
 import { isStop, reportError } from "./errors.ts";
 import type { Target } from "./target.ts";
+import { settles } from "./timer.ts";
 
 const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
 let synchronous: Scope | undefined;
 let lastId = 0;
 
-/** The longest time that a timer of the platform can take, in milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
 /** The number of the last request before an owner came to be: none up to it is the owner's. */
 const births = new WeakMap<object, number>();
+
+/** What the runtime tells about a connection; `Deno.serve` and `deno serve` pass it on. */
+export interface ConnectionInfo {
+  /** The address of the other end. */
+  readonly remoteAddr?: Deno.Addr;
+}
 
 /** What is known of a request from the outside. */
 export interface Visit {
@@ -122,14 +126,10 @@ export class Scope {
   /** Waits for tracked work, at most so many seconds; answers the names of what did not settle. */
   async settle(seconds: number): Promise<string[]> {
     const tasks = this.#tasks ?? new Map<Promise<unknown>, string>();
-    const { promise: late, resolve } = Promise.withResolvers<null>();
-    const time = Math.min(seconds * 1000, LONGEST_TIMER);
-    const timer = setTimeout(() => resolve(null), time);
-    while (tasks.size > 0) {
-      const settled = Promise.allSettled(tasks.keys());
-      if (await Promise.race([settled, late]) === null) break;
-    }
-    clearTimeout(timer);
+    const allSettle = async () => {
+      while (tasks.size > 0) await Promise.allSettled(tasks.keys());
+    };
+    await settles(allSettle(), seconds);
     // The runtime tells who handles a rejection, and who does not, at the end of a turn.
     if (this.#rejected || this.failure) {
       await new Promise((resolve) => setTimeout(resolve));
@@ -181,7 +181,6 @@ export function enter<Arguments extends unknown[], Result>(
   work: (...args: Arguments) => Result,
   ...args: Arguments
 ): Result {
-  watch();
   const before = synchronous;
   // What is bound to the request around this one must find it meanwhile.
   if (before !== undefined && !before.root.ended) open.set(before.id, before);
@@ -269,29 +268,21 @@ function enclosing(isServed: boolean): Scope | undefined {
   return scope;
 }
 
-let isWatching = false;
-
 /** The requests whose error a rejection became, until somebody takes the promise after all. */
 const failed = new WeakMap<Promise<unknown>, Scope>();
 
-/**
- * An error that nobody catches would end the process. One that belongs to a request becomes that
- * request's error while there is still an answer to make, and a line in the log afterwards;
- * everybody else's is left to the runtime.
- */
-function watch(): void {
-  if (isWatching) return;
-  isWatching = true;
-  globalThis.addEventListener("error", (event) => takeOver(event, event.error));
-  globalThis.addEventListener("unhandledrejection", (event) => {
-    const scope = takeOver(event, event.reason);
-    if (scope) failed.set(event.promise, scope);
-  });
-  globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
-    const scope = failed.get(promise);
-    if (scope && scope.failure?.reason === reason) scope.failure = undefined;
-  });
-}
+// An error that nobody catches would end the process. One that belongs to a request becomes that
+// request's error while there is still an answer to make, and a line in the log afterwards;
+// everybody else's is left to the runtime.
+globalThis.addEventListener("error", (event) => takeOver(event, event.error));
+globalThis.addEventListener("unhandledrejection", (event) => {
+  const scope = takeOver(event, event.reason);
+  if (scope) failed.set(event.promise, scope);
+});
+globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
+  const scope = failed.get(promise);
+  if (scope && scope.failure?.reason === reason) scope.failure = undefined;
+});
 
 /** Answers the request whose error it is now. */
 function takeOver(event: Event, reason: unknown): Scope | undefined {

@@ -20,7 +20,7 @@ export function masked(text: string): string {
   return text.replace(SECRET_PAIRS, `$1${MASK}`);
 }
 
-/** The value, hidden when its name is a secret's. */
+/** The value of a name, hidden when that is a secret's. */
 export function maskedIfSecret(name: string, value: string): string {
-  return SECRET.test(name) ? MASK : value;
+  return SECRET.test(name) ? MASK : masked(value);
 }

@@ -19,20 +19,11 @@ export type Part =
   | { readonly kind: "expression"; readonly expression: string }
   | { readonly kind: "star"; readonly at: number };
 
-/** Free parameters with the texts between them: it is matched as one stretch and then split. */
-interface Run {
-  readonly kind: "run";
-  readonly names: string[];
-  /** What stands before each parameter; before the first, nothing. */
-  readonly texts: string[];
-}
-type Item = Exclude<Part, { kind: "star" }> | Run;
-
 /**
- * The longest text, in characters, tried where an expression stands beside other variable parts:
- * only there can the cost grow faster than the length.
+ * In how many ways, about, a text may be divided between parts of open length where an expression is
+ * among them: a longer text is not tried. Two such parts take 4,472 characters, three 271.
  */
-const mixedLimit = 2_000;
+const mostDivisions = 20_000_000;
 
 /** What takes slashes too, and what takes all but them. */
 const beyond: Readonly<Record<string, string>> = {
@@ -44,10 +35,12 @@ const beyond: Readonly<Record<string, string>> = {
 
 /** One segment of a pattern. No segment but `*` accepts empty text. */
 export class Segment {
-  /** What two segments that accept the same share, whatever their parameters are called. */
-  readonly key: string;
+  /** The segment's share in an expression for whole paths. */
+  readonly source: string;
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
+  /** The text that everything accepted begins with. */
+  readonly prefix: string;
   /** The text, when the segment is nothing else. */
   readonly literal: string | undefined;
   /** Whether the segment is one free parameter. */
@@ -55,7 +48,6 @@ export class Segment {
   /** Whether the segment is `*`, which stands for any number of segments. */
   readonly star: boolean;
   readonly #parts: readonly Part[];
-  readonly #items: readonly Item[];
   /** The texts around free parameters, where there is nothing else. */
   readonly #texts: readonly string[] | undefined;
   readonly #limit: number;
@@ -63,31 +55,26 @@ export class Segment {
   #folded: RegExp | undefined;
 
   constructor(parts: readonly Part[]) {
-    const items = itemsOf(parts);
-    const [first] = items;
+    const regular = parts.findIndex((part) => !isPlain(part));
+    const texts = textsOf(regular < 0 ? parts : parts.slice(0, regular));
     this.#parts = parts;
-    this.names = items.flatMap(namesOf);
-    this.#items = items;
-    this.#texts = textsOf(items);
-    this.#limit = items.filter(isVariable).length < 2 ? Infinity : mixedLimit;
+    this.#texts = regular < 0 ? texts : undefined;
+    this.#limit = mostDivisions ** (1 / parts.filter(isOpen).length);
+    this.names = parts.flatMap((part) =>
+      part.kind === "parameter" ? [part.name] : []
+    );
+    this.prefix = texts[0]!;
+    this.literal = this.#texts?.length === 1 ? this.prefix : undefined;
+    this.free = this.names.length === 1 && this.#texts?.join("") === "";
     this.star = parts[0]?.kind === "star";
-    this.free = items.length === 1 && this.names.length === 1 &&
-      this.#texts?.join("") === "";
-    this.literal = items.length === 1 && first?.kind === "text"
-      ? first.text
-      : undefined;
-    this.key = parts.map((part) =>
-      part.kind === "text" ? sourceOf(part, "") : show(part, "")
-    ).join("/");
+    const source = parts.map((part) => confined(sourceOf(part))).join("");
+    this.source = this.#texts ? source : `(?=[^/])${source}`;
   }
 
   /** Whether the decoded text of one segment is accepted. */
   matches(text: string, caseSensitive: boolean): boolean {
     if (text === "") return false;
     if (this.free) return true;
-    if (this.literal !== undefined) {
-      return isSame(text, this.literal, caseSensitive);
-    }
     if (this.#texts) return split(text, this.#texts, caseSensitive) !== null;
     return text.length <= this.#limit &&
       this.#expression(caseSensitive).test(text);
@@ -95,15 +82,10 @@ export class Segment {
 
   /** The values of the parameters, in order, of a text that is accepted. */
   read(text: string, caseSensitive: boolean): readonly string[] {
-    if (this.free) return [text];
-    if (this.#texts) return split(text, this.#texts, caseSensitive) ?? [];
     if (this.names.length === 0) return [];
-    const groups = this.#expression(caseSensitive).exec(text)?.groups ?? {};
-    return this.#items.flatMap((item, place) => {
-      if (item.kind === "parameter") return [groups[item.name]!];
-      if (item.kind !== "run") return [];
-      return split(groups[`$${place}`]!, [...item.texts, ""], caseSensitive)!;
-    });
+    if (this.#texts) return split(text, this.#texts, caseSensitive)!;
+    const { groups } = this.#expression(caseSensitive).exec(text)!;
+    return this.names.map((name) => groups![name]!);
   }
 
   /** The segment with values in place of its parameters; none when it has a nameless expression. */
@@ -120,25 +102,12 @@ export class Segment {
 
   /** The segment as it is written. */
   toString(): string {
-    return this.#parts.map((part) => show(part)).join("");
-  }
-
-  /** The segment's share in an expression for whole paths. */
-  get source(): string {
-    const plain = this.literal !== undefined || this.#texts !== undefined;
-    const sources = this.#parts.map((part) => sourceOf(part, ".+"));
-    return (plain ? "" : "(?=[^/])") + sources.map(confined).join("");
-  }
-
-  /** The text that everything accepted begins with. */
-  get prefix(): string {
-    const [first] = this.#items;
-    return first?.kind === "text" ? first.text : "";
+    return this.#parts.map(show).join("");
   }
 
   #expression(caseSensitive: boolean): RegExp {
     const make = (flags: string): RegExp =>
-      new RegExp(`^${this.#items.map(itemSource).join("")}$`, flags);
+      new RegExp(`^${this.#parts.map(sourceOf).join("")}$`, flags);
     return caseSensitive
       ? this.#exact ??= make("su")
       : this.#folded ??= make("isu");
@@ -155,79 +124,42 @@ export function fold(text: string): string {
   return folded;
 }
 
-function isSame(a: string, b: string, caseSensitive: boolean): boolean {
-  if (a === b || caseSensitive) return a === b;
-  return a.length === b.length && fold(a) === fold(b);
+/** Whether a part is a text or free. */
+function isPlain(part: Part): boolean {
+  return part.kind === "text" ||
+    part.kind === "parameter" && part.expression === "";
 }
 
-/** The parts, with free parameters that only texts keep apart gathered into runs. */
-function itemsOf(parts: readonly Part[]): Item[] {
-  const items: Item[] = [];
+/** Whether there is no bound to the length that a part takes. */
+function isOpen(part: Part): boolean {
+  return part.kind === "parameter" && part.expression === "" ||
+    "expression" in part && /[*+]|,\}/.test(part.expression);
+}
+
+/** The texts before, between and behind free parameters. */
+function textsOf(parts: readonly Part[]): string[] {
+  const texts = [""];
   for (const part of parts) {
-    if (part.kind === "star") continue;
-    if (part.kind !== "parameter" || part.expression !== "") {
-      items.push(part);
-      continue;
-    }
-    const [before, last] = items.slice(-2);
-    const run = last?.kind === "text" ? before : items.at(-1);
-    if (run?.kind !== "run") {
-      items.push({ kind: "run", names: [part.name], texts: [""] });
-      continue;
-    }
-    run.names.push(part.name);
-    run.texts.push(last?.kind === "text" ? last.text : "");
-    if (last?.kind === "text") items.pop();
+    if (part.kind === "text") texts.push(texts.pop() + part.text);
+    else texts.push("");
   }
-  return items;
-}
-
-/** The texts around the parameters of a run that fills its segment but for texts. */
-function textsOf(items: readonly Item[]): string[] | undefined {
-  const run = items.find((item) => item.kind === "run");
-  if (!run || items.some((item) => item !== run && item.kind !== "text")) {
-    return undefined;
-  }
-  const [first, last] = [items[0], items.at(-1)];
-  const texts = [...run.texts, last?.kind === "text" ? last.text : ""];
-  if (first?.kind === "text") texts[0] = first.text;
   return texts;
 }
 
-function namesOf(item: Item): string[] {
-  if (item.kind === "run") return item.names;
-  return item.kind === "parameter" ? [item.name] : [];
+function show(part: Part): string {
+  if (part.kind === "text") return part.text;
+  if (part.kind === "star") return "*";
+  if (part.kind === "expression") return part.expression;
+  return `@${part.name}${part.expression && `:${part.expression}`}`;
 }
 
-/** Whether the length of what an item takes is open; look-arounds take nothing. */
-function isVariable(item: Item): boolean {
-  return item.kind !== "text" &&
-    !(item.kind === "expression" && /^\(\?<?[=!]/.test(item.expression));
-}
-
-function show(part: Part, name?: string): string {
-  switch (part.kind) {
-    case "text":
-      return part.text;
-    case "star":
-      return "*";
-    case "expression":
-      return part.expression;
-    case "parameter":
-      return `@${name ?? part.name}${part.expression && `:${part.expression}`}`;
+function sourceOf(part: Part): string {
+  if (part.kind === "text") {
+    return part.text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
   }
-}
-
-function sourceOf(part: Part | Item, free: string): string {
-  switch (part.kind) {
-    case "text":
-      return part.text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-    case "expression":
-      return part.expression;
-    case "parameter":
-      return `(?<${part.name}>${part.expression || free})`;
-  }
-  return "";
+  if (part.kind === "star") return "";
+  if (part.kind === "expression") return part.expression;
+  return `(?<${part.name}>${part.expression || ".+"})`;
 }
 
 /** An expression in which what would take any character takes no slash. */
@@ -236,20 +168,6 @@ function confined(source: string): string {
     /\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g,
     (atom) => beyond[atom] ?? atom.replace(/^\[\^/, "[^/"),
   );
-}
-
-/**
- * A run gives back from its last parameter only: the way to it is looked up once and then repeated
- * by its name, so that no input makes the expression try every split.
- */
-function itemSource(item: Item, place: number): string {
-  if (item.kind !== "run") return sourceOf(item, "");
-  const way = item.texts.slice(1).map((text, step) => {
-    const name = `$${place}_${step}`;
-    const end = sourceOf({ kind: "text", text }, "");
-    return `(?=(?<${name}>.+?${end}))\\k<${name}>`;
-  });
-  return `(?<$${place}>${way.join("")}.+)`;
 }
 
 /**
@@ -264,12 +182,11 @@ function split(
 ): string[] | null {
   const subject = caseSensitive ? text : fold(text);
   const wanted = caseSensitive ? texts : texts.map(fold);
-  const start = wanted[0]!.length;
-  let end = text.length - wanted.at(-1)!.length;
-  if (!subject.startsWith(wanted[0]!) || !subject.endsWith(wanted.at(-1)!)) {
-    return null;
-  }
+  const [first, last] = [wanted[0]!, wanted.at(-1)!];
+  if (wanted.length === 1) return subject === first ? [] : null;
+  if (!subject.startsWith(first) || !subject.endsWith(last)) return null;
   const values: string[] = [];
+  let end = text.length - last.length;
   for (let place = wanted.length - 2; place > 0; place--) {
     const { length } = wanted[place]!;
     const latest = end - 1 - length;
@@ -278,7 +195,7 @@ function split(
     values.push(text.slice(at + length, end));
     end = at;
   }
-  if (end <= start) return null;
-  values.push(text.slice(start, end));
+  if (end <= first.length) return null;
+  values.push(text.slice(first.length, end));
   return values.reverse();
 }

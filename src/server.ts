@@ -3,13 +3,8 @@
  * ends is in `drain.ts`, what a request asks for in `target.ts`.
  */
 
-import {
-  CUT,
-  DrainedServer,
-  endWithProcess,
-  type Server,
-  type ServerContext,
-} from "./drain.ts";
+import type { Backlog } from "./backlog.ts";
+import { CUT, DrainedServer, endWithProcess, type Server } from "./drain.ts";
 import { reportError } from "./errors.ts";
 import { didYouMean } from "./near.ts";
 
@@ -59,30 +54,23 @@ const RULES: Readonly<Record<keyof StartOptions, Rule>> = {
   onListen: ["a function", (value) => typeof value === "function"],
 };
 
-/** Which options do not go together, and which do not go alone. */
+/** What a server on the socket of a path has not. */
 const EXCLUSIVE = ["port", "hostname", "cert", "key"] as const;
-const TOGETHER = [["cert", "key"], ["key", "cert"]] as const;
-
-/** What the errors of listening mean. */
-const REASONS = [
-  [Deno.errors.AddrInUse, "another program listens there"],
-  [Deno.errors.AddrNotAvailable, "this machine has no such address"],
-  [Deno.errors.PermissionDenied, "the system does not let this user"],
-  [Deno.errors.NotFound, "the folder does not exist"],
-  [Deno.errors.InvalidData, "the certificate or its key is malformed"],
-] as const;
 
 /**
- * Starts to listen, and tells where. Throws `TypeError` or `RangeError` when an option is malformed,
- * and an error of the cause's class when the address is taken, not there, or may not be used.
+ * Starts to listen, and tells where; `patience` says for how many seconds a drain waits. Throws
+ * `TypeError` or `RangeError` when an option is malformed, and an error of the cause's class when the
+ * address is taken, not there, or may not be used.
  */
 export function listen(
   handler: Handler,
   options: StartOptions,
-  context: ServerContext,
+  backlog: Backlog,
+  patience: () => number,
 ): Server {
   checkOptions(options);
-  const server = new DrainedServer(serve(handler, options), context);
+  const listening = serve(handler, options);
+  const server = new DrainedServer(listening, backlog, patience);
   const shutdown = (): void => void server.shutdown();
   const { signal, signals = true, onListen = announcer(options) } = options;
   signal?.addEventListener("abort", shutdown, { once: true });
@@ -105,18 +93,15 @@ function checkOptions(options: StartOptions): void {
   const given = Object.entries(options)
     .filter(([, value]) => value !== undefined);
   for (const [name, value] of given) checkOption(name, value);
-  const names = new Set(given.map(([name]) => name));
-  for (const name of EXCLUSIVE) {
-    if (names.has("path") && names.has(name)) {
-      throw refusal(TypeError, `the option "path" excludes "${name}"`);
-    }
+  const { path, cert, key, signal } = options;
+  const excluded = EXCLUSIVE.find((name) => options[name] !== undefined);
+  if (path !== undefined && excluded !== undefined) {
+    throw refusal(TypeError, `the option "path" excludes "${excluded}"`);
   }
-  for (const [name, other] of TOGETHER) {
-    if (names.has(name) && !names.has(other)) {
-      throw refusal(TypeError, `the option "${name}" needs "${other}"`);
-    }
+  if ((cert === undefined) !== (key === undefined)) {
+    throw refusal(TypeError, 'the options "cert" and "key" need each other');
   }
-  if (options.signal?.aborted) {
+  if (signal?.aborted) {
     throw refusal(Error, "its signal is aborted already");
   }
 }
@@ -152,7 +137,7 @@ function serve(handler: Handler, options: StartOptions): Server {
     const tls = cert !== undefined && key !== undefined ? { cert, key } : {};
     return Deno.serve({ port, hostname, ...tls, ...events }, guarded);
   } catch (cause) {
-    throw explained(cause, options, path ?? addressOf(hostname, port));
+    throw explained(cause, path, path ?? addressOf(hostname, port));
   }
 }
 
@@ -182,9 +167,7 @@ function announcer({ cert }: StartOptions): (address: Deno.Addr) => void {
   return (address) => {
     const at = "hostname" in address
       ? `${scheme}://${addressOf(address.hostname, address.port)}/`
-      : "path" in address
-      ? address.path
-      : Deno.inspect(address);
+      : (address as Deno.UnixAddr).path;
     // deno-lint-ignore no-console -- whoever starts the server wants to know where it is
     console.log(`Listening on ${at}`);
   };
@@ -195,23 +178,19 @@ function addressOf(hostname: string, port: number): string {
   return `${isBare ? `[${hostname}]` : hostname}:${port}`;
 }
 
-/** An error that says what to do, of the class of the one that the runtime threw. */
+/** An error that says where, and what to do, of the class of the one that the runtime threw. */
 function explained(
   cause: unknown,
-  { path }: StartOptions,
+  path: string | undefined,
   address: string,
 ): unknown {
   if (!(cause instanceof Error)) return cause;
-  if (cause instanceof Deno.errors.NotCapable) {
-    const flags = path === undefined
-      ? `--allow-net=${address}`
-      : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;
-    return new Deno.errors.NotCapable(
-      `Cannot listen on ${address}: the permission is missing, run with ${flags}`,
-      { cause },
-    );
-  }
-  const [type, why] = REASONS.find(([type]) => cause instanceof type) ??
-    [Error, cause.message];
+  const flags = path === undefined
+    ? `--allow-net=${address}`
+    : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;
+  const why = cause instanceof Deno.errors.NotCapable
+    ? `the permission is missing, run with ${flags}`
+    : cause.message;
+  const type = cause.constructor as ErrorConstructor;
   return new type(`Cannot listen on ${address}: ${why}`, { cause });
 }

@@ -56,47 +56,35 @@ export const defaults: Readonly<Settings> = Object.freeze({
   "framework.hosts": null,
 });
 
-/** Throws `TypeError` or `RangeError` when a value does not fit the setting of that name. */
+/** Throws `TypeError` when a value does not fit the setting of that name; null is the default. */
 export function checkSetting(key: string, value: unknown): void {
-  const fits = rules[key as keyof Settings];
-  if (fits === undefined || value === null || value === undefined) return;
-  const [kind, check] = fits;
-  if (!check(value)) {
-    throw new TypeError(
-      `Cannot set "${key}": it must be ${kind}, got ${Deno.inspect(value)}`,
-    );
-  }
+  if (value === null || value === undefined) return;
+  if (!Object.hasOwn(defaults, key)) return;
+  const kindOfDefault = typeof defaults[key as keyof Settings];
+  const [kind, fits] = rules[key] ?? rules[kindOfDefault]!;
+  if (fits(value)) return;
+  throw new TypeError(
+    `Cannot set "${key}": it must be ${kind}, got ${Deno.inspect(value)}`,
+  );
 }
 
 type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
 
-const FLAG: Rule = ["true or false", (value) => typeof value === "boolean"];
 const TEXT: Rule = ["a string", (value) => typeof value === "string"];
-const AMOUNT: Rule = [
-  "a number from 0",
-  (value) => typeof value === "number" && value >= 0,
-];
-const HOSTS: Rule = [
-  'a list of hosts such as "example.com" or "localhost:8000"',
-  (value) => Array.isArray(value) && value.every((host) => isHost(host)),
-];
 
-/** What each setting takes; null always stands for the default. */
-const rules: Readonly<Record<keyof Settings, Rule>> = {
+/** What a setting takes, by its name or else by the type of its default. */
+const rules: Readonly<Record<string, Rule>> = {
   "framework.base_url": TEXT,
-  "framework.case_sensitive": FLAG,
-  "framework.handle_errors": FLAG,
-  "framework.log_errors": FLAG,
-  "framework.views.path": TEXT,
-  "framework.views.extension": TEXT,
-  "framework.debug": FLAG,
-  "framework.body_limit": AMOUNT,
-  "framework.body_timeout": AMOUNT,
-  "framework.trust_proxy": FLAG,
-  "framework.method_not_allowed": FLAG,
-  "framework.wait_timeout": AMOUNT,
-  "framework.shutdown_timeout": AMOUNT,
-  "framework.hosts": HOSTS,
+  "framework.hosts": [
+    'a list of hosts such as "example.com" or "localhost:8000"',
+    (value) => Array.isArray(value) && value.every((host) => isHost(host)),
+  ],
+  string: TEXT,
+  boolean: ["true or false", (value) => typeof value === "boolean"],
+  number: [
+    "a number from 0",
+    (value) => typeof value === "number" && value >= 0,
+  ],
 };
 
 /** The base path of `framework.base_url`, a path or a whole URL, without a slash at its end. */

@@ -35,15 +35,11 @@ async function resume<Result>(
   let step: IteratorResult<unknown, Result>;
   let next: unknown = pending;
   do {
-    let settled: unknown;
-    let failed = false;
     try {
-      settled = await next;
+      step = steps.next(await next);
     } catch (reason) {
-      settled = reason;
-      failed = true;
+      step = steps.throw(reason); // steps that threw it themselves are over: it is thrown on
     }
-    step = failed ? steps.throw(settled) : steps.next(settled);
     next = step.value;
   } while (!step.done);
   return step.value;

@@ -18,33 +18,29 @@ export function bindStream(
   if (isNative(source)) return source;
   const reader = source.getReader();
   let done = (): void => {};
+  const giveUp = (reason: unknown): void => {
+    reader.cancel(reason).catch(() => {}); // it is over, however its source takes it
+    done();
+  };
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
       done = hold(bind((reason) => {
         controller.error(reason);
-        reader.cancel(reason).catch(() => {}); // it is over, however its source takes it
-        done();
+        giveUp(reason);
       }));
     },
     pull: bind(async (controller) => {
       try {
         const { done: ended, value } = await reader.read();
         if (!ended) return controller.enqueue(bytesOf(value));
-        controller.close();
       } catch (error) {
-        reader.cancel(error).catch(() => {}); // its first error is the one that counts
-        done();
+        giveUp(error);
         throw error;
       }
+      controller.close();
       done();
     }),
-    cancel: bind(async (reason) => {
-      try {
-        await reader.cancel(reason);
-      } finally {
-        done();
-      }
-    }),
+    cancel: bind((reason) => reader.cancel(reason).finally(() => done())),
   }, { highWaterMark: 0 });
 }
 

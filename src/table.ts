@@ -30,50 +30,29 @@ interface Row extends Entry {
 export class RouteTable {
   /** What is declared, in order. */
   readonly declarations: Declaration[] = [];
+  /** The patterns with an alias. */
+  readonly aliases: Map<string, Pattern> = new Map();
   readonly #index = new Trie<Row>();
-  readonly #aliases = new Map<string, Declaration>();
-  readonly #named = new Set<string>();
   #order = 0;
 
   /** Adds a route behind those that are there; throws when its alias leads elsewhere already. */
   add(declaration: Declaration): void {
     const { pattern, route: { alias } } = declaration;
-    const known = this.#aliases.get(alias);
-    if (known && known.pattern.path !== pattern.path) {
+    const known = this.aliases.get(alias)?.path ?? pattern.path;
+    if (known !== pattern.path) {
       throw new Error(
-        `Cannot make a route: the alias "${alias}" of "${pattern.path}" is taken by "${known.pattern.path}"`,
+        `Cannot make a route: the alias "${alias}" of "${pattern.path}" is taken by "${known}"`,
       );
     }
-    if (alias !== "" && !known) this.#aliases.set(alias, declaration);
+    if (alias !== "") this.aliases.set(alias, pattern);
     const { methods, alternatives } = pattern;
     const next = this.#order + alternatives.length;
     for (const alternative of alternatives) {
-      const row = {
-        order: this.#order++,
-        methods,
-        declaration,
-        alternative,
-        next,
-      };
+      const order = this.#order++;
+      const row = { order, methods, declaration, alternative, next };
       this.#index.add(alternative.segments, row);
     }
-    for (const method of methods) this.#named.add(method);
     this.declarations.push(declaration);
-  }
-
-  /** The pattern with that alias. */
-  aliased(alias: string): Pattern | undefined {
-    return this.#aliases.get(alias)?.pattern;
-  }
-
-  /** The aliases in use. */
-  aliases(): Iterable<string> {
-    return this.#aliases.keys();
-  }
-
-  /** Whether a route names the method at all. */
-  names(method: string): boolean {
-    return this.#named.has(method);
   }
 
   /** The first match. */
@@ -126,10 +105,8 @@ export class Match {
   /** A route object of its own for this request. */
   toRoute(): Route {
     const { caseSensitive } = this.#query;
-    const { alternative, declaration: { pattern } } = this.#row;
-    const splat = alternative.splat(this.path, caseSensitive);
-    const regex = (): RegExp => pattern.regex(caseSensitive);
-    return this.route.matched(this.#named(), splat, regex);
+    const splat = this.#row.alternative.splat(this.path, caseSensitive);
+    return this.route.matched(this.#named(), splat, caseSensitive);
   }
 
   #named(): RouteParameters {

@@ -16,7 +16,7 @@ const EXTENSION = ".vto";
 /** How deeply templates may include each other before it counts as a loop. */
 const DEEPEST = 100;
 
-/** Carries the depth of inclusion inside the data that Vento hands down. */
+/** Carries the depth of inclusion inside the data that Vento hands down from template to template. */
 const DEPTH = Symbol("depth");
 
 /** An identifier that is no property, with the name in it. */
@@ -24,11 +24,7 @@ const IDENTIFIER =
   /(?<!(?<!\.\.)\.)(?<![$\w])[$_\p{ID_Start}][$\p{ID_Continue}]*/gu;
 
 /** Global names that are left alone; `name` is a plain name to Vento. */
-const EXEMPT: ReadonlySet<string> = new Set([
-  "globalThis",
-  "undefined",
-  "name",
-]);
+const EXEMPT: ReadonlySet<string> = new Set(["globalThis", "name"]);
 
 /** A tag that declares names of its own. */
 const DECLARATION =
@@ -45,9 +41,6 @@ export function markup(html: string): Markup {
 type MakeVento = typeof import("ventojs/web.js").default;
 type Vento = ReturnType<MakeVento>;
 type Token = ReturnType<Vento["tokenize"]>[number];
-
-/** What a template sees by name; Vento hands it down from template to template. */
-type Locals = Record<string, unknown> & { [DEPTH]?: number };
 
 /** What Vento's errors offer beside a message. */
 interface VentoError {
@@ -120,9 +113,8 @@ export class Templates {
     if (!(error instanceof Error) || !("getContext" in error)) return error;
     const cause = error.cause ?? error;
     if (cause instanceof HttpError || !(cause instanceof Error)) return cause;
-    const { file = "", source, position, code } = await (error as VentoError)
-      .getContext();
-    const name = decodeURIComponent(file);
+    const { file: name = "", source, position, code } =
+      await (error as VentoError).getContext();
     const path = await this.#find(name);
     const at = position ?? await syntaxErrorPosition(code);
     const place = `"${typeof path === "string" ? path : name}"`;
@@ -151,22 +143,17 @@ function prepare(
   return vento;
 }
 
-/**
- * Vento knows a template by a key: here its name as a path below the folder. It cuts keys at `?` and
- * `#`, which may stand in a file's name, so these are encoded in between.
- */
+/** Vento knows a template by a key: here its name as a path below the folder. */
 function loader(
   read: (name: string) => Promise<string>,
 ): Vento["options"]["loader"] {
   return {
     resolve(from, file) {
-      const folder = file.startsWith(".")
-        ? decodeURIComponent(from).replace(/[^/]*$/, "")
-        : "";
-      return confine(folder + file).replace(/[%?#]/g, encodeURIComponent);
+      const folder = file.startsWith(".") ? from.replace(/[^/]*$/, "") : "";
+      return confine(folder + file);
     },
     async load(key) {
-      return { source: await read(decodeURIComponent(key)) };
+      return { source: await read(key) };
     },
   };
 }
@@ -248,17 +235,17 @@ function forgetFailures(vento: Vento): void {
   };
 }
 
-/** A template that includes itself would never end. */
+/** A template that includes itself would never end, and take all memory. */
 function limitDepth(vento: Vento): void {
-  vento.run = async (file, data: Locals = {}, from, position) => {
-    const template = await vento.load(file, from, position);
-    data[DEPTH] = (data[DEPTH] ?? 0) + 1;
-    if (data[DEPTH] > DEEPEST) {
-      throw new RangeError(
-        `The template "${file}" is nested deeper than ${DEEPEST}: it may include itself`,
-      );
+  const run = vento.run.bind(vento);
+  vento.run = (file, data: { [DEPTH]?: number } = {}, ...from) => {
+    const depth = (data[DEPTH] ?? 0) + 1;
+    if (depth <= DEEPEST) {
+      return run(file, { ...data, [DEPTH]: depth }, ...from);
     }
-    return await template(data);
+    throw new RangeError(
+      `The template "${file}" is nested deeper than ${DEEPEST}: it may include itself`,
+    );
   };
 }
 
@@ -266,19 +253,13 @@ function limitDepth(vento: Vento): void {
  * Where in the source the JavaScript of a template is wrong. The engine tells only about modules, so
  * the compiled code is read as one, inside a function that nobody calls.
  */
-async function syntaxErrorPosition(
-  code: string | undefined,
-): Promise<number | undefined> {
-  if (code === undefined) return undefined;
+async function syntaxErrorPosition(code = ""): Promise<number | undefined> {
   const module = `async function template() {${code}}`;
-  try {
-    const url = `data:text/javascript,${encodeURIComponent(module)}`;
-    await outside(() => import(url));
-  } catch (error) {
-    const line = /:(\d+):\d+\)?$/m.exec((error as Error).stack ?? "")?.[1];
-    const before = module.split("\n").slice(0, Number(line)).join("\n");
-    const position = before.match(/__pos=(\d+);/g)?.at(-1)?.slice(6, -1);
-    if (line !== undefined && position !== undefined) return Number(position);
-  }
-  return undefined;
+  const url = `data:text/javascript,${encodeURIComponent(module)}`;
+  const fault: { stack?: string } = await outside(() => import(url))
+    .catch((error: Error) => error);
+  const line = /:(\d+):\d+\)?$/m.exec(fault.stack ?? "")?.[1];
+  const before = module.split("\n").slice(0, Number(line ?? 0)).join("\n");
+  const position = before.match(/__pos=\d+/g)?.at(-1)?.slice("__pos=".length);
+  return position === undefined ? undefined : Number(position);
 }

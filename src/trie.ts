@@ -32,11 +32,8 @@ export interface Query {
 /** Higher than any order, and still a small integer to the engine. */
 const noOrder = 0x3fffffff;
 
-interface Attempt<Found extends Entry> {
-  readonly segment: Segment;
-  readonly node: Node<Found>;
-}
-type Tried<Found extends Entry> = Map<number, Map<string, Attempt<Found>[]>>;
+/** Nodes for segments that must be tried, by the folded text they begin with, by its length. */
+type Tried<Found extends Entry> = Map<number, Map<string, Node<Found>[]>>;
 
 class Node<Found extends Entry> {
   /** The entries that end here, in order. */
@@ -48,7 +45,7 @@ class Node<Found extends Entry> {
   free: Node<Found> | undefined;
   /** The child behind a star. */
   star: Node<Found> | undefined;
-  /** Children for segments that must be tried, by the folded text they begin with, by its length. */
+  /** Children for all other segments. */
   tried: Tried<Found> | undefined;
   /** Whether there can be more than one way on from here. */
   forks = false;
@@ -59,13 +56,16 @@ class Node<Found extends Entry> {
   /** The lowest and the highest order here and below. */
   readonly lowest: number;
   highest: number;
-  /** The text of a literal segment. */
-  readonly literal: string;
+  /** The last segment of the way here; none at the root. */
+  readonly segment: Segment | undefined;
+  /** Its text, if it is literal, as it stands in a path. */
+  readonly text: string;
 
-  constructor(order: number, literal = "") {
+  constructor(order: number, segment?: Segment) {
     this.lowest = order;
     this.highest = order;
-    this.literal = literal;
+    this.segment = segment;
+    this.text = segment?.literal?.replaceAll("/", INNER_SLASH) ?? "";
   }
 }
 
@@ -93,27 +93,19 @@ export class Trie<Found extends Entry> {
   find(path: Path, query: Query): Found | undefined {
     const { caseSensitive } = query;
     let node: Node<Found> | undefined = this.#root;
-    for (let index = 0; node; index++) {
-      if (node.forks) return this.#search(node, path, index, query);
+    let index = 0;
+    for (; node && !node.forks; index++) {
       if (index === path.count) return firstOf(node.entries, query, noOrder);
       const start = path.starts[index]!;
       const end = path.starts[index + 1]! - 1;
       if (end === start) return undefined;
       const literal = node.literals?.get(path.hashes[index]!);
       if (!literal) node = node.free;
-      else if (reads(literal, path.text, start, end, caseSensitive)) {
+      else if (reads(literal.text, path.text, start, end, caseSensitive)) {
         node = literal;
       } else return undefined;
     }
-    return undefined;
-  }
-
-  #search(
-    node: Node<Found>,
-    path: Path,
-    index: number,
-    query: Query,
-  ): Found | undefined {
+    if (!node) return undefined;
     this.#searches++;
     this.#path = path;
     this.#query = query;
@@ -137,7 +129,7 @@ export class Trie<Found extends Entry> {
       let next = node.free;
       let literal = node.literals?.get(hashes[index]!);
       for (; literal; literal = literal.sibling) {
-        if (!reads(literal, text, start, end, caseSensitive)) continue;
+        if (!reads(literal.text, text, start, end, caseSensitive)) continue;
         if (next) this.#visit(next, index + 1);
         next = literal;
       }
@@ -147,18 +139,14 @@ export class Trie<Found extends Entry> {
   }
 
   #try(tried: Tried<Found>, index: number): void {
+    const { from, caseSensitive } = this.#query;
     const text = this.#path.segment(index);
     const folded = fold(text);
-    for (const [length, attempts] of tried) {
-      for (
-        const { segment, node } of attempts.get(folded.slice(0, length)) ?? []
-      ) {
-        if (node.lowest >= this.#best || node.highest < this.#query.from) {
-          continue;
-        }
-        if (segment.matches(text, this.#query.caseSensitive)) {
-          this.#visit(node, index + 1);
-        }
+    for (const [length, nodes] of tried) {
+      for (const node of nodes.get(folded.slice(0, length)) ?? []) {
+        if (node.lowest >= this.#best || node.highest < from) continue;
+        if (!node.segment!.matches(text, caseSensitive)) continue;
+        this.#visit(node, index + 1);
       }
     }
   }
@@ -208,7 +196,7 @@ function takes(methods: readonly string[], { method, named }: Query): boolean {
 
 /** Whether the text of a literal stands in a path. */
 function reads(
-  { literal }: { readonly literal: string },
+  literal: string,
   text: string,
   start: number,
   end: number,
@@ -230,63 +218,40 @@ function child<Found extends Entry>(
   segment: Segment,
   order: number,
 ): Node<Found> {
-  if (segment.literal !== undefined) {
-    node.forks ||= node.free !== undefined;
-    return literalChild(node, segment.literal, order);
-  }
+  const make = (): Node<Found> => new Node(order, segment);
   if (segment.free) {
     node.forks ||= node.literals !== undefined;
-    return node.free ??= new Node(order);
+    return node.free ??= make();
+  }
+  if (segment.literal !== undefined) {
+    node.forks ||= node.free !== undefined;
+    return literalChild(node, make());
   }
   node.forks = true;
-  return segment.star
-    ? node.star ??= new Node(order)
-    : triedChild(node, segment, order);
-}
-
-function triedChild<Found extends Entry>(
-  node: Node<Found>,
-  segment: Segment,
-  order: number,
-): Node<Found> {
+  if (segment.star) return node.star ??= make();
   const prefix = fold(segment.prefix);
-  const tried = node.tried ??= new Map();
-  const byPrefix = entryOf(tried, prefix.length, () => new Map());
-  const attempts = entryOf(byPrefix, prefix, (): Attempt<Found>[] => []);
-  const known = attempts.find((attempt) => attempt.segment.key === segment.key);
-  if (known) return known.node;
-  const made = new Node<Found>(order);
-  attempts.push({ segment, node: made });
-  return made;
+  const tried: Tried<Found> = node.tried ??= new Map();
+  const byPrefix = tried.get(prefix.length) ?? new Map<string, Node<Found>[]>();
+  const nodes = byPrefix.get(prefix) ?? [];
+  tried.set(prefix.length, byPrefix.set(prefix, nodes));
+  let found = nodes.find((one) => one.segment?.source === segment.source);
+  if (!found) nodes.push(found = make());
+  return found;
 }
 
+/** The child that a literal segment leads to: the one made for it, unless there is one already. */
 function literalChild<Found extends Entry>(
   node: Node<Found>,
-  text: string,
-  order: number,
+  made: Node<Found>,
 ): Node<Found> {
-  const literal = text.replaceAll("/", INNER_SLASH);
-  const hash = hashOf(literal);
-  const literals = node.literals ??= new Map();
-  const first = literals.get(hash);
+  node.literals ??= new Map();
+  const hash = hashOf(made.text);
+  const first = node.literals.get(hash);
   for (let known = first; known; known = known.sibling) {
-    if (known.literal === literal) return known;
+    if (known.text === made.text) return known;
   }
-  const made = new Node<Found>(order, literal);
   made.sibling = first;
   node.forks ||= first !== undefined;
-  literals.set(hash, made);
-  return made;
-}
-
-function entryOf<Key, Value>(
-  map: Map<Key, Value>,
-  key: Key,
-  make: () => Value,
-): Value {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
+  node.literals.set(hash, made);
   return made;
 }

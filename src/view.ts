@@ -4,6 +4,7 @@
  * registered under the name `view` replaces all of this.
  */
 
+import type { Store } from "./layers.ts";
 import { Templates } from "./templates.ts";
 
 export { Markup, markup } from "./templates.ts";
@@ -11,27 +12,13 @@ export { Markup, markup } from "./templates.ts";
 /** What a view reads from its application; each function answers for the current request. */
 export interface ViewContext {
   /** The variables every template sees. */
-  readonly variables: ViewVariables;
+  readonly variables: Store<unknown>;
   /** The folder of the templates. */
   path(): string;
   /** The extension a name gets when no file has the bare name. */
   extension(): string;
   /** Whether templates are read anew for each render. */
   debug(): boolean;
-}
-
-/** Where a view keeps its variables: the part of a `Map` it uses. */
-export interface ViewVariables {
-  /** The value of a variable, or undefined. */
-  get(name: string): unknown;
-  /** Sets a variable. */
-  set(name: string, value: unknown): unknown;
-  /** Clears a variable. */
-  delete(name: string): unknown;
-  /** Clears every variable. */
-  clear(): void;
-  /** The names of the variables that are set. */
-  keys(): Iterable<string>;
 }
 
 /**
@@ -72,10 +59,10 @@ export class View {
 
   /** Sets one variable, or each of a record. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
-    const entries = typeof name === "string"
-      ? [[name, value] as const]
-      : Object.entries(name);
-    for (const [key, each] of entries) this.#context.variables.set(key, each);
+    const variables = typeof name === "string" ? { [name]: value } : name;
+    for (const [key, each] of Object.entries(variables)) {
+      this.#context.variables.set(key, each);
+    }
   }
 
   /** The value of a variable, or undefined. */
@@ -85,7 +72,7 @@ export class View {
 
   /** Whether a variable is set to anything but null and undefined. */
   has(name: string): boolean {
-    return (this.get(name) ?? null) !== null;
+    return this.#context.variables.has(name);
   }
 
   /** Clears one variable; all of them without a name. */

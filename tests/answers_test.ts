@@ -179,7 +179,7 @@ onBothForms(
     });
     assertStringIncludes(
       await (await visit(app, "/")).text(),
-      'RangeError: Cannot set the status: it must be 200 to 599, got "1000"',
+      'RangeError: Cannot answer with the status "1000": it must be 200 to 599',
     );
   },
 );

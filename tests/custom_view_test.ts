@@ -54,3 +54,20 @@ Deno.test("`notFound()` mapped over renders with the registered engine and stays
     ]);
   });
 });
+
+Deno.test("`render()` takes what a registered view fetches, at once or later", async () => {
+  for (const html of ["<b>", Promise.resolve("<b>")]) {
+    const app = new Engine();
+    app.register(
+      "view",
+      class {
+        fetch(): unknown {
+          return html;
+        }
+      },
+    );
+    app.route("/", () => app.render("any"));
+    const response = await app.fetch(new Request("http://localhost/"));
+    assertEquals(await response.text(), "<b>");
+  }
+});

@@ -22,7 +22,7 @@ function fail(message = "boom"): never {
 
 Deno.test("`new HttpError()` refuses what is no status of an error", () => {
   for (const status of [200, 399, 600, 404.5, NaN]) {
-    assertThrows(() => new HttpError(status), RangeError, `got "${status}"`);
+    assertThrows(() => new HttpError(status), RangeError, `status "${status}"`);
   }
 });
 
@@ -229,6 +229,19 @@ onBothForms("`error()` escapes the message that it shows", async (app) => {
     "<p>&lt;script&gt;alert(&quot;&amp;&quot;)&lt;/script&gt;&#39;</p>",
   );
 });
+
+onBothForms(
+  "`error()` masks secrets in a message, unless it is that of an `HttpError`",
+  async (app) => {
+    app.route("/error", () => fail("failed with password=hidden"));
+    app.route("/told", () => {
+      throw new HttpError(400, "Ask with ?key=<name>");
+    });
+    const text = async (path: string) => await (await visit(app, path)).text();
+    assertStringIncludes(await text("/error"), "password=••••</p>");
+    assertStringIncludes(await text("/told"), "?key=&lt;name&gt;</p>");
+  },
+);
 
 onBothForms(
   "`error()` lets nobody store its page in place of the other",

@@ -30,6 +30,7 @@ const cases: Record<string, [string, string, unknown][]> = {
     ["/hello world", "/hello%20world", []],
     ["/hello%20world", "/hello%20world", []],
     ["/100%", "/100%25", []],
+    ["/%C3\\%", "/%25C3%25", []],
     ["/\\@home", "/@home", []],
     ["/\\(x\\)", "/(x)", []],
     ["/\\*", "/*", []],
@@ -307,6 +308,7 @@ Deno.test("`build()` throws when a value does not fit its place", () => {
     ["/@a-@b", { a: "1", b: "2-3" }],
     ["/@a(-@b)", { a: "1-2" }],
     ["/f/*", { "*": "a/../b" }],
+    ["/*", { "*": "/other.example" }],
     ["/*/a/*", { "*": "b" }],
   ];
   for (const [source, values] of rows) {

@@ -57,7 +57,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type Middleware": "",
     "type RouteParameters": "",
     "type ResourceAction": "",
-    "interface ResourceOptions": "except middleware only",
+    "interface ResourceOptions": "except only",
     "class HttpRequest": `
       accept ajax base cookies data files getBody getBytes getHeader ip length
       method proxy_ip query raw referrer scheme secure type url user_agent`,

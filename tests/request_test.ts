@@ -185,8 +185,11 @@ Deno.test("`proxy_ip` reports the first address that a proxy passed on", () => {
       { "client-ip": "203.0.113.6", "x-forwarded-for": "203.0.113.5" },
       "203.0.113.6",
     ],
-    [{ "client-ip": "<script>", "x-forwarded": "203.0.113.7" }, "203.0.113.7"],
-    [{ "x-cluster-client-ip": "2001:db8::1" }, "2001:db8::1"],
+    [
+      { "client-ip": "<script>", "x-forwarded-for": "::ffff:203.0.113.7" },
+      "203.0.113.7",
+    ],
+    [{ "x-forwarded-for": "2001:db8::1" }, "2001:db8::1"],
     [
       { "forwarded": 'proto=https;for="[2001:db8::1]:80", for=1.1.1.1' },
       "2001:db8::1",

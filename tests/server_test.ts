@@ -92,9 +92,9 @@ const MALFORMED: readonly (readonly [options: unknown, message: string])[] = [
   [{ hostname: "" }, 'the option "hostname" must be a name or address'],
   [{ path: 5 }, 'the option "path" must be the path of a socket'],
   [{ path: "socket", port: 80 }, 'the option "path" excludes "port"'],
-  [{ cert: "x" }, 'the option "cert" needs "key"'],
-  [{ key: "x" }, 'the option "key" needs "cert"'],
-  [{ port: 0, cert: "x", key: "y" }, "the certificate or its key is malformed"],
+  [{ cert: "x" }, 'the options "cert" and "key" need each other'],
+  [{ key: "x" }, 'the options "cert" and "key" need each other'],
+  [{ port: 0, cert: "x", key: "y" }, "Cannot listen on 127.0.0.1:0: "],
   [{ signal: {} }, 'the option "signal" must be an AbortSignal'],
   [{ signal: AbortSignal.abort() }, "its signal is aborted already"],
   [{ signals: 1 }, 'the option "signals" must be true or false'],
@@ -123,7 +123,7 @@ Deno.test("`start()` names the address that is taken, and can start elsewhere th
   assertThrows(
     () => app.start({ ...QUIET, port }),
     Deno.errors.AddrInUse,
-    `Cannot listen on 127.0.0.1:${port}: another program listens there`,
+    `Cannot listen on 127.0.0.1:${port}: Address already in use`,
   );
   await app.start(QUIET).shutdown();
 });

@@ -15,6 +15,13 @@ onBothForms("`set()` takes a record of values", (app) => {
   assertEquals([app.get("a"), app.get("b"), app.get("__proto__")], [1, 2, 3]);
 });
 
+onBothForms("`set()` takes names of the language", (app) => {
+  for (const key of ["toString", "constructor", "__proto__", "string"]) {
+    app.set(key, 1);
+    assertStrictEquals(app.get(key), 1);
+  }
+});
+
 onBothForms("`get()` of what is not set is undefined", (app) => {
   for (const key of ["none", "toString", "constructor", "__proto__", ""]) {
     assertStrictEquals(app.get(key), undefined);
@@ -182,3 +189,11 @@ onBothForms("`get(path, callback)` declares a route", async (app) => {
   assertEquals((await visit(app, "/page", { method: "POST" })).status, 404);
   assertEquals(app.get("/page"), "a variable");
 });
+
+onBothForms(
+  "`get(path, callback)` refuses a callback that is undefined",
+  (app) => {
+    const callback = undefined as unknown as () => string;
+    assertThrows(() => app.get("/page", callback), TypeError, "callback");
+  },
+);

@@ -1,6 +1,5 @@
-/** Express. */
+/** Express; in JavaScript, since its types bring those of Node, which replace the types of timers. */
 
-// @ts-types="npm:@types/express@5.0.3"
 import express from "npm:express@5.3.0";
 import { LARGE } from "../cases.ts";
 import { renderPage } from "./page.ts";

@@ -1,0 +1,81 @@
+/**
+ * Owns what an application consists of, and how its parts reach each other: default methods and
+ * components ask the application, for which its dispatcher, variables and backlog answer.
+ */
+
+import { answer } from "./answers.ts";
+import type { Application } from "./application.ts";
+import { Autoload } from "./autoload.ts";
+import type { Backlog } from "./backlog.ts";
+import { type Component, defaultComponents } from "./components.ts";
+import { Dispatcher, type Method } from "./dispatcher.ts";
+import { Store } from "./layers.ts";
+import { defaultMethods } from "./methods.ts";
+import { guarded } from "./middleware.ts";
+import { noSuchMethod } from "./near.ts";
+import type { Match } from "./router.ts";
+import { required } from "./scope.ts";
+import { basePath, defaults, type Settings } from "./settings.ts";
+import { run } from "./steps.ts";
+
+/** The parts of an application; initialising it makes all of them anew. */
+export class Parts {
+  /** The default of each extensible method, bound to the application. */
+  readonly originals: ReadonlyMap<string, Method>;
+  /** The components that the framework brings. */
+  readonly components: ReadonlyMap<string, Component>;
+  readonly autoload: Autoload;
+  readonly dispatcher: Dispatcher;
+  readonly variables: Store<unknown>;
+  readonly application: Application;
+
+  /** The engine is the owner; its backlog outlives the parts. */
+  constructor(owner: object, backlog: Backlog) {
+    const classes = this.autoload = new Autoload(owner);
+    this.dispatcher = new Dispatcher(owner, classes);
+    this.variables = new Store(owner);
+    const app = this.application = this.#application(owner, backlog);
+    this.originals = new Map(
+      Object.entries(defaultMethods)
+        .map(([name, method]) => [name, method.bind(undefined, app)]),
+    );
+    const components = defaultComponents(app, owner, backlog, classes);
+    this.components = new Map(Object.entries(components));
+  }
+
+  /** The default of a method; throws `TypeError` when there is none of that name. */
+  original(name: string): Method {
+    const method = this.originals.get(name);
+    if (method !== undefined) return method;
+    const names = this.originals.keys();
+    throw noSuchMethod(name, "call the original of", names);
+  }
+
+  #application(owner: object, backlog: Backlog): Application {
+    const { dispatcher, variables } = this;
+    const setting = <Key extends keyof Settings>(key: Key) =>
+      (variables.get(key) ?? defaults[key]) as Settings[Key];
+    const component = <Type>(name: string) => () =>
+      dispatcher.runTracked(name, []) as Type;
+    const app: Application = {
+      scope: (call) => required(owner, call),
+      start: () => dispatcher.run("start", []),
+      background: (work) => backlog.add(work),
+      call: (name, ...params) => dispatcher.runTracked(name, params),
+      invoke: (match) => invoke(app, match),
+      setting,
+      base: () => basePath(setting("framework.base_url")),
+      request: component("request"),
+      response: component("response"),
+      router: component("router"),
+      view: component("view"),
+    };
+    return app;
+  }
+}
+
+function invoke(app: Application, match: Match): unknown {
+  if (match.route.middleware.length === 0) return match.call();
+  const isSealed = () => app.response().sent;
+  return run(guarded(match, isSealed, (outcome) => answer(app, outcome)));
+}
