@@ -73,6 +73,9 @@ function responseContext(app: Application, backlog: Backlog): ResponseContext {
   return {
     secure: () => app.request().secure,
     debug: () => app.setting("framework.debug"),
+    coalesce: () =>
+      app.scope("response()").visit.isServed &&
+      app.setting("framework.coalesce"),
     hold: (cut) => backlog.hold(app.scope("response()"), cut),
   };
 }

@@ -24,11 +24,11 @@ import {
   enter,
   outside,
   Scope,
+  Visit,
 } from "./scope.ts";
 import { listen, type Server, type StartOptions } from "./server.ts";
 import { checkSetting, defaults, type Settings } from "./settings.ts";
 import { run } from "./steps.ts";
-import { NO_TARGET } from "./target.ts";
 import type { View } from "./view.ts";
 
 export type { ConnectionInfo };
@@ -69,9 +69,7 @@ export class Engine {
     request: Request,
     info?: ConnectionInfo,
   ): Response | Promise<Response> => {
-    const remote = info?.remoteAddr;
-    const visit = { request, remote, target: NO_TARGET, body: undefined };
-    const scope = new Scope(this, visit);
+    const scope = new Scope(this, new Visit(request, info));
     try {
       return enter(scope, run, handle(this.#parts.application, scope));
     } catch (error) {

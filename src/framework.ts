@@ -40,7 +40,7 @@ export class Framework {
     info?: ConnectionInfo,
   ): Response | Promise<Response> => engine.fetch(request, info);
 
-  /** {@linkcode Engine.map} */
+  /** Maps a method; `Framework.<name>(...)` then runs it. See {@linkcode Engine.map}. */
   static map(
     name: string,
     callback: CallbackForm,
@@ -50,7 +50,7 @@ export class Framework {
     return expose(name);
   }
 
-  /** {@linkcode Engine.register} */
+  /** Registers a class; `Framework.<name>()` then answers its instance. See {@linkcode Engine.register}. */
   static register<Type extends Class | string>(
     name: string,
     type: Type,
@@ -61,28 +61,28 @@ export class Framework {
     return expose(name);
   }
 
-  /** {@linkcode Engine.before} */
+  /** Adds a filter before a method. See {@linkcode Engine.before}. */
   declare static before: Engine["before"];
 
-  /** {@linkcode Engine.after} */
+  /** Adds a filter after a method. See {@linkcode Engine.after}. */
   declare static after: Engine["after"];
 
-  /** {@linkcode Engine.path} */
+  /** Adds a folder of autoloaded classes. See {@linkcode Engine.path}. */
   declare static path: Engine["path"];
 
-  /** {@linkcode Engine.get} */
+  /** Reads a variable or, with a callback, declares a route for GET. See {@linkcode Engine.get}. */
   declare static get: Engine["get"];
 
-  /** {@linkcode Engine.set} */
+  /** Sets a variable, or each of a record. See {@linkcode Engine.set}. */
   declare static set: Engine["set"];
 
-  /** {@linkcode Engine.has} */
+  /** Whether a variable is set. See {@linkcode Engine.has}. */
   declare static has: Engine["has"];
 
-  /** {@linkcode Engine.clear} */
+  /** Clears a variable, several, or all. See {@linkcode Engine.clear}. */
   declare static clear: Engine["clear"];
 
-  /** {@linkcode Engine.init} */
+  /** Sets everything back to the defaults. See {@linkcode Engine.init}. */
   declare static init: Engine["init"];
 
   /** The engine behind this class; one that is given takes its place, such as in a test. */
@@ -96,76 +96,76 @@ export class Framework {
     return engine = replacement;
   }
 
-  /** {@linkcode Engine.start} */
+  /** Listens for requests. See {@linkcode Engine.start}. */
   declare static start: Engine["start"];
 
-  /** {@linkcode Engine.stop} */
+  /** Ends the request and sends what there is. See {@linkcode Engine.stop}. */
   declare static stop: Engine["stop"];
 
-  /** {@linkcode Engine.halt} */
+  /** Ends the request with a status and a message alone. See {@linkcode Engine.halt}. */
   declare static halt: Engine["halt"];
 
-  /** {@linkcode Engine.route} */
+  /** Declares a route. See {@linkcode Engine.route}. */
   declare static route: Engine["route"];
 
-  /** {@linkcode Engine.group} */
+  /** Declares routes under a prefix. See {@linkcode Engine.group}. */
   declare static group: Engine["group"];
 
-  /** {@linkcode Engine.redirect} */
+  /** Answers with a redirect. See {@linkcode Engine.redirect}. */
   declare static redirect: Engine["redirect"];
 
-  /** {@linkcode Engine.render} */
+  /** Renders a template. See {@linkcode Engine.render}. */
   declare static render: Engine["render"];
 
-  /** {@linkcode Engine.error} */
+  /** Answers with the page of an error. See {@linkcode Engine.error}. */
   declare static error: Engine["error"];
 
-  /** {@linkcode Engine.notFound} */
+  /** Answers with the page of what is not found. See {@linkcode Engine.notFound}. */
   declare static notFound: Engine["notFound"];
 
-  /** {@linkcode Engine.etag} */
+  /** Sets the ETag and answers conditions on it. See {@linkcode Engine.etag}. */
   declare static etag: Engine["etag"];
 
-  /** {@linkcode Engine.lastModified} */
+  /** Sets Last-Modified and answers conditions on it. See {@linkcode Engine.lastModified}. */
   declare static lastModified: Engine["lastModified"];
 
-  /** {@linkcode Engine.json} */
+  /** Answers with JSON. See {@linkcode Engine.json}. */
   declare static json: Engine["json"];
 
-  /** {@linkcode Engine.jsonp} */
+  /** Answers with JSON inside a function call. See {@linkcode Engine.jsonp}. */
   declare static jsonp: Engine["jsonp"];
 
-  /** {@linkcode Engine.getUrl} */
+  /** The path of a route by its alias. See {@linkcode Engine.getUrl}. */
   declare static getUrl: Engine["getUrl"];
 
-  /** {@linkcode Engine.post} */
+  /** Declares a route for POST. See {@linkcode Engine.post}. */
   declare static post: Engine["post"];
 
-  /** {@linkcode Engine.put} */
+  /** Declares a route for PUT. See {@linkcode Engine.put}. */
   declare static put: Engine["put"];
 
-  /** {@linkcode Engine.patch} */
+  /** Declares a route for PATCH. See {@linkcode Engine.patch}. */
   declare static patch: Engine["patch"];
 
-  /** {@linkcode Engine.delete} */
+  /** Declares a route for DELETE. See {@linkcode Engine.delete}. */
   declare static delete: Engine["delete"];
 
-  /** {@linkcode Engine.defer} */
+  /** Keeps work for after the response. See {@linkcode Engine.defer}. */
   declare static defer: Engine["defer"];
 
-  /** {@linkcode Engine.request} */
+  /** The current request. See {@linkcode Engine.request}. */
   declare static request: Engine["request"];
 
-  /** {@linkcode Engine.response} */
+  /** The response being built. See {@linkcode Engine.response}. */
   declare static response: Engine["response"];
 
-  /** {@linkcode Engine.router} */
+  /** The router. See {@linkcode Engine.router}. */
   declare static router: Engine["router"];
 
-  /** {@linkcode Engine.view} */
+  /** The view. See {@linkcode Engine.view}. */
   declare static view: Engine["view"];
 
-  /** {@linkcode Engine.original} */
+  /** The framework's own version of a mapped method. See {@linkcode Engine.original}. */
   declare static original: Engine["original"];
 }
 

@@ -20,6 +20,8 @@ export interface Head {
   /** Whether the request is a HEAD, which gets the same headers and no body. */
   readonly alone: boolean;
   readonly request: {
+    /** Whether a server sends texts of a middle length in chunks. */
+    coalesce(): boolean;
     /** Keeps the request open until the answer is called; `cut` ends the stream of the body. */
     hold(cut: (reason: unknown) => void): () => void;
   };
@@ -31,6 +33,12 @@ const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 
 /** How a text is sent for which nothing was set. */
 const PLAIN: ResponseInit = { headers: { "content-type": typeOf("") } };
+
+/** From which to which length, in characters, a text is sent in one write with its head. */
+const COALESCED = [400, 32_768] as const;
+
+/** What says itself how long a body is. */
+const FRAMING = ["content-length", "transfer-encoding"];
 
 /** Makes the response of its parts. */
 export function outgoing(
@@ -51,6 +59,9 @@ export function outgoing(
   const isValue = content !== "" && !(content instanceof ReadableStream);
   const body = sendable(content, head);
   const response = new Response(body, { status, headers });
+  if (typeof body === "string" && isCoalesced(body, head)) {
+    response.headers.append("transfer-encoding", "chunked");
+  }
   return append(response, head.headers, isValue ? OF_VALUES : OF_STREAMS);
 }
 
@@ -71,7 +82,18 @@ export function merged(answer: Response, head: Head): Response {
 /** Whether there is a text and nothing else, as in most answers. */
 function isPlain(status: number, text: string, head: Head): boolean {
   return text !== "" && status === 200 && !head.alone &&
-    head.headers.size === 0;
+    head.headers.size === 0 && !isCoalesced(text, head);
+}
+
+/**
+ * Whether a text is left to chunks. The runtime makes two writes of a head and a body of more than 512
+ * bytes together, at twice the cost, but one write of a head and a chunk; a long text is better off with
+ * two. HEAD, HTTP/1.0 and HTTP/2 are told the length all the same. None of that is documented.
+ */
+function isCoalesced({ length }: string, head: Head): boolean {
+  const [least, most] = COALESCED;
+  return length >= least && length <= most &&
+    !FRAMING.some((name) => head.headers.has(name)) && head.request.coalesce();
 }
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */

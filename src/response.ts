@@ -29,6 +29,8 @@ export interface ResponseContext {
   secure(): boolean;
   /** Whether ignored writes are reported. */
   debug(): boolean;
+  /** Whether a server sends texts of a middle length in chunks. */
+  coalesce(): boolean;
   /**
    * Keeps the request open until the answer is called: a stream of the body runs in its scope. `cut`
    * ends that stream.

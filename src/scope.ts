@@ -11,7 +11,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Body } from "./body.ts";
 import { isStop, reportError } from "./errors.ts";
-import type { Target } from "./target.ts";
+import { NO_TARGET, type Target } from "./target.ts";
 import { settles } from "./timer.ts";
 
 const storage = new AsyncLocalStorage<number | undefined>();
@@ -29,14 +29,30 @@ export interface ConnectionInfo {
 }
 
 /** What is known of a request from the outside. */
-export interface Visit {
+export class Visit {
   readonly request: Request;
-  /** The other end of the connection. */
-  readonly remote: Deno.Addr | undefined;
   /** What is asked for. */
-  target: Target;
+  target: Target = NO_TARGET;
   /** The body, once it is read. */
   body: Body | undefined;
+  readonly #info: ConnectionInfo | undefined;
+  #remote: Deno.Addr | undefined;
+
+  /** The second is what a server tells about the connection. */
+  constructor(request: Request, info?: ConnectionInfo) {
+    this.request = request;
+    this.#info = info;
+  }
+
+  /** Whether a server handed it over. */
+  get isServed(): boolean {
+    return this.#info !== undefined;
+  }
+
+  /** The other end of the connection; the runtime makes it anew each time, and forgets it in the end. */
+  get remote(): Deno.Addr | undefined {
+    return this.#remote ??= this.#info?.remoteAddr;
+  }
 }
 
 /** One request being handled by one owner (an engine), or a part of it with its own components. */
@@ -66,7 +82,7 @@ export class Scope {
   /** The engine is the owner; `root` is given for a part of a request. */
   constructor(readonly owner: object, readonly visit: Visit, root?: Scope) {
     this.root = root ?? this;
-    this.#parent = root ? root.#parent : enclosing(visit.remote !== undefined);
+    this.#parent = root ? root.#parent : enclosing(visit.isServed);
   }
 
   /** The scope of the nearest request of the owner around this one: requests can nest. */
@@ -140,6 +156,7 @@ export class Scope {
 
   /** Keeps work for after the response. */
   defer(work: () => unknown): void {
+    void this.visit.remote; // it is not told any more after the response
     (this.root.#deferred ??= []).push(work);
   }
 
@@ -155,6 +172,7 @@ export class Scope {
 
   /** Keeps the request open, as for a stream of its response, until the answer is called, once. */
   hold(): () => void {
+    void this.visit.remote; // it is not told any more after the response
     const root = this.root;
     root.#holds += 1;
     let held = true;

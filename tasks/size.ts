@@ -1,6 +1,9 @@
-/** Owns the size budget: how much code `src/` may hold, comments and blank lines apart. */
+/**
+ * Owns the size budget: how much code `src/` may hold, comments and blank lines apart. It is what stands
+ * there now: what is added makes room first, or raises it where everybody sees.
+ */
 
-const LINES_IN_ALL = 2_000;
+const LINES_IN_ALL = 5_700;
 const LINES_A_FILE = 250;
 
 /** What is too large in the folder, one line each. */

@@ -1,0 +1,56 @@
+/** Texts of a middle length go out in one write with their head, and say so to who asks. */
+
+import { assertEquals, assertFalse, assertMatch } from "@std/assert";
+import { Engine } from "@framework/core";
+
+const TEXT = "x".repeat(4_096);
+
+/** What a server of one text answers to the lines of a request, as it is sent. */
+async function sent(request: string, coalesce = true): Promise<string> {
+  const app = new Engine();
+  app.set("framework.coalesce", coalesce);
+  app.route("/", () => TEXT);
+  app.route("/short", () => "short");
+  app.route("/long", () => TEXT.repeat(9));
+  await using server = app.start({
+    port: 0,
+    signals: false,
+    onListen: () => {},
+  });
+  const { port } = server.addr as Deno.NetAddr;
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  const lines = `${request}\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+  await connection.write(new TextEncoder().encode(lines));
+  const chunks = await Array.fromAsync(connection.readable);
+  return await new Blob(chunks).text();
+}
+
+Deno.test("`framework.coalesce` sends a text of 4 KB in one chunk", async () => {
+  const answer = await sent("GET / HTTP/1.1");
+  assertMatch(answer, /\r\ntransfer-encoding: chunked\r\n/i);
+  assertFalse(/\r\ncontent-length:/i.test(answer));
+  assertEquals(
+    answer.split("\r\n\r\n")[1],
+    `1000\r\n${TEXT}\r\n0`,
+  );
+});
+
+Deno.test("`framework.coalesce` set to false sends the length", async () => {
+  const answer = await sent("GET / HTTP/1.1", false);
+  assertMatch(answer, /\r\ncontent-length: 4096\r\n/i);
+  assertFalse(/\r\ntransfer-encoding:/i.test(answer));
+});
+
+for (
+  const [request, length] of [
+    ["HEAD / HTTP/1.1", 4096],
+    ["GET / HTTP/1.0", 4096],
+    ["GET /short HTTP/1.1", 5],
+    ["GET /long HTTP/1.1", 36_864],
+  ] as const
+) {
+  Deno.test(`\`framework.coalesce\` leaves the length to ${request}`, async () => {
+    const answer = await sent(request);
+    assertMatch(answer, new RegExp(`\r\ncontent-length: ${length}\r\n`, "i"));
+  });
+}
