@@ -224,7 +224,7 @@ export class HttpResponse {
    */
   answer(
     by: string,
-    status = this.status(),
+    status: number = this.status(),
     text = "",
     headers: Readonly<Record<string, string | null>> = {},
   ): void {
