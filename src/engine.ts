@@ -178,9 +178,10 @@ export class Engine {
   get<Path extends string, Pass extends boolean = false>(
     ...params: VerbParameters<Path, Pass>
   ): Route;
-  get(...params: [string, ...unknown[]]): unknown {
-    if (params.length < 2) return this.#parts.variables.get(params[0]);
-    return this.router().get(...params as unknown as Parameters<Router["get"]>);
+  get(...params: [key: string] | VerbParameters<string, boolean>): unknown {
+    return params.length === 1
+      ? this.#parts.variables.get(params[0])
+      : this.router().get(...params);
   }
 
   /**

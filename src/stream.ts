@@ -60,9 +60,9 @@ export function discard(body: unknown): void {
 export function valueOf(
   answer: Response,
 ): string | Uint8Array<ArrayBuffer> | undefined {
-  const slots = answer as unknown as Record<symbol, Kept | undefined>;
-  const value = slots[LAZY_BODY] ??
-    slots[INNER_RESPONSE]?.body?.streamOrStatic?.body;
+  const kept: Kept | undefined = Reflect.get(answer, INNER_RESPONSE);
+  const value = Reflect.get(answer, LAZY_BODY) ??
+    kept?.body?.streamOrStatic?.body;
   const isValue = typeof value === "string" || value instanceof Uint8Array;
   return isValue ? value as string | Uint8Array<ArrayBuffer> : undefined;
 }
@@ -81,8 +81,7 @@ function slotOf(object: object, description: string): symbol {
 }
 
 function isNative(stream: ReadableStream): boolean {
-  const slots = stream as unknown as Record<symbol, unknown>;
-  return (slots[RESOURCE] ?? null) !== null;
+  return (Reflect.get(stream, RESOURCE) ?? null) !== null;
 }
 
 function bytesOf(chunk: unknown): Uint8Array {
