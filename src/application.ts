@@ -14,6 +14,8 @@ import type { View } from "./view.ts";
 export interface Application {
   /** The scope of the current request; throws outside one, naming the call. */
   scope(call: string): Scope;
+  /** Whether a request is being handled here. */
+  isHandling(): boolean;
   /** Runs `start` with its filters for the current request. */
   start(): unknown;
   /** Keeps work that outlives its request known, for the server to wait for. */

@@ -34,9 +34,12 @@ export class Autoload implements Classes {
 
   /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
   add(folder: string | URL): void {
-    const path = String(folder);
+    const path = folder instanceof URL ? folder.href : folder;
     const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(path)?.[1];
-    if (path === "" || scheme !== undefined && scheme !== "file") {
+    if (
+      typeof path !== "string" || path === "" ||
+      scheme !== undefined && scheme !== "file"
+    ) {
       throw new TypeError(
         `Cannot add the path "${path}": it must name a folder of this machine`,
       );

@@ -3,6 +3,7 @@
  * function.
  */
 
+import type { Method } from "./dispatcher.ts";
 import type { Class } from "./loader.ts";
 import { didYouMean } from "./near.ts";
 
@@ -12,7 +13,7 @@ import { didYouMean } from "./near.ts";
  * that is autoloaded, with `->` before a method of an instance and `::` before a static one.
  */
 export type CallbackForm =
-  | ((...params: never[]) => unknown)
+  | Method
   | readonly [target: object, method: string]
   | `${string}->${string}`
   | `${string}::${string}`;

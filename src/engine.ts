@@ -270,7 +270,7 @@ export class Engine {
 
   /** Declares what the callback declares under a prefix, with middleware for all of it. */
   group(...params: MethodParameters["group"]): void {
-    this.#run("group", params);
+    return this.#run("group", params);
   }
 
   /**
@@ -286,7 +286,7 @@ export class Engine {
    * key the result is kept as a view variable for later templates instead.
    */
   render(...params: MethodParameters["render"]): Promise<void> {
-    return Promise.resolve(this.#run("render", params)).then(() => {});
+    return this.#run("render", params);
   }
 
   /** Answers with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
@@ -373,29 +373,29 @@ export class Engine {
 
   /** Keeps work for after the response; the server waits for it before it ends. */
   defer(...params: MethodParameters["defer"]): void {
-    this.#run("defer", params);
+    return this.#run("defer", params);
   }
 
   // Components
 
-  /** The current request; throws outside one. */
-  request(): HttpRequest {
-    return this.#run("request", []);
+  /** The current request, or with false a new object of it; throws outside one. */
+  request(...params: [shared?: boolean]): HttpRequest {
+    return this.#run("request", params);
   }
 
-  /** The response being built for the current request; throws outside one. */
-  response(): HttpResponse {
-    return this.#run("response", []);
+  /** The response being built for the current request, or with false a new one; throws outside one. */
+  response(...params: [shared?: boolean]): HttpResponse {
+    return this.#run("response", params);
   }
 
-  /** The router. */
-  router(): Router {
-    return this.#run("router", []);
+  /** The router, or with false a new one. */
+  router(...params: [shared?: boolean]): Router {
+    return this.#run("router", params);
   }
 
-  /** The view: the default one, or the instance of a class registered as `view`. */
-  view<Type extends object = View>(): Type {
-    return this.#run("view", []);
+  /** The view, the default one or that of a class registered as `view`; with false a new one. */
+  view<Type extends object = View>(...params: [shared?: boolean]): Type {
+    return this.#run("view", params);
   }
 
   /**

@@ -12,15 +12,31 @@ import { enter } from "./scope.ts";
 import { run, type Steps } from "./steps.ts";
 import { markup } from "./view.ts";
 
-/** The method in its frame; one whose output needs no frame is answered as it is. */
+/** The method, for requests in its frame; one whose output needs no frame is answered as it is. */
 export function framed(
   app: Application,
   name: string,
   method: Method,
 ): Method {
-  if (name === "render") return inPlace(app, method);
-  const isPage = name === "notFound" || name === "error";
-  return isPage ? onPage(app, name, method) : method;
+  const frame = frameOf(app, name, method);
+  if (frame === undefined) return method;
+  return (...params) => (app.isHandling() ? frame : method)(...params);
+}
+
+function frameOf(
+  app: Application,
+  name: string,
+  method: Method,
+): Method | undefined {
+  switch (name) {
+    case "start":
+      return (...params) => run(answering(app, () => method(...params)));
+    case "render":
+      return inPlace(app, method);
+    case "notFound":
+    case "error":
+      return onPage(app, name, method);
+  }
 }
 
 /** Marks what is still being stored under a key: later renders of the request wait for it. */
@@ -42,6 +58,11 @@ export function render(
 
   async function place(stored: unknown): Promise<void> {
     if (stored) await stored;
+    if (typeof view.fetch !== "function") {
+      throw new TypeError(
+        `Cannot render "${file}": the registered view has no method "fetch", so that "render" must be mapped`,
+      );
+    }
     const html = await view.fetch(file, data);
     if (section) section.write(html);
     else view.set(key as string, markup(html));
@@ -85,11 +106,16 @@ function onPage(
 
     function* making(): Steps<unknown> {
       try {
-        return yield answer(app, yield method(...params));
+        return yield* answering(app, () => method(...params));
       } catch (thrown) {
         if (!isStop(thrown)) response.reopen();
         throw thrown;
       }
     }
   };
+}
+
+/** What the method returns is sent as if a callback had returned it. */
+function* answering(app: Application, method: () => unknown): Steps<unknown> {
+  return yield answer(app, yield method());
 }

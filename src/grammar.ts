@@ -147,7 +147,9 @@ class Reader {
       const pieces = this.#enclosed(() => this.#sequence());
       return { kind: "group", pieces };
     }
-    if (countable.test(token)) return this.#expression();
+    const isAny = token === "." &&
+      count.test(this.#tokens[this.#next + 1]?.[0] ?? "");
+    if (isAny || countable.test(token)) return this.#expression();
     if (misplaced[token] !== undefined) this.#fail(misplaced[token]);
     if (token.startsWith("@")) return this.#parameter(token.slice(1));
     this.#take();
@@ -214,7 +216,7 @@ class Reader {
   /** One part of an expression. A group that would capture is written so that it does not. */
   #atom(): string {
     const token = this.#token;
-    if (/^(?:\\?\/|\[.*\/)/s.test(token)) {
+    if (/^(?:\\?\/|\[(?!\^).*\/)/s.test(token)) {
       const at = this.#at + token.indexOf("/");
       this.#fail("has a slash inside an expression", at);
     }

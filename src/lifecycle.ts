@@ -37,7 +37,7 @@ export function* handle(app: Application, scope: Scope): Steps<Response> {
 }
 
 /** The refusals of the input itself: answered even when errors are not handled. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 408, 413, 415, 421]);
+const REFUSALS: ReadonlySet<number> = new Set([400, 405, 408, 413, 415, 421]);
 
 /** Reads the body, unless the first route that matches takes it as a stream. */
 function read(app: Application, { request, target }: Visit): unknown {

@@ -14,7 +14,7 @@ import { defaultMethods } from "./methods.ts";
 import { guarded } from "./middleware.ts";
 import { noSuchMethod } from "./near.ts";
 import type { Match } from "./router.ts";
-import { required } from "./scope.ts";
+import { current, required } from "./scope.ts";
 import { basePath, defaults, type Settings } from "./settings.ts";
 import { run } from "./steps.ts";
 
@@ -59,6 +59,7 @@ export class Parts {
       dispatcher.runTracked(name, []) as Type;
     const app: Application = {
       scope: (call) => required(owner, call),
+      isHandling: () => current(owner) !== undefined,
       start: () => dispatcher.run("start", []),
       background: (work) => backlog.add(work),
       call: (name, ...params) => dispatcher.runTracked(name, params),

@@ -122,10 +122,11 @@ export class HttpRequest {
     return this.getHeader("content-type");
   }
 
-  /** The `Content-Length` header; 0 when there is none, as for a body sent in chunks. */
+  /** The `Content-Length` header or, without one, how many bytes of body were read. */
   get length(): number {
     const length = this.getHeader("content-length");
-    return /^\d{1,15}$/.test(length) ? Number(length) : 0;
+    if (/^\d{1,15}$/.test(length)) return Number(length);
+    return this.#context.body?.bytes.length ?? 0;
   }
 
   /**

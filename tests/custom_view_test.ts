@@ -71,3 +71,14 @@ Deno.test("`render()` takes what a registered view fetches, at once or later", a
     assertEquals(await response.text(), "<b>");
   }
 });
+
+Deno.test("`render()` with a registered view that cannot fetch says what to do", async () => {
+  const app = new Engine().register("view", class Bare {});
+  app.map("error", (error: Error) => error.message);
+  app.route("/", () => app.render("home"));
+  const response = await app.fetch(new Request("http://localhost/"));
+  assertEquals(
+    await response.text(),
+    'Cannot render "home": the registered view has no method "fetch", so that "render" must be mapped',
+  );
+});

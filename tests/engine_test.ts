@@ -225,3 +225,30 @@ Deno.test("a class that extends `Engine` works, also behind `Framework`", async 
   });
   assertEquals(await response.text(), "no such thing for EUR");
 });
+
+onBothForms(
+  "`map()` of a page or of `render` works outside a request too",
+  (app) => {
+    app.map("notFound", () => "lost");
+    app.map("error", (error: Error) => error.message);
+    app.map("render", (file: string) => `<${file}>`);
+    assertEquals(call(app, "notFound"), "lost");
+    assertEquals(call(app, "error", new Error("no")), "no");
+    assertEquals(call(app, "render", "home"), "<home>");
+  },
+);
+
+onBothForms(
+  "a mapped `render` answers its value, for the callback to return",
+  async (app) => {
+    app.map("render", (file: string) => `<${file}>`);
+    app.after("render", (_params, output) => void (output.value += "!"));
+    app.route("/", () => app.render("home"));
+    assertEquals(await (await visit(app, "/")).text(), "<home>!");
+  },
+);
+
+onBothForms("a mapped `start` may return its answer", async (app) => {
+  app.map("start", () => "closed for repairs");
+  assertEquals(await (await visit(app, "/")).text(), "closed for repairs");
+});

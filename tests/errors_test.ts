@@ -613,3 +613,12 @@ onBothForms(
     );
   },
 );
+
+onBothForms("a 405 is answered where errors are not handled", async (app) => {
+  app.set({
+    "framework.handle_errors": false,
+    "framework.method_not_allowed": true,
+  });
+  app.route("POST /", () => "posted");
+  assertEquals((await visit(app, "/")).status, 405);
+});

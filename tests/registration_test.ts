@@ -218,3 +218,16 @@ onBothForms(
     assertInstanceOf(app.router(), Router);
   },
 );
+
+onBothForms(
+  "`false` answers a new instance of a component too",
+  async (app) => {
+    class Pages {
+      name = "pages";
+    }
+    app.register("view", Pages);
+    assertEquals(call(app, "view", false) === call(app, "view"), false);
+    app.route("/", () => app.request(false) === app.request() ? "same" : "new");
+    assertEquals(await (await visit(app, "/")).text(), "new");
+  },
+);

@@ -260,3 +260,12 @@ onBothForms("`data` throws where the body is left unread", async (app) => {
   assertEquals(response.status, 500);
   assertStringIncludes(await response.text(), "stream");
 });
+
+onBothForms(
+  "`request().length` counts a body that came without it",
+  async (app) => {
+    app.route("POST /", () => `${app.request().length}`);
+    const response = await visit(app, "/", { method: "POST", body: "äb" });
+    assertEquals(await response.text(), "3");
+  },
+);

@@ -447,3 +447,14 @@ onBothForms("a class is made once for each request", async (app) => {
   app.route("/", [Counter, "show"]);
   assertEquals([await text(app, "/"), await text(app, "/")], ["1", "2"]);
 });
+
+onBothForms(
+  "`route()` takes any character as a counted expression",
+  async (app) => {
+    app.route("/any/.+", () => "any");
+    app.route("/rest/@name:[^/]+/@more:.*", (...values: string[]) => values);
+    assertEquals(await text(app, "/any/abc"), "any");
+    assertEquals(await text(app, "/rest/a/b"), '["a","b"]');
+    assertEquals((await visit(app, "/any/a/b")).status, 404);
+  },
+);

@@ -160,8 +160,8 @@ Deno.test("`original()` has the type of the method, and takes default methods al
 
 Deno.test("a filter takes the parameters and the output", () => {
   const filter: Filter = (params, output) => {
-    isTrue<Same<typeof params, unknown[]>>();
-    output.value = params.length;
+    const names: string[] = params;
+    output.value = names.length;
   };
   const app = new Engine().map("count", () => 0);
   app.after("count", filter);
