@@ -9,7 +9,7 @@ import { equal } from "./equal.ts";
 type Class<Instance> = abstract new (...args: any[]) => Instance;
 
 /** What a failed assertion throws. */
-class AssertionError extends Error {
+export class AssertionError extends Error {
   override readonly name = "AssertionError";
 }
 
@@ -48,6 +48,27 @@ export function assertStrictEquals<T>(
   fail(`Values are not strictly equal\n${both(actual, expected)}`, message);
 }
 
+/** Fails when both values are the same one. */
+export function assertNotStrictEquals<T>(
+  actual: T,
+  expected: T,
+  message = "",
+): void {
+  if (Object.is(actual, expected)) {
+    fail(`Both values are ${show(actual)}`, message);
+  }
+}
+
+/** Fails when the value is null or undefined. */
+export function assertExists<T>(
+  actual: T,
+  message = "",
+): asserts actual is NonNullable<T> {
+  if (actual === undefined || actual === null) {
+    fail(`Expected a value, got ${actual}`, message);
+  }
+}
+
 /** Fails unless the text contains the other. */
 export function assertStringIncludes(
   actual: string,
@@ -72,6 +93,54 @@ export function assertMatch(
   }
 }
 
+/** Fails when the text matches. */
+export function assertNotMatch(
+  actual: string,
+  expected: RegExp,
+  message = "",
+): void {
+  if (expected.test(actual)) {
+    fail(`Expected ${show(actual)} not to match ${expected}`, message);
+  }
+}
+
+/** Fails unless the list contains, deeply equal, everything expected. */
+export function assertArrayIncludes<T>(
+  actual: ArrayLike<T>,
+  expected: ArrayLike<T>,
+  message = "",
+): void {
+  const missing = Array.from(expected).filter((wanted) =>
+    !Array.from(actual).some((item) => equal(item, wanted))
+  );
+  if (missing.length > 0) {
+    fail(`Missing from ${show(actual)}: ${show(missing)}`, message);
+  }
+}
+
+/** Fails unless what is expected is there, at every depth; what else is there does not matter. */
+export function assertObjectMatch(
+  actual: object,
+  expected: object,
+  message = "",
+): void {
+  if (!contains(actual, expected)) {
+    fail(`Expected ${show(actual)} to contain ${show(expected)}`, message);
+  }
+}
+
+function contains(actual: unknown, expected: unknown): boolean {
+  const isOpen = isRecord(actual) && isRecord(expected);
+  if (!isOpen) return equal(actual, expected);
+  return Object.keys(expected).every((key) =>
+    Object.hasOwn(actual, key) && contains(actual[key], expected[key])
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Fails unless the value is an instance of the class. */
 export function assertInstanceOf<T>(
   actual: unknown,
@@ -85,8 +154,44 @@ export function assertInstanceOf<T>(
   );
 }
 
+/** Fails unless the first is greater than the second. */
+export function assertGreater<T>(actual: T, expected: T, message = ""): void {
+  if (!(actual > expected)) {
+    fail(`Expected ${show(actual)} > ${show(expected)}`, message);
+  }
+}
+
+/** Fails unless the first is greater than the second, or equal to it. */
+export function assertGreaterOrEqual<T>(
+  actual: T,
+  expected: T,
+  message = "",
+): void {
+  if (!(actual >= expected)) {
+    fail(`Expected ${show(actual)} >= ${show(expected)}`, message);
+  }
+}
+
+/** Fails unless the first is less than the second. */
+export function assertLess<T>(actual: T, expected: T, message = ""): void {
+  if (!(actual < expected)) {
+    fail(`Expected ${show(actual)} < ${show(expected)}`, message);
+  }
+}
+
+/** Fails unless the first is less than the second, or equal to it. */
+export function assertLessOrEqual<T>(
+  actual: T,
+  expected: T,
+  message = "",
+): void {
+  if (!(actual <= expected)) {
+    fail(`Expected ${show(actual)} <= ${show(expected)}`, message);
+  }
+}
+
 /** Fails unless the value is an error of the class whose message fits. */
-function assertIsError<E extends Error = Error>(
+export function assertIsError<E extends Error = Error>(
   error: unknown,
   expected?: Class<E>,
   part?: string | RegExp,
@@ -169,7 +274,7 @@ export async function assertRejects(
 }
 
 /** Fails. */
-function fail(problem = "Failed assertion", message = ""): never {
+export function fail(problem = "Failed assertion", message = ""): never {
   throw new AssertionError(message === "" ? problem : `${problem}: ${message}`);
 }
 

@@ -6,10 +6,22 @@
 
 import {
   assert,
+  assertArrayIncludes,
   assertEquals,
+  assertExists,
+  assertGreater,
+  assertGreaterOrEqual,
+  AssertionError,
+  assertIsError,
+  assertLess,
+  assertLessOrEqual,
   assertNotEquals,
+  assertNotMatch,
+  assertNotStrictEquals,
+  assertObjectMatch,
   assertRejects,
   assertThrows,
+  fail,
 } from "@std/assert";
 import { fromFileUrl } from "@std/path/from-file-url";
 
@@ -124,6 +136,52 @@ Deno.test("`assertRejects()` fails for a fulfilled promise and for a synchronous
     "reject",
   );
   await assertRejects(() => assertRejects(thrower), Error, "throw");
+});
+
+/** Further assertions: what passes, and what fails. */
+const assertions: Record<string, [passes: () => void, fails: () => void]> = {
+  assertArrayIncludes: [
+    () => assertArrayIncludes([{ a: 1 }, 2, 3], [3, { a: 1 }]),
+    () => assertArrayIncludes([1, 2], [2, 3]),
+  ],
+  assertExists: [() => assertExists(0), () => assertExists(null)],
+  assertGreater: [() => assertGreater(2, 1), () => assertGreater(1, 1)],
+  assertGreaterOrEqual: [
+    () => assertGreaterOrEqual(1, 1),
+    () => assertGreaterOrEqual(0, 1),
+  ],
+  assertIsError: [
+    () => assertIsError(new RangeError("too far"), RangeError, "far"),
+    () => assertIsError(new RangeError("too far"), TypeError),
+  ],
+  assertLess: [() => assertLess(1, 2), () => assertLess(1, 1)],
+  assertLessOrEqual: [
+    () => assertLessOrEqual(1, 1),
+    () => assertLessOrEqual(2, 1),
+  ],
+  assertNotMatch: [
+    () => assertNotMatch("abc", /d/),
+    () => assertNotMatch("abc", /b/),
+  ],
+  assertNotStrictEquals: [
+    () => assertNotStrictEquals<object>([], []),
+    () => assertNotStrictEquals(NaN, NaN),
+  ],
+  assertObjectMatch: [
+    () => assertObjectMatch({ a: { b: 1, c: 2 }, d: 3 }, { a: { b: 1 } }),
+    () => assertObjectMatch({ a: { b: 1 } }, { a: { b: 1, c: 2 } }),
+  ],
+};
+
+for (const [name, [passes, fails]] of Object.entries(assertions)) {
+  Deno.test(`\`${name}()\` passes and fails as \`@std\` does`, () => {
+    passes();
+    assertThrows(fails, AssertionError);
+  });
+}
+
+Deno.test("`fail()` fails with its message", () => {
+  assertThrows(() => fail("here"), AssertionError, "here");
 });
 
 /** The names imported from each module of `@std`, over all files. */
