@@ -12,6 +12,9 @@ const LEFTOVERS = /^cache$|\.(?:lock|new)$/;
 /** What `deno task blog` reads of the project beside the blog. */
 const PROJECT = ["deno.json", "deno.lock", "mod.ts", "src", "compat", "tasks"];
 
+/** After how many seconds a process that has not ended is ended: what it waits for will not come. */
+const LIMIT = 120;
+
 /** The posts of a copy, whatever somebody has written into the blog meanwhile. */
 const POSTS = ["one", "two", "three"].map((name) => ({
   slug: `post-${name}`,
@@ -102,12 +105,17 @@ export class BlogProcess implements AsyncDisposable {
       stderr: "piped",
     }).spawn();
     const { promise, resolve } = Promise.withResolvers<void>();
+    const child = this.#process;
+    const limit = setTimeout(() => child.kill("SIGKILL"), LIMIT * 1000);
     this.listening = promise;
     this.#ended = Promise.all([
       this.#read(this.#process.stdout, resolve),
       this.#read(this.#process.stderr, resolve),
     ])
-      .then(() => resolve());
+      .then(() => {
+        clearTimeout(limit);
+        resolve();
+      });
   }
 
   /** Creates a post and answers the status; 0 when there was no answer. */

@@ -12,6 +12,8 @@ export interface ChildOptions {
   readonly command?: readonly string[];
   /** The permissions; `--allow-net=127.0.0.1` when not given. */
   readonly permissions?: readonly string[];
+  /** After how many seconds it is ended, as what is waited for will not come; 60 when not given. */
+  readonly limit?: number;
 }
 
 /** A running application. */
@@ -24,14 +26,16 @@ export class ServerProcess implements AsyncDisposable {
   #changed = Promise.withResolvers<void>();
   #isOver = false;
 
-  private constructor(child: Deno.ChildProcess, file: string) {
+  private constructor(child: Deno.ChildProcess, file: string, limit: number) {
     this.#child = child;
     this.#file = file;
+    const timer = setTimeout(() => child.kill("SIGKILL"), limit * 1000);
     this.#read = Promise.all([
       this.#print(child.stdout),
       this.#print(child.stderr),
     ])
       .then(() => {
+        clearTimeout(timer);
         this.#isOver = true;
         this.#changed.resolve();
       });
@@ -40,8 +44,11 @@ export class ServerProcess implements AsyncDisposable {
   /** Starts the source of a module, which imports `@framework/core`. */
   static async start(
     source: string,
-    { command = ["run"], permissions = ["--allow-net=127.0.0.1"] }:
-      ChildOptions = {},
+    {
+      command = ["run"],
+      permissions = ["--allow-net=127.0.0.1"],
+      limit = 60,
+    }: ChildOptions = {},
   ): Promise<ServerProcess> {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     await Deno.writeTextFile(file, source);
@@ -61,7 +68,7 @@ export class ServerProcess implements AsyncDisposable {
       stdout: "piped",
       stderr: "piped",
     }).spawn();
-    return new ServerProcess(child, file);
+    return new ServerProcess(child, file, limit);
   }
 
   get pid(): number {

@@ -57,7 +57,10 @@ await Deno.writeTextFile(
 const app = new URL("./soak_app.ts", import.meta.url);
 const server = await ServerProcess.start(
   `import { serveSoak } from "${app}"; serveSoak(${JSON.stringify(views)});`,
-  { permissions: ["--allow-net=127.0.0.1", `--allow-read=${views}`] },
+  {
+    permissions: ["--allow-net=127.0.0.1", `--allow-read=${views}`],
+    limit: 600,
+  },
 );
 let client: Deno.HttpClient;
 let port = 0;
