@@ -24,7 +24,7 @@ else await measure(Number(Deno.args[0] ?? 60));
 /** In the worker: serves the application and tells the size of its heap ten times a second. */
 function serve(): void {
   const tell = (report: Report): void =>
-    (globalThis as unknown as Worker).postMessage(report);
+    Reflect.get(globalThis, "postMessage").call(globalThis, report);
   const app = new Engine();
   declareBusy(app);
   app.start({

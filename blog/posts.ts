@@ -132,13 +132,10 @@ function toKeep(bytes: Uint8Array | undefined, file: string): Post[] {
 
 /** Reads a number so that it is written as it was: `1.0` and long integers stay what they are. */
 const exactNumbers: Reviver = (_key, value, { source }) =>
-  typeof value === "number"
-    ? (JSON as unknown as RawJson).rawJSON(source ?? `${value}`)
-    : value;
+  typeof value === "number" ? rawJson.call(JSON, source ?? `${value}`) : value;
 
-interface RawJson {
-  rawJSON(text: string): unknown;
-}
+/** `JSON.rawJSON`, which TypeScript does not know yet: text that is written as it is. */
+const rawJson: (text: string) => unknown = Reflect.get(JSON, "rawJSON");
 
 /** Throws when the bytes are not a JSON array of posts, so that what is there is never overwritten. */
 function parse(

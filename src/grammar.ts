@@ -76,7 +76,7 @@ export function splitMethods(
 }
 
 /** The path with a slash in front, unless an optional part brings its own. */
-export function slashed(path: string): string {
+function slashed(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
 }
 

@@ -135,8 +135,10 @@ function construct(
   const instance = new type(
     ...typeof params === "function" ? params() : params,
   );
-  if (callback) {
-    Promise.resolve(callback(instance)).catch((reason) =>
+  const outcome = callback?.(instance);
+  // Only a promise is work that can fail later; a foreign thenable may begin its work when asked.
+  if (outcome instanceof Promise) {
+    outcome.catch((reason) =>
       reportError(reason, `in the callback of "${name}"`)
     );
   }

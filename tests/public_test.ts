@@ -111,6 +111,17 @@ interface Member {
 }
 
 for (const [module, expected] of Object.entries(SURFACE)) {
+  Deno.test("`README.md` has each setting in its table", async () => {
+    const readme = await Deno.readTextFile(
+      new URL("../README.md", import.meta.url),
+    );
+    const rows = [...readme.matchAll(/^\| `(framework\.[\w.]+)` +\|/gm)];
+    assertEquals(
+      rows.map(([, name]) => name).sort(),
+      SURFACE["mod.ts"]!["interface Settings"]!.trim().split(/\s+/).sort(),
+    );
+  });
+
   Deno.test(`\`${module}\` exports exactly the frozen names and members`, async () => {
     const wanted = Object.entries(expected).map(([name, members]) =>
       `${name}: ${members.trim().replaceAll(/\s+/g, " ")}`

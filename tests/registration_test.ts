@@ -231,3 +231,14 @@ onBothForms(
     assertEquals(await (await visit(app, "/")).text(), "new");
   },
 );
+
+onBothForms(
+  "what the callback answers is left alone, unless it is a promise",
+  (app) => {
+    let begun = false;
+    const query = { then: () => begun = true };
+    app.register("store", class Store {}, [], () => query);
+    call(app, "store");
+    return Promise.resolve().then(() => assertEquals(begun, false));
+  },
+);
