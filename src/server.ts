@@ -146,8 +146,10 @@ function serve(handler: Handler, options: StartOptions): Server {
  * would pass for a secure connection.
  */
 function guard(handler: Handler, isSecure: boolean): Handler {
+  const own = isSecure ? "https:" : "http:";
   return (request, info) => {
-    if (/^https:/i.test(request.url) === isSecure) {
+    const { url } = request;
+    if (url.startsWith(own) || /^https:/i.test(url) === isSecure) {
       return handler(request, info);
     }
     return new Response("The request target has another scheme", {
