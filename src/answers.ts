@@ -15,7 +15,7 @@ import { encodeJson, escapeJson } from "./json.ts";
 import { locationOf } from "./location.ts";
 import { page } from "./pages.ts";
 import type { BodyContent, HttpResponse } from "./response.ts";
-import { outside } from "./scope.ts";
+import { outside, type Scope } from "./scope.ts";
 import { masked } from "./secrets.ts";
 
 /** The name of a JavaScript function, such as `go` or `app.go`. */
@@ -23,8 +23,14 @@ const FUNCTION_NAME =
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
 
 /** Sends what a callback returned; incidental values, such as an object's own chain, are no answer. */
-export function answer(app: Application, outcome: unknown): unknown {
-  if (typeof outcome === "string") return void app.response().write(outcome);
+export function answer(
+  app: Application,
+  outcome: unknown,
+  scope?: Scope,
+): unknown {
+  if (typeof outcome === "string") {
+    return void app.response(scope).write(outcome);
+  }
   if (typeof outcome !== "object" || outcome === null) return;
   if (outcome instanceof Response) return app.response().send(outcome);
   if (isPlain(outcome)) return app.call("json", outcome);

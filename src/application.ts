@@ -10,14 +10,17 @@ import type { Scope } from "./scope.ts";
 import type { Settings } from "./settings.ts";
 import type { View } from "./view.ts";
 
-/** What the default methods need of the engine. */
+/**
+ * What the default methods need of the engine. Some of it can be asked in a scope, by whoever knows the
+ * current one: to look for it again is a good part of what such a question costs.
+ */
 export interface Application {
   /** The scope of the current request; throws outside one, naming the call. */
   scope(call: string): Scope;
   /** Whether a request is being handled here. */
   isHandling(): boolean;
   /** Runs `start` with its filters for the current request. */
-  start(): unknown;
+  start(scope: Scope): unknown;
   /** Keeps work that outlives its request known, for the server to wait for. */
   background(work: Promise<unknown>): void;
   /** Calls an extensible method with its filters. */
@@ -25,12 +28,12 @@ export interface Application {
   /** Invokes the callback of a matched route. */
   invoke(match: Match): unknown;
   /** The value of a setting. */
-  setting<Key extends keyof Settings>(key: Key): Settings[Key];
+  setting<Key extends keyof Settings>(key: Key, scope?: Scope): Settings[Key];
   /** The base path, without a slash at its end. */
-  base(): string;
+  base(scope?: Scope): string;
   request(): HttpRequest;
-  response(): HttpResponse;
-  router(): Router;
+  response(scope?: Scope): HttpResponse;
+  router(scope?: Scope): Router;
   view(): View;
 }
 

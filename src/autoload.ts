@@ -50,7 +50,8 @@ export class Autoload implements Classes {
 
   /** Finds a class and remembers it; rejects with where it looked, and why that failed. */
   find(name: string): Promise<Class> {
-    const { application, own } = this.#shelves;
+    const { application } = this.#shelves;
+    const own = this.#shelves.own();
     const { found } = own ?? application;
     const known = found.get(name);
     if (known !== undefined) return known;

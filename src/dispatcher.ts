@@ -7,7 +7,7 @@ import { Store } from "./layers.ts";
 import { type Finder, Loader, type Registration } from "./loader.ts";
 import { checkName } from "./names.ts";
 import { noSuchMethod } from "./near.ts";
-import { current } from "./scope.ts";
+import { current, type Scope } from "./scope.ts";
 import { run, type Steps } from "./steps.ts";
 
 /** What can be mapped. */
@@ -84,10 +84,13 @@ export class Dispatcher {
     return (this.#mappings.get(name) ?? this.#loader.get(name)) !== undefined;
   }
 
-  /** Calls a method with its filters, or answers an instance of a class: a new one for `false`. */
-  run(name: string, params: unknown[]): unknown {
-    const mapping = this.#mappings.get(name);
-    if (mapping === undefined) return this.#instance(name, params[0]);
+  /**
+   * Calls a method with its filters, or answers an instance of a class: a new one for `false`. What
+   * is called is looked up in the given scope, or else in the current one.
+   */
+  run(name: string, params: unknown[], scope?: Scope): unknown {
+    const mapping = this.#mappings.get(name, scope);
+    if (mapping === undefined) return this.#instance(name, params[0], scope);
     const { method, before, after } = mapping;
     return before.length === 0 && after.length === 0
       ? method(...params)
@@ -98,21 +101,24 @@ export class Dispatcher {
    * The same for whoever need not await it: a promise of it counts as the request's work until it
    * settles. What is answered is a promise of its own, so that a rejection which nobody takes shows.
    */
-  runTracked(name: string, params: unknown[]): unknown {
-    const outcome = this.run(name, params);
+  runTracked(
+    name: string,
+    params: unknown[],
+    scope: Scope | undefined = current(this.#owner),
+  ): unknown {
+    const outcome = this.run(name, params, scope);
     if (!(outcome instanceof Promise)) return outcome;
-    const scope = current(this.#owner);
     if (scope === undefined) return outcome;
     scope.track(name, outcome);
     return outcome.then((value) => value);
   }
 
-  #instance(name: string, shared: unknown): object {
-    const registration = this.#loader.get(name);
+  #instance(name: string, shared: unknown, scope?: Scope): object {
+    const registration = this.#loader.get(name, scope);
     if (registration === undefined) throw this.#unknown(name, "call");
     return shared === false
       ? this.#loader.make(name, registration)
-      : this.#loader.shared(name, registration);
+      : this.#loader.shared(name, registration, scope);
   }
 
   #unknown(name: string, action: string): TypeError {

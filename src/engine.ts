@@ -28,7 +28,6 @@ import {
 } from "./scope.ts";
 import { listen, type Server, type StartOptions } from "./server.ts";
 import { checkSetting, defaults, type Settings } from "./settings.ts";
-import { run } from "./steps.ts";
 import type { View } from "./view.ts";
 
 export type { ConnectionInfo };
@@ -71,7 +70,7 @@ export class Engine {
   ): Response | Promise<Response> => {
     const scope = new Scope(this, new Visit(request, info));
     try {
-      return enter(scope, run, handle(this.#parts.application, scope));
+      return enter(scope, handle, this.#parts.application, scope);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -4,14 +4,14 @@
  * the scope knows, and it keeps the request's layer.
  */
 
-import { begin, current } from "./scope.ts";
+import { begin, current, type Scope } from "./scope.ts";
 
 /** A thing of which the application has one and a request, on its first write, its own. */
 export interface Layers<T> {
   /** The application's. */
   readonly application: T;
-  /** The current request's, if it has one yet. */
-  readonly own: T | undefined;
+  /** The current request's, if it has one yet. Whoever knows the scope gives it: looking for it is dear. */
+  own(scope?: Scope): T | undefined;
   /** Where a write goes now: the request's inside a request, the application's otherwise. */
   readonly writable: T;
 }
@@ -30,8 +30,8 @@ export class Layered<T> implements Layers<T> {
     begin(owner);
   }
 
-  get own(): T | undefined {
-    return current(this.#owner)?.layer(this) as T | undefined;
+  own(scope: Scope | undefined = current(this.#owner)): T | undefined {
+    return scope?.layer(this) as T | undefined;
   }
 
   get writable(): T {
@@ -54,9 +54,9 @@ export class Store<Value> {
     this.#layers = new Layered(owner, () => new Map());
   }
 
-  /** The value, or undefined. */
-  get(key: string): Value | undefined {
-    const own = this.#layers.own;
+  /** The value, or undefined; in the given scope, or else in the current one. */
+  get(key: string, scope?: Scope): Value | undefined {
+    const own = this.#layers.own(scope);
     return own !== undefined && own.has(key)
       ? own.get(key)
       : this.#layers.application.get(key);
@@ -87,7 +87,8 @@ export class Store<Value> {
 
   /** The names of what has a value. */
   keys(): string[] {
-    const { own, application } = this.#layers;
+    const { application } = this.#layers;
+    const own = this.#layers.own();
     const keys = new Set([...application.keys(), ...own?.keys() ?? []]);
     return [...keys].filter((key) => this.get(key) !== undefined);
   }

@@ -9,39 +9,86 @@ import { readBody } from "./body.ts";
 import { afterwards } from "./deferred.ts";
 import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
 import { firstMatch } from "./methods.ts";
-import type { Scope, Visit } from "./scope.ts";
-import type { Steps } from "./steps.ts";
-import { checkHost, targetOf } from "./target.ts";
+import type { Scope } from "./scope.ts";
+import { isThenable, run, type Steps } from "./steps.ts";
+import { checkHost, type Target, targetOf } from "./target.ts";
 
-/** Handles one request inside its scope, from the target to the response. */
-export function* handle(app: Application, scope: Scope): Steps<Response> {
+/**
+ * Handles one request inside its scope, from the target to the response: in plain calls, until there
+ * is something to wait for.
+ */
+export function handle(
+  app: Application,
+  scope: Scope,
+): Response | Promise<Response> {
+  try {
+    const begun = begin(app, scope);
+    if (isThenable(begun) || scope.unsettled) {
+      return run(goOn(app, scope, begun));
+    }
+    return finish(app, scope);
+  } catch (thrown) {
+    return run(recover(app, scope, thrown));
+  }
+}
+
+/** From the target to the end of `start`. */
+function begin(app: Application, scope: Scope): unknown {
   const { visit } = scope;
   const { request } = visit;
+  visit.target = targetOf(request);
+  checkHost(request, app.setting("framework.hosts", scope));
+  return hasBody(request, visit.target)
+    ? run(readAndStart(app, scope))
+    : app.start(scope);
+}
+
+/** GET and HEAD have no body (Fetch standard), which saves asking the runtime. */
+function hasBody(request: Request, { method }: Target): boolean {
+  return method !== "GET" && method !== "HEAD" && request.body !== null;
+}
+
+function* readAndStart(app: Application, scope: Scope): Steps<unknown> {
+  scope.visit.body = yield read(app, scope);
+  return yield app.start(scope);
+}
+
+/** Goes on with what has begun, once there is something to wait for. */
+function* goOn(
+  app: Application,
+  scope: Scope,
+  begun: unknown,
+): Steps<Response> {
   try {
-    try {
-      visit.target = targetOf(request);
-      checkHost(request, app.setting("framework.hosts"));
-      if (request.body !== null) visit.body = yield read(app, visit);
-      yield app.start();
-      yield* settle(app, scope);
-      return app.response().toResponse(request.method === "HEAD");
-    } catch (thrown) {
-      yield* recover(app, scope, thrown);
-      return app.response().toResponse(request.method === "HEAD");
-    }
-  } finally {
-    scope.answered = true;
-    if (scope.hasDeferred) app.background(afterwards(scope));
-    scope.end();
+    yield begun;
+    yield* settle(app, scope);
+    return finish(app, scope);
+  } catch (thrown) {
+    return yield* recover(app, scope, thrown);
   }
+}
+
+/** Makes the response, with which the request ends. */
+function finish(app: Application, scope: Scope): Response {
+  const { method } = scope.visit.request;
+  const response = app.response(scope).toResponse(method === "HEAD");
+  end(app, scope);
+  return response;
+}
+
+function end(app: Application, scope: Scope): void {
+  scope.answered = true;
+  if (scope.hasDeferred) app.background(afterwards(scope));
+  scope.end();
 }
 
 /** The refusals of the input itself: answered even when errors are not handled. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 405, 408, 413, 415, 421]);
 
 /** Reads the body, unless the first route that matches takes it as a stream. */
-function read(app: Application, { request, target }: Visit): unknown {
-  if (firstMatch(app, target)?.route.takesStream) return undefined;
+function read(app: Application, scope: Scope): unknown {
+  if (firstMatch(app, scope)?.route.takesStream) return undefined;
+  const { request } = scope.visit;
   const limits = { bytes: app.setting("framework.body_limit") };
   return readBody(request, limits, app.setting("framework.body_timeout"));
 }
@@ -63,13 +110,24 @@ function* settle(app: Application, scope: Scope): Steps<void> {
   if (failure) throw failure.reason;
 }
 
-/** Ends what was thrown: the stop signal is no error, anything else goes to `error`. */
+/** Answers when something was thrown: the stop signal is no error, anything else goes to `error`. */
 function* recover(
   app: Application,
   scope: Scope,
   thrown: unknown,
-): Steps<void> {
-  if (!isStop(thrown)) yield* fail(app, thrown);
+): Steps<Response> {
+  try {
+    if (!isStop(thrown)) yield* fail(app, thrown);
+    yield* settleAgain(app, scope);
+    return finish(app, scope);
+  } catch (unhandled) {
+    end(app, scope);
+    throw unhandled;
+  }
+}
+
+/** What is thrown after the answer was made can only be logged. */
+function* settleAgain(app: Application, scope: Scope): Steps<void> {
   try {
     yield* settle(app, scope);
   } catch (late) {

@@ -4,7 +4,7 @@
 
 import { reportError } from "./errors.ts";
 import { Store } from "./layers.ts";
-import { current, outside, required } from "./scope.ts";
+import { current, outside, required, type Scope } from "./scope.ts";
 
 /** A class whose instances can be made. */
 export type Class<Instance extends object = object> = new (
@@ -40,6 +40,11 @@ export interface Registration {
   readonly lifetime?: "application" | "request" | "each request" | undefined;
 }
 
+/** A registration with the shared instance, once it is made. */
+export interface Kept extends Registration {
+  shared: object | Promise<object> | undefined;
+}
+
 type Made = object | Promise<object>;
 
 /** Where classes that are known by their name come from. */
@@ -50,8 +55,7 @@ export interface Finder {
 
 /** Registered classes by name, in the two layers of the application's state. */
 export class Loader {
-  readonly #registrations: Store<Registration>;
-  readonly #shared = new WeakMap<Registration, Made>();
+  readonly #registrations: Store<Kept>;
   readonly #owner: object;
   readonly #classes: Finder;
 
@@ -77,12 +81,13 @@ export class Loader {
     }
     const { lifetime = current(this.#owner) ? "request" : "application" } =
       registration;
-    this.#registrations.set(name, { ...registration, lifetime });
+    const shared = undefined;
+    this.#registrations.set(name, { ...registration, lifetime, shared });
   }
 
-  /** The registration of that name. */
-  get(name: string): Registration | undefined {
-    return this.#registrations.get(name);
+  /** The registration of that name; in the given scope, or else in the current one. */
+  get(name: string, scope?: Scope): Kept | undefined {
+    return this.#registrations.get(name, scope);
   }
 
   /** The names of all registrations. */
@@ -100,25 +105,27 @@ export class Loader {
   }
 
   /** The shared instance, made on first use; a promise when the class is autoloaded. */
-  shared(name: string, registration: Registration): Made {
+  shared(name: string, registration: Kept, scope?: Scope): Made {
     if (registration.lifetime === "each request") {
-      return this.#component(name, registration);
+      return this.#component(name, registration, scope);
     }
-    const known = this.#shared.get(registration);
-    if (known !== undefined) return known;
+    if (registration.shared !== undefined) return registration.shared;
     const make = (): Made => this.make(name, registration);
     // What the whole application shares is made outside the request, so that it cannot keep one.
     const isOutside = registration.lifetime === "application";
     const made = isOutside ? outside(make) : make();
-    this.#shared.set(registration, made);
+    registration.shared = made;
     if (made instanceof Promise) {
-      made.catch(() => this.#shared.delete(registration)); // the next call tries again
+      made.catch(() => registration.shared = undefined); // the next call tries again
     }
     return made;
   }
 
-  #component(name: string, registration: Registration): Made {
-    const scope = required(this.#owner, `${name}()`);
+  #component(
+    name: string,
+    registration: Registration,
+    scope: Scope = required(this.#owner, `${name}()`),
+  ): Made {
     const known = scope.component(name);
     if (known !== undefined) return known;
     const made = this.make(name, registration);

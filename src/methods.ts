@@ -22,7 +22,8 @@ import { render } from "./frames.ts";
 import { withoutBase } from "./location.ts";
 import type { HttpResponse } from "./response.ts";
 import type { Match } from "./router.ts";
-import { run, type Steps } from "./steps.ts";
+import type { Scope } from "./scope.ts";
+import { isThenable, run, type Steps } from "./steps.ts";
 import type { Target } from "./target.ts";
 
 /** The default of every extensible method. */
@@ -55,30 +56,42 @@ function start(app: Application): unknown {
   // A filter may have answered: what it kept the client from must not run all the same.
   const response = scope.component("response") as HttpResponse | undefined;
   if (response?.sent) return;
-  const match = firstMatch(app, scope.visit.target);
-  if (match !== undefined) return run(follow(app, match));
-  return unmatched(app, scope.visit.target);
+  const match = firstMatch(app, scope);
+  if (match === undefined) return unmatched(app, scope.visit.target);
+  const outcome = invoke(app, match, scope);
+  return outcome === true || isThenable(outcome)
+    ? run(follow(app, match, outcome, scope))
+    : answer(app, outcome, scope);
 }
 
 /** The first route that matches what is asked for, below the base. */
-export function firstMatch(
-  app: Application,
-  target: Target,
-): Match | undefined {
-  const path = withoutBase(target.path, app.base());
-  const caseSensitive = app.setting("framework.case_sensitive");
-  return app.router().match(target.method, path, caseSensitive);
+export function firstMatch(app: Application, scope: Scope): Match | undefined {
+  const { method, path } = scope.visit.target;
+  const caseSensitive = app.setting("framework.case_sensitive", scope);
+  const below = withoutBase(path, app.base(scope));
+  return app.router(scope).match(method, below, caseSensitive);
 }
 
-function* follow(app: Application, first: Match): Steps<unknown> {
+function invoke(app: Application, match: Match, scope: Scope): unknown {
+  scope.root.match = match;
+  return app.invoke(match);
+}
+
+/** Goes on from the outcome of the first match: a promise, or that it passes. */
+function* follow(
+  app: Application,
+  first: Match,
+  pending: unknown,
+  scope: Scope,
+): Steps<unknown> {
   let match: Match | undefined = first;
-  while (match !== undefined) {
-    app.scope("start()").root.match = match;
-    const outcome = yield app.invoke(match);
-    if (outcome !== true) return answer(app, outcome);
-    match = app.router().next(match);
+  let outcome = yield pending;
+  while (outcome === true) {
+    match = app.router(scope).next(match);
+    if (match === undefined) return yield app.call("notFound");
+    outcome = yield invoke(app, match, scope);
   }
-  return yield app.call("notFound");
+  return answer(app, outcome, scope);
 }
 
 /** What a path without a route for the method answers: the allowed methods, or nothing is found. */

@@ -35,7 +35,7 @@ const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 const PLAIN: ResponseInit = { headers: { "content-type": typeOf("") } };
 
 /** From which to which length, in characters, a text is sent in one write with its head. */
-const COALESCED = [400, 32_768] as const;
+const COALESCED = { least: 400, most: 32_768 } as const;
 
 /** What says itself how long a body is. */
 const FRAMING = ["content-length", "transfer-encoding"];
@@ -91,8 +91,7 @@ function isPlain(status: number, text: string, head: Head): boolean {
  * two. HEAD, HTTP/1.0 and HTTP/2 are told the length all the same. None of that is documented.
  */
 function isCoalesced({ length }: string, head: Head): boolean {
-  const [least, most] = COALESCED;
-  return length >= least && length <= most &&
+  return length >= COALESCED.least && length <= COALESCED.most &&
     !FRAMING.some((name) => head.headers.has(name)) && head.request.coalesce();
 }
 

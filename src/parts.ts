@@ -14,7 +14,7 @@ import { defaultMethods } from "./methods.ts";
 import { guarded } from "./middleware.ts";
 import { noSuchMethod } from "./near.ts";
 import type { Match } from "./router.ts";
-import { current, required } from "./scope.ts";
+import { current, required, type Scope } from "./scope.ts";
 import { basePath, defaults, type Settings } from "./settings.ts";
 import { run } from "./steps.ts";
 
@@ -53,19 +53,19 @@ export class Parts {
 
   #application(owner: object, backlog: Backlog): Application {
     const { dispatcher, variables } = this;
-    const setting = <Key extends keyof Settings>(key: Key) =>
-      (variables.get(key) ?? defaults[key]) as Settings[Key];
-    const component = <Type>(name: string) => () =>
-      dispatcher.runTracked(name, []) as Type;
+    const setting = <Key extends keyof Settings>(key: Key, scope?: Scope) =>
+      (variables.get(key, scope) ?? defaults[key]) as Settings[Key];
+    const component = <Type>(name: string) => (scope?: Scope) =>
+      dispatcher.runTracked(name, [], scope) as Type;
     const app: Application = {
       scope: (call) => required(owner, call),
       isHandling: () => current(owner) !== undefined,
-      start: () => dispatcher.run("start", []),
+      start: (scope) => dispatcher.run("start", [], scope),
       background: (work) => backlog.add(work),
       call: (name, ...params) => dispatcher.runTracked(name, params),
       invoke: (match) => invoke(app, match),
       setting,
-      base: () => basePath(setting("framework.base_url")),
+      base: (scope) => basePath(setting("framework.base_url", scope)),
       request: component("request"),
       response: component("response"),
       router: component("router"),

@@ -20,8 +20,16 @@ import { discard } from "./stream.ts";
 export type { CookieOptions } from "./header.ts";
 export type { BodyContent } from "./outgoing.ts";
 
-/** The statuses that have no body (Fetch standard, "null body status"). */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+/** Whether a status has no body (Fetch standard, "null body status"). */
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 205 || status === 304;
+}
+
+/** Headers by lower-case name; a cookie is a value of `set-cookie`. */
+type Fields = Map<string, string[]>;
+
+/** Of most responses nothing is set. */
+const NO_FIELDS: ReadonlyMap<string, string[]> = new Map();
 
 /** What a response knows of the request it answers. */
 export interface ResponseContext {
@@ -63,9 +71,9 @@ export class HttpResponse {
   readonly #context: ResponseContext;
   /** The whole of which this is a section; itself, for the whole. */
   readonly #whole: HttpResponse;
-  readonly #parts: (string | HttpResponse)[] = [];
-  /** By lower-case name; a cookie is a value of `set-cookie`. Shared with a replacement. */
-  readonly #headers: Map<string, string[]>;
+  #parts: (string | HttpResponse)[] = [];
+  /** The headers of the whole, once one is set; shared with a replacement. */
+  #headers: Fields | undefined;
   #status = 200;
   #content: Exclude<BodyContent, string> | undefined;
   #answer: Response | undefined;
@@ -84,7 +92,9 @@ export class HttpResponse {
   ) {
     this.#context = context;
     this.#whole = whole !== undefined && kind === "section" ? whole : this;
-    this.#headers = whole === undefined ? new Map() : whole.#headers;
+    if (whole !== undefined && kind === "replacement") {
+      this.#headers = whole.#fields;
+    }
   }
 
   /** The status. */
@@ -112,14 +122,14 @@ export class HttpResponse {
     value?: string | number | readonly string[] | null,
   ): string | null | this {
     const key = name.toLowerCase();
-    if (value === undefined) return this.#headers.get(key)?.join(", ") ?? null;
+    if (value === undefined) return this.#fields.get(key)?.join(", ") ?? null;
     if (value === null) {
-      this.#headers.delete(key);
+      this.#fields.delete(key);
       return this;
     }
     const lines = typeof value === "object" ? [...value] : [String(value)];
     for (const line of lines) checkHeader(name, line);
-    this.#headers.set(key, lines);
+    this.#fields.set(key, lines);
     return this;
   }
 
@@ -136,16 +146,18 @@ export class HttpResponse {
       secure: this.#context.secure(),
       ...options,
     });
-    const others = this.#headers.get("set-cookie")
+    const others = this.#fields.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`));
-    this.#headers.set("set-cookie", [...others ?? [], line]);
+    this.#fields.set("set-cookie", [...others ?? [], line]);
     return this;
   }
 
   /** Adds text to the body. */
   write(text: string): this {
     if (this.#whole === this && this.#refuses("write()")) return this;
-    this.#parts.push(String(text));
+    const part = String(text);
+    if (this.#parts.length > 0) this.#parts.push(part);
+    else this.#parts = [part]; // most bodies have one, and a list that grows takes room for many
     return this;
   }
 
@@ -154,7 +166,7 @@ export class HttpResponse {
     const whole = this.#whole;
     if (whole.#refuses("clear()")) return this;
     whole.#status = 200;
-    whole.#headers.clear();
+    whole.#fields.clear();
     return this.clearBody();
   }
 
@@ -274,7 +286,7 @@ export class HttpResponse {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
     whole.#drop();
-    for (const name in WITHOUT_PAGE) this.#headers.delete(name);
+    for (const name in WITHOUT_PAGE) this.#fields.delete(name);
     const replacement = whole.#another("replacement");
     replacement.#status = status;
     whole.#replacement = replacement;
@@ -311,14 +323,19 @@ export class HttpResponse {
   }
 
   #outgoing(alone: boolean): Response {
-    const head = { headers: this.#headers, alone, request: this.#context };
+    const headers = this.#headers ?? NO_FIELDS;
+    const head = { headers, alone, request: this.#context };
     if (this.#answer) return merged(this.#answer, head);
-    if (BODILESS.has(this.#status)) this.#drop();
+    if (isBodiless(this.#status)) this.#drop();
     return outgoing(this.#status, this.#content ?? this.#text(), head);
   }
 
+  get #fields(): Fields {
+    return this.#whole.#headers ??= new Map();
+  }
+
   #text(): string {
-    const [only] = this.#parts;
+    const only = this.#parts[0];
     if (this.#parts.length === 1 && typeof only === "string") return only;
     return this.#parts.map((part) =>
       typeof part === "string" ? part : part.#text()
@@ -326,7 +343,7 @@ export class HttpResponse {
   }
 
   #drop(): void {
-    this.#parts.length = 0;
+    this.#parts = [];
     discard(this.#content);
     this.#content = undefined;
   }

@@ -230,12 +230,12 @@ export class Router {
    * @internal
    */
   next(match: Match): Match | undefined {
-    const { application, own } = this.#layers;
+    const { application } = this.#layers;
     const { table, rest } = match;
     const path = this.#path.reuse(match.path);
     const found = table.find(path, rest);
     if (found || table !== application) return found;
-    return own?.find(path, { ...rest, from: 0 });
+    return this.#layers.own()?.find(path, { ...rest, from: 0 });
   }
 
   /**
@@ -266,7 +266,8 @@ export class Router {
   }
 
   #tables(): RouteTable[] {
-    const { application, own } = this.#layers;
+    const { application } = this.#layers;
+    const own = this.#layers.own();
     return own ? [application, own] : [application];
   }
 
@@ -276,7 +277,7 @@ export class Router {
 
   #first(query: Query): Match | undefined {
     const found = this.#layers.application.find(this.#path, query);
-    return found ?? this.#layers.own?.find(this.#path, query);
+    return found ?? this.#layers.own()?.find(this.#path, query);
   }
 
   #verb<Path extends string, Pass extends boolean>(
@@ -319,5 +320,5 @@ const NO_CLASSES: Classes = {
 /** One table for everything. */
 function oneLayer(): Layers<RouteTable> {
   const application = new RouteTable();
-  return { application, own: undefined, writable: application };
+  return { application, own: () => undefined, writable: application };
 }

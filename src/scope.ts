@@ -71,7 +71,7 @@ export class Scope {
   match: { toRoute(): object } | undefined;
 
   readonly #parent: Scope | undefined;
-  #components: Map<string, object> | undefined;
+  #components: Record<string, object> | undefined;
   #layers: Map<object, unknown> | undefined;
   #parts: Scope[] | undefined;
   #tasks: Map<Promise<unknown>, string> | undefined;
@@ -93,10 +93,8 @@ export class Scope {
   /** A part of this request with a component of its own in place of the request's. */
   part(name: string, component: object): Scope {
     const part = new Scope(this.owner, this.visit, this.root);
-    (part.#components = new Map(
-      this === this.root ? undefined : this.#components,
-    ))
-      .set(name, component);
+    const known = this === this.root ? undefined : this.#components;
+    part.#components = { ...known, [name]: component };
     (this.root.#parts ??= []).push(part);
     open.set(part.id, part);
     return part;
@@ -104,12 +102,12 @@ export class Scope {
 
   /** The instance of a component that lives as long as the request. */
   component(name: string): object | undefined {
-    return this.#components?.get(name) ?? this.root.#components?.get(name);
+    return this.#components?.[name] ?? this.root.#components?.[name];
   }
 
   /** Keeps a component's instance until the request ends. */
   keep(name: string, component: object): void {
-    (this.root.#components ??= new Map()).set(name, component);
+    (this.root.#components ??= {})[name] = component;
   }
 
   /** What this request has of its own under a key. */
@@ -188,6 +186,7 @@ export class Scope {
   end(): void {
     if (this.#holds > 0) return;
     this.ended = true;
+    if (open.size === 0) return;
     open.delete(this.id);
     for (const part of this.#parts ?? []) open.delete(part.id);
   }
