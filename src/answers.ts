@@ -206,7 +206,8 @@ function jsonText(
 }
 
 function charsetName(charset: string): string {
-  return /^utf-?8$/i.test(charset) ? "utf-8" : charset;
+  const isUtf8 = charset === "utf8" || /^utf-?8$/i.test(charset);
+  return isUtf8 ? "utf-8" : charset;
 }
 
 function isPlain(value: object): boolean {

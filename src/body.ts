@@ -7,6 +7,7 @@
 import type { HttpError } from "./errors.ts";
 import { type Bytes, decode, parseFields, refusal } from "./fields.ts";
 import { readForm } from "./multipart.ts";
+import { headerOf } from "./runtime.ts";
 import { startTimer } from "./timer.ts";
 import type { Files } from "./upload.ts";
 
@@ -38,9 +39,9 @@ export async function readBody(
   limits: BodyLimits,
   timeout = 0,
 ): Promise<Body> {
-  const type = request.headers.get("content-type") ?? "";
+  const type = headerOf(request, "content-type") ?? "";
   if (request.body === null) return new Body();
-  const length = Number(request.headers.get("content-length") ?? 0);
+  const length = Number(headerOf(request, "content-length") ?? 0);
   if (length > limits.bytes) throw tooLarge(limits.bytes);
   const bytes = await collect(request.body.getReader(), limits.bytes, timeout);
   if (bytes.length < length) throw refusal(400, source, "it ended early");

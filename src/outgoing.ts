@@ -46,23 +46,32 @@ export function outgoing(
   content: BodyContent,
   head: Head,
 ): Response {
-  if (typeof content === "string" && isPlain(status, content, head)) {
+  const isText = typeof content === "string";
+  if (isText && isPlain(status, content, head)) {
     return new Response(content, PLAIN);
   }
   const headers: Record<string, string> = {};
   // Given later, the type would be added to the one that a response takes from its body.
-  const type = head.headers.get("content-type")?.join(", ") ??
-    (content === "" ? undefined : typeOf(content));
-  if (type !== undefined) headers["content-type"] = type;
-  const length = head.alone || content instanceof Blob ? lengthOf(content) : 0;
+  const types = head.headers.get("content-type");
+  if (types) headers["content-type"] = joined(types);
+  else if (content !== "") headers["content-type"] = typeOf(content);
+  const isSized = head.alone || !isText && content instanceof Blob;
+  const length = isSized ? lengthOf(content) : 0;
   if (length > 0) headers["content-length"] = String(length);
-  const isValue = content !== "" && !(content instanceof ReadableStream);
+  const isValue = isText
+    ? content !== ""
+    : !(content instanceof ReadableStream);
   const body = sendable(content, head);
   const response = new Response(body, { status, headers });
   if (typeof body === "string" && isCoalesced(body, head)) {
     response.headers.append("transfer-encoding", "chunked");
   }
   return append(response, head.headers, isValue ? OF_VALUES : OF_STREAMS);
+}
+
+/** Several lines of a header as one value (RFC 9110, section 5.3). */
+export function joined(lines: readonly string[]): string {
+  return lines.length === 1 ? lines[0]! : lines.join(", ");
 }
 
 /** Adds what was collected to a response; its own headers win, cookies of both are kept. */
@@ -97,7 +106,8 @@ function isCoalesced({ length }: string, head: Head): boolean {
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
 function sendable(content: BodyContent, head: Head): BodyInit | null {
-  if (content instanceof ReadableStream && !head.alone) {
+  const isText = typeof content === "string";
+  if (!isText && content instanceof ReadableStream && !head.alone) {
     return bindStream(content, (cut) => head.request.hold(cut));
   }
   if (head.alone) discard(content);

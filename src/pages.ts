@@ -5,6 +5,7 @@
 
 import { accepts } from "@std/http/negotiation";
 import { STATUS_TEXT, type StatusCode } from "@std/http/status";
+import { headerOf } from "./runtime.ts";
 
 /**
  * The content type and text of the page for a status, in the form that the client asks for. The message is escaped; the details
@@ -56,7 +57,7 @@ export function escape(text: string): string {
 }
 
 function wantsJson(request: Request): boolean {
-  if (!request.headers.get("accept")?.includes("json")) return false;
+  if (!headerOf(request, "accept")?.includes("json")) return false;
   const type = accepts(
     request,
     "text/html",

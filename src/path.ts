@@ -52,9 +52,10 @@ export class Path {
 
   #cut(text: string): this {
     const { hashes, starts } = this;
+    const { length } = text;
     let count = 0;
     let hash = 0;
-    for (let at = 1; at < text.length; at++) {
+    for (let at = 1; at < length; at++) {
       const code = text.charCodeAt(at);
       if (code === slash) {
         hashes[count++] = hash & smallInteger;
@@ -62,9 +63,9 @@ export class Path {
         hash = 0;
       } else hash = mix(hash, code);
     }
-    if (starts[count]! < text.length) {
+    if (starts[count]! < length) {
       hashes[count++] = hash & smallInteger;
-      starts[count] = text.length + 1;
+      starts[count] = length + 1;
     }
     this.text = text;
     this.count = count;

@@ -14,7 +14,7 @@ import {
   type CookieOptions,
   WITHOUT_PAGE,
 } from "./header.ts";
-import { type BodyContent, merged, outgoing } from "./outgoing.ts";
+import { type BodyContent, joined, merged, outgoing } from "./outgoing.ts";
 import { discard } from "./stream.ts";
 
 export type { CookieOptions } from "./header.ts";
@@ -122,7 +122,10 @@ export class HttpResponse {
     value?: string | number | readonly string[] | null,
   ): string | null | this {
     const key = name.toLowerCase();
-    if (value === undefined) return this.#fields.get(key)?.join(", ") ?? null;
+    if (value === undefined) {
+      const lines = this.#fields.get(key);
+      return lines ? joined(lines) : null;
+    }
     if (value === null) {
       this.#fields.delete(key);
       return this;
@@ -242,9 +245,7 @@ export class HttpResponse {
   ): void {
     if (this.#whole.#refuses(by)) return;
     this.status(status).body(text);
-    for (const [name, value] of Object.entries(headers)) {
-      this.header(name, value);
-    }
+    for (const name in headers) this.header(name, headers[name]!);
     this.seal(by);
   }
 
@@ -344,6 +345,7 @@ export class HttpResponse {
 
   #drop(): void {
     this.#parts = [];
+    if (this.#content === undefined) return;
     discard(this.#content);
     this.#content = undefined;
   }

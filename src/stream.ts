@@ -3,6 +3,7 @@
  * what nobody will read is given up, so that its source can clean up.
  */
 
+import { slot } from "./runtime.ts";
 import { bind } from "./scope.ts";
 
 /**
@@ -60,9 +61,8 @@ export function discard(body: unknown): void {
 export function valueOf(
   answer: Response,
 ): string | Uint8Array<ArrayBuffer> | undefined {
-  const kept: Kept | undefined = Reflect.get(answer, INNER_RESPONSE);
-  const value = Reflect.get(answer, LAZY_BODY) ??
-    kept?.body?.streamOrStatic?.body;
+  const kept = innerResponse(answer) as Kept | undefined;
+  const value = lazyBody(answer) ?? kept?.body?.streamOrStatic?.body;
   const isValue = typeof value === "string" || value instanceof Uint8Array;
   return isValue ? value as string | Uint8Array<ArrayBuffer> : undefined;
 }
@@ -71,17 +71,12 @@ interface Kept {
   readonly body?: { readonly streamOrStatic?: { readonly body?: unknown } };
 }
 
-const INNER_RESPONSE = slotOf(new Response(null), "response");
-const LAZY_BODY = slotOf(new Response(null), "lazy static body");
-const RESOURCE = slotOf(new ReadableStream(), "[[resourceBacking]]");
-
-function slotOf(object: object, description: string): symbol {
-  return Object.getOwnPropertySymbols(object)
-    .find((symbol) => symbol.description === description) ?? Symbol();
-}
+const innerResponse = slot("response");
+const lazyBody = slot("lazy static body");
+const resource = slot("[[resourceBacking]]");
 
 function isNative(stream: ReadableStream): boolean {
-  return (Reflect.get(stream, RESOURCE) ?? null) !== null;
+  return (resource(stream) ?? null) !== null;
 }
 
 function bytesOf(chunk: unknown): Uint8Array {

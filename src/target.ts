@@ -8,6 +8,7 @@
  */
 
 import { HttpError } from "./errors.ts";
+import { headerOf } from "./runtime.ts";
 
 /** What a request asks for. */
 export interface Target {
@@ -51,7 +52,7 @@ const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
  */
 export function targetOf(request: Request): Target {
   const { url, method } = request;
-  const sent = originForm(url, hostOf(request));
+  const sent = originForm(url, headerOf(request, "host") ?? "");
   const question = sent.indexOf("?");
   const path = question === -1 ? sent : sent.slice(0, question);
   const search = question === -1 ? "" : sent.slice(question);
@@ -75,31 +76,12 @@ export function checkHost(
   if (allowed === null) return;
   const [authority = ""] = request.url.split("://", 2)[1]?.split(/[/?]/, 1) ??
     [];
-  const host = hostOf(request) || authority;
+  const host = headerOf(request, "host") || authority;
   for (const named of host === authority ? [host] : [host, authority]) {
     if (!allowed.some((name) => isNamed(named, name))) {
       throw new HttpError(421, `The host "${named}" is not served here`);
     }
   }
-}
-
-/** A request with what the runtime itself keeps of it, which tells a header of those that it serves. */
-type Kept = Record<symbol, { header?(name: string): unknown } | undefined>;
-
-/** Under which symbol that is kept. */
-let kept: symbol | undefined;
-
-/**
- * The `Host` header, or nothing. For a request whose `headers` were looked at, the runtime copies all of
- * them and sends the answer a turn later, a twentieth of the time of a small request. What it keeps
- * itself tells one header alone. That is not documented: where it is not found, `headers` serves.
- */
-function hostOf(request: Request): string {
-  kept ??= Object.getOwnPropertySymbols(request)
-    .find(({ description }) => description === "request") ?? Symbol();
-  const record = (request as unknown as Kept)[kept];
-  const host = typeof record?.header === "function" && record.header("host");
-  return typeof host === "string" ? host : request.headers.get("host") ?? "";
 }
 
 /** Whether a text is a host, with or without a port, as a `Host` header may name it. */
