@@ -4,7 +4,7 @@
  */
 
 import { Store } from "./layers.ts";
-import { type Finder, Loader, type Registration } from "./loader.ts";
+import { type Finder, type Kept, Loader, type Registration } from "./loader.ts";
 import { checkName } from "./names.ts";
 import { noSuchMethod } from "./near.ts";
 import { current, type Scope } from "./scope.ts";
@@ -37,28 +37,32 @@ interface Mapping {
   readonly after: readonly Filter[];
 }
 
-/** What can be called by its name: mapped methods, in the two layers of the state, before classes. */
+/** What can be called by its name, in the two layers of the state; a mapped method hides a class. */
 export class Dispatcher {
   readonly #owner: object;
   readonly #loader: Loader;
-  readonly #mappings: Store<Mapping>;
+  readonly #entries: Store<Mapping | Kept>;
 
   /** The engine is the owner; `classes` finds those that are autoloaded. */
   constructor(owner: object, classes: Finder) {
     this.#owner = owner;
     this.#loader = new Loader(owner, classes);
-    this.#mappings = new Store(owner);
+    this.#entries = new Store(owner);
   }
 
   /** Maps a method; one of that name is replaced, its filters stay. */
   map(name: string, method: Method): void {
-    const { before, after } = this.#mappings.get(name) ?? UNFILTERED;
-    this.#mappings.set(name, { method, before, after });
+    const { before, after } = this.#mapping(name) ?? UNFILTERED;
+    this.#entries.set(name, { method, before, after });
   }
 
-  /** Registers a class; one of that name is replaced, and with it the shared instance. */
+  /**
+   * Registers a class; one of that name is replaced, and with it the shared instance. Throws
+   * `TypeError` when it is none.
+   */
   register(name: string, registration: Registration): void {
-    this.#loader.register(name, registration);
+    const kept = this.#loader.kept(name, registration);
+    if (!this.#mapping(name)) this.#entries.set(name, kept);
   }
 
   /**
@@ -73,15 +77,15 @@ export class Dispatcher {
         `Cannot ${action} "${name}": the filter is no function`,
       );
     }
-    const mapping = this.#mappings.get(name);
+    const mapping = this.#mapping(name);
     if (mapping === undefined) throw this.#unknown(name, action);
     const filters = [...mapping[moment], filter];
-    this.#mappings.set(name, { ...mapping, [moment]: filters });
+    this.#entries.set(name, { ...mapping, [moment]: filters });
   }
 
   /** Whether something is mapped or registered under the name. */
   has(name: string): boolean {
-    return (this.#mappings.get(name) ?? this.#loader.get(name)) !== undefined;
+    return this.#entries.has(name);
   }
 
   /**
@@ -89,12 +93,17 @@ export class Dispatcher {
    * is called is looked up in the given scope, or else in the current one.
    */
   run(name: string, params: unknown[], scope?: Scope): unknown {
-    const mapping = this.#mappings.get(name, scope);
-    if (mapping === undefined) return this.#instance(name, params[0], scope);
-    const { method, before, after } = mapping;
+    const entry = this.#entries.get(name, scope);
+    if (entry === undefined) throw this.#unknown(name, "call");
+    if (!isMapping(entry)) {
+      return params[0] === false
+        ? this.#loader.make(name, entry)
+        : this.#loader.shared(name, entry, scope);
+    }
+    const { method, before, after } = entry;
     return before.length === 0 && after.length === 0
       ? method(...params)
-      : run(filtered(mapping, params));
+      : run(filtered(entry, params));
   }
 
   /**
@@ -113,23 +122,23 @@ export class Dispatcher {
     return outcome.then((value) => value);
   }
 
-  #instance(name: string, shared: unknown, scope?: Scope): object {
-    const registration = this.#loader.get(name, scope);
-    if (registration === undefined) throw this.#unknown(name, "call");
-    return shared === false
-      ? this.#loader.make(name, registration)
-      : this.#loader.shared(name, registration, scope);
+  #mapping(name: string): Mapping | undefined {
+    const entry = this.#entries.get(name);
+    return entry && isMapping(entry) ? entry : undefined;
   }
 
   #unknown(name: string, action: string): TypeError {
-    if (this.#loader.get(name)) {
+    if (this.has(name)) {
       return new TypeError(
         `Cannot ${action} "${name}": it is a registered class, not a method`,
       );
     }
-    const names = [...this.#mappings.keys(), ...this.#loader.names()];
-    return noSuchMethod(name, action, names);
+    return noSuchMethod(name, action, this.#entries.keys());
   }
+}
+
+function isMapping(entry: Mapping | Kept): entry is Mapping {
+  return "method" in entry;
 }
 
 const UNFILTERED = { before: [], after: [] } as const;

@@ -9,6 +9,7 @@ import { readBody } from "./body.ts";
 import { afterwards } from "./deferred.ts";
 import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
 import { firstMatch } from "./methods.ts";
+import type { HttpResponse } from "./response.ts";
 import type { Scope } from "./scope.ts";
 import { isThenable, run, type Steps } from "./steps.ts";
 import { checkHost, type Target, targetOf } from "./target.ts";
@@ -71,9 +72,11 @@ function* goOn(
 /** Makes the response, with which the request ends. */
 function finish(app: Application, scope: Scope): Response {
   const { method } = scope.visit.request;
-  const response = app.response(scope).toResponse(method === "HEAD");
+  const known = scope.component("response") as HttpResponse | undefined;
+  const response = known ?? app.response(scope);
+  const answer = response.toResponse(method === "HEAD");
   end(app, scope);
-  return response;
+  return answer;
 }
 
 function end(app: Application, scope: Scope): void {

@@ -3,7 +3,6 @@
  */
 
 import { reportError } from "./errors.ts";
-import { Store } from "./layers.ts";
 import { current, outside, required, type Scope } from "./scope.ts";
 
 /** A class whose instances can be made. */
@@ -53,24 +52,22 @@ export interface Finder {
   find(name: string): Promise<Class>;
 }
 
-/** Registered classes by name, in the two layers of the application's state. */
+/** Makes the instances of registered classes. */
 export class Loader {
-  readonly #registrations: Store<Kept>;
   readonly #owner: object;
   readonly #classes: Finder;
 
   /** The engine is the owner; `classes` finds those that are autoloaded. */
   constructor(owner: object, classes: Finder) {
-    this.#registrations = new Store(owner);
     this.#owner = owner;
     this.#classes = classes;
   }
 
   /**
-   * Registers a class; one of that name is replaced, and with it the shared instance. Throws
-   * `TypeError` when the type is neither a class nor the name of one.
+   * The registration as it is kept, without an instance yet. Throws `TypeError` when the type is
+   * neither a class nor the name of one.
    */
-  register(name: string, registration: Registration): void {
+  kept(name: string, registration: Registration): Kept {
     const { type } = registration;
     const isClass = typeof type === "function" && "prototype" in type;
     if (typeof type !== "string" && !isClass) {
@@ -81,18 +78,7 @@ export class Loader {
     }
     const { lifetime = current(this.#owner) ? "request" : "application" } =
       registration;
-    const shared = undefined;
-    this.#registrations.set(name, { ...registration, lifetime, shared });
-  }
-
-  /** The registration of that name; in the given scope, or else in the current one. */
-  get(name: string, scope?: Scope): Kept | undefined {
-    return this.#registrations.get(name, scope);
-  }
-
-  /** The names of all registrations. */
-  names(): string[] {
-    return this.#registrations.keys();
+    return { ...registration, lifetime, shared: undefined };
   }
 
   /** A new instance; a promise when the class is autoloaded. */
