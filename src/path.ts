@@ -9,6 +9,7 @@ import { HttpError } from "./errors.ts";
 export const INNER_SLASH = "\ud800";
 
 const slash = 47;
+const percent = 37;
 
 /** The bits of a number that the engine keeps without an object of its own. */
 const smallInteger = 0x3fffffff;
@@ -31,16 +32,16 @@ export class Path {
 
   /** Takes a path as it was sent; throws `HttpError` 400 for what is no percent-encoded UTF-8. */
   read(path: string): this {
-    const text = path.charCodeAt(0) === slash ? path : `/${path}`;
-    if (text.includes("%")) return this.reuse(decodePath(text));
+    if (path.charCodeAt(0) !== slash) return this.read(`/${path}`);
     this.#hasInner = false;
-    return this.#cut(text);
+    return this.#cut(path) ? this : this.reuse(decodePath(path));
   }
 
   /** Takes a path that is decoded already. */
   reuse(text: string): this {
     this.#hasInner = text.includes(INNER_SLASH);
-    return text === this.text ? this : this.#cut(text);
+    if (text !== this.text) this.#cut(text, true);
+    return this;
   }
 
   /** The text of a segment. */
@@ -50,7 +51,8 @@ export class Path {
     return this.#hasInner ? withSlashes(text) : text;
   }
 
-  #cut(text: string): this {
+  /** Cuts a text; gives up at the first escape of one that may not be decoded yet. */
+  #cut(text: string, isDecoded = false): boolean {
     const { hashes, starts } = this;
     const { length } = text;
     let count = 0;
@@ -61,7 +63,8 @@ export class Path {
         hashes[count++] = hash & smallInteger;
         starts[count] = at + 1;
         hash = 0;
-      } else hash = mix(hash, code);
+      } else if (code === percent && !isDecoded) return false;
+      else hash = mix(hash, code);
     }
     if (starts[count]! < length) {
       hashes[count++] = hash & smallInteger;
@@ -69,7 +72,7 @@ export class Path {
     }
     this.text = text;
     this.count = count;
-    return this;
+    return true;
   }
 }
 
