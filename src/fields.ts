@@ -82,6 +82,7 @@ export function nest<Leaf>(
   entries: Iterable<[string, Leaf]>,
 ): NestedRecord<Leaf> {
   const root: NestedRecord<Leaf> = Object.create(null);
+  let isFlat = true;
   for (const [name, leaf] of entries) {
     let holder: Holder = root;
     let [key, ...rest] = keysOf(name);
@@ -93,8 +94,10 @@ export function nest<Leaf>(
       holder = descend(holder, key);
       key = nextIndex(holder);
     }
+    isFlat &&= holder === root;
     holder[key] = leaf;
   }
+  if (isFlat) return root;
   for (const key in root) root[key] = withLists(root[key]) as Nested<Leaf>;
   return root;
 }
