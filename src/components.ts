@@ -58,7 +58,9 @@ export function paramsOf(
 }
 
 function requestParams(app: Application): [Request, RequestContext] {
-  const { request, target, remote, body } = app.scope("request()").visit;
+  const { visit } = app.scope("request()");
+  visit.expose();
+  const { request, target, remote, body } = visit;
   return [request, {
     path: target.path,
     search: target.search,

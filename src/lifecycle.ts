@@ -76,7 +76,17 @@ function finish(app: Application, scope: Scope): Response {
   const response = known ?? app.response(scope);
   const answer = response.toResponse(method === "HEAD");
   end(app, scope);
-  return answer;
+  if (answer.status === 101 || !scope.visit.isUpgraded) return answer;
+  return abandoned(`it was answered with ${answer.status}`);
+}
+
+/**
+ * Answers a request that became a WebSocket, where the application does not: the runtime would take any
+ * other answer for the end of its server. The client sees its handshake fail.
+ */
+function abandoned(why: string): Response {
+  report(`A WebSocket is given up: ${why}, not with the upgrade's response`);
+  return new Response(null, { status: 101 });
 }
 
 function end(app: Application, scope: Scope): void {
@@ -125,7 +135,9 @@ function* recover(
     return finish(app, scope);
   } catch (unhandled) {
     end(app, scope);
-    throw unhandled;
+    if (!scope.visit.isUpgraded) throw unhandled;
+    reportError(unhandled, "that the application did not handle");
+    return abandoned("it was answered with an error");
   }
 }
 

@@ -55,6 +55,7 @@ export class Path {
   #cut(text: string, isDecoded = false): boolean {
     const { hashes, starts } = this;
     const { length } = text;
+    this.text = ""; // until it is cut
     let count = 0;
     let hash = 0;
     for (let at = 1; at < length; at++) {

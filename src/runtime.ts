@@ -26,6 +26,10 @@ const keptOf = slot("request") as (request: Request) => {
 export function headerOf(request: Request, name: string): string | null {
   const kept = keptOf(request);
   if (typeof kept?.header !== "function") return request.headers.get(name);
-  const value = kept.header(name);
-  return typeof value === "string" ? value : null;
+  try {
+    const value = kept.header(name);
+    return typeof value === "string" ? value : null;
+  } catch {
+    return null; // the request became a WebSocket, which has no headers
+  }
 }

@@ -37,6 +37,7 @@ export class Visit {
   body: Body | undefined;
   readonly #info: ConnectionInfo | undefined;
   #remote: Deno.Addr | undefined;
+  #isExposed = false;
 
   /** The second is what a server tells about the connection. */
   constructor(request: Request, info?: ConnectionInfo) {
@@ -52,6 +53,19 @@ export class Visit {
   /** The other end of the connection; the runtime makes it anew each time, and forgets it in the end. */
   get remote(): Deno.Addr | undefined {
     return this.#remote ??= this.#info?.remoteAddr;
+  }
+
+  /** Whether it became a WebSocket: the runtime then counts even the body of a GET as used. */
+  get isUpgraded(): boolean {
+    return this.#isExposed && this.isServed && this.request.method === "GET" &&
+      this.request.bodyUsed;
+  }
+
+  /** Lets the application have the request, and keeps what is not told any more after the response. */
+  expose(): void {
+    this.#isExposed = true;
+    void this.remote;
+    void this.request.headers;
   }
 }
 
@@ -154,7 +168,7 @@ export class Scope {
 
   /** Keeps work for after the response. */
   defer(work: () => unknown): void {
-    void this.visit.remote; // it is not told any more after the response
+    this.visit.expose();
     (this.root.#deferred ??= []).push(work);
   }
 
@@ -170,7 +184,7 @@ export class Scope {
 
   /** Keeps the request open, as for a stream of its response, until the answer is called, once. */
   hold(): () => void {
-    void this.visit.remote; // it is not told any more after the response
+    this.visit.expose();
     const root = this.root;
     root.#holds += 1;
     let held = true;

@@ -315,3 +315,94 @@ async function bodyless(response: Response): Promise<Response> {
   await response.body?.cancel();
   return response;
 }
+
+Deno.test("`request()` can be asked after the response, by whoever has it", async () => {
+  const app = new Engine();
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  app.route("/", () => {
+    const request = app.request();
+    setTimeout(() => resolve([request.getHeader("x-a"), request.ip]), 20);
+    return "Hello";
+  });
+  await using server = app.start(QUIET);
+  const headers = { "x-a": "1" };
+  await (await fetch(originOf(server), { headers })).text();
+  assertEquals(await promise, ["1", "127.0.0.1"]);
+});
+
+Deno.test("`defer()` keeps what the runtime tells of a request until its response", async () => {
+  const app = new Engine();
+  const told: unknown[] = [];
+  app.route("/", () => {
+    app.defer(() => {
+      const { ip, cookies } = app.request();
+      told.push(app.request().getHeader("x-a"), ip, cookies.b);
+    });
+    return "Hello";
+  });
+  const server = app.start(QUIET);
+  const headers = { "x-a": "1", cookie: "b=2" };
+  await (await fetch(originOf(server), { headers })).text();
+  await server.shutdown();
+  assertEquals(told, ["1", "127.0.0.1", "2"]);
+});
+
+/** What a handler does with a request that it has made a WebSocket of, and what is logged then. */
+const UPGRADED: Record<string, [then: (app: Engine) => unknown, log: string]> =
+  {
+    throws: [() => {
+      throw new Error("after the upgrade");
+    }, "it was answered with 500"],
+    "throws what nobody handles": [(app) => {
+      app.set("framework.handle_errors", false);
+      throw new Error("after the upgrade");
+    }, "it was answered with an error"],
+    "answers with text": [() => "text", "it was answered with 200"],
+    "answers later": [async (app) => {
+      await Promise.resolve();
+      app.redirect("/elsewhere");
+    }, "it was answered with 303"],
+  };
+
+Deno.test.each(Object.entries(UPGRADED))(
+  "`start()` outlives a WebSocket whose handler %s",
+  async (_, [then, expected]) => {
+    const app = new Engine();
+    app.route("/", () => "alive");
+    app.route("/socket", () => {
+      Deno.upgradeWebSocket(app.request().raw);
+      return then(app);
+    });
+    await using server = app.start(QUIET);
+    const { port } = server.addr as Deno.NetAddr;
+    const log = await logged(async () => {
+      using connection = await RawConnection.open(port);
+      await connection.send(
+        "GET /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n" +
+          "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      );
+      assertMatch(await connection.receive("\r\n\r\n"), /^HTTP\/1.1 101 /);
+    });
+    assertStringIncludes(log, `A WebSocket is given up: ${expected}`);
+    assertEquals(await (await fetch(originOf(server))).text(), "alive");
+  },
+);
+
+Deno.test("`route()` answers with the response of an upgrade", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    const { socket, response } = Deno.upgradeWebSocket(app.request().raw);
+    socket.onmessage = ({ data }) => socket.send(`${data}!`);
+    return response;
+  });
+  await using server = app.start(QUIET);
+  const socket = new WebSocket(originOf(server).replace("http", "ws"));
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  socket.onopen = () => socket.send("Hello");
+  socket.onmessage = ({ data }) => resolve(data);
+  assertEquals(await promise, "Hello!");
+  const closed = new Promise((resolve) => socket.onclose = resolve);
+  socket.close();
+  await closed;
+});
