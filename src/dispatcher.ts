@@ -133,7 +133,7 @@ export class Dispatcher {
         `Cannot ${action} "${name}": it is a registered class, not a method`,
       );
     }
-    return noSuchMethod(name, action, this.#entries.keys());
+    return noSuchMethod(name, action, this.#entries.all().keys());
   }
 }
 

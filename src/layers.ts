@@ -82,14 +82,14 @@ export class Store<Value> {
 
   /** Clears every value, with the same rule. */
   clear(): void {
-    for (const key of this.keys()) this.delete(key);
+    for (const key of this.all().keys()) this.delete(key);
   }
 
-  /** The names of what has a value. */
-  keys(): string[] {
-    const { application } = this.#layers;
-    const own = this.#layers.own();
-    const keys = new Set([...application.keys(), ...own?.keys() ?? []]);
-    return [...keys].filter((key) => this.get(key) !== undefined);
+  /** Everything that has a value, by name. */
+  all(): Map<string, Value> {
+    const all = new Map(this.#layers.application);
+    for (const [key, value] of this.#layers.own() ?? []) all.set(key, value);
+    for (const [key, value] of all) if (value === undefined) all.delete(key);
+    return all as Map<string, Value>;
   }
 }

@@ -93,11 +93,10 @@ export class View {
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<string> {
     const { variables } = this.#context;
-    const locals: Record<string, unknown> = {};
-    for (const name of variables.keys()) locals[name] = variables.get(name);
+    const locals = { ...Object.fromEntries(variables.all()), ...data };
     const templates = this.#current();
     if (this.#context.debug()) templates.forget();
-    return await templates.render(file, Object.assign(locals, data));
+    return await templates.render(file, locals);
   }
 
   /** Whether there is a file for a template of that name. */
@@ -109,7 +108,7 @@ export class View {
   #current(): Templates {
     const path = this.#context.path();
     const extension = this.#context.extension();
-    const key = JSON.stringify([path, extension]);
+    const key = `${extension}\0${path}`;
     let templates = this.#templates.get(key);
     if (templates === undefined) {
       templates = new Templates(path, extension);
