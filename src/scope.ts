@@ -18,6 +18,7 @@ const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
 let synchronous: Scope | undefined;
 let lastId = 0;
+let hasServed = false;
 
 /** The number of the last request before an owner came to be: none up to it is the owner's. */
 const births = new WeakMap<object, number>();
@@ -292,6 +293,7 @@ function find(id: number): Scope | undefined {
  * context of a request behind when a module was loaded in it, for whatever comes next.
  */
 function enclosing(isServed: boolean): Scope | undefined {
+  hasServed ||= isServed;
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = find(id);
@@ -318,9 +320,10 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
 /** Answers the request whose error it is now. */
 function takeOver(event: Event, reason: unknown): Scope | undefined {
   const id = storage.getStore();
-  // The runtime forgets whose a timer is when it throws: of those, the framework knows its own errors.
+  // The runtime forgets whose a timer is when it throws: a server must not end for what may be a request's.
+  const isTimer = event.type === "error" && hasServed;
   const isKnown = isStop(reason) || reason instanceof EndedError;
-  if (id === undefined && !isKnown) return undefined;
+  if (id === undefined && !isTimer && !isKnown) return undefined;
   event.preventDefault();
   if (isStop(reason)) return undefined;
   const scope = id === undefined ? undefined : find(id)?.root;

@@ -325,6 +325,21 @@ const SURVIVED: Readonly<Record<string, readonly [string, RegExp]>> = {
     app.route("/", () => void app.save());`,
     /Error while handling .*Error: boom/,
   ],
+  "a timer that throws": [
+    `app.route("/", () => {
+      setTimeout(() => { throw new Error("boom"); });
+      return "ok";
+    });`,
+    /Error in work that nobody awaited: Error: boom/,
+  ],
+  "a listener that throws when a signal times out": [
+    `app.route("/", () => {
+      AbortSignal.timeout(1)
+        .addEventListener("abort", () => { throw new Error("boom"); });
+      return "ok";
+    });`,
+    /Error in work that nobody awaited: Error: boom/,
+  ],
   "a late timer that calls the framework": [
     `app.route("/", () => {
       setTimeout(() => app.get("name"));
@@ -345,10 +360,10 @@ for (const [what, [source, printed]] of Object.entries(SURVIVED)) {
 
 /** Errors that are no request's, some time after the first request. */
 const FATAL: Readonly<Record<string, string>> = {
-  "the application": `
+  "a rejection of the application": `
     app.route("/", () => "ok");
     setTimeout(async () => { throw new Error("boom"); }, 300);`,
-  "another server": `
+  "a rejection of another server": `
     app.route("/", () => "ok");
     const other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () => {
       setTimeout(() => Promise.reject(new Error("boom")));
@@ -357,11 +372,21 @@ const FATAL: Readonly<Record<string, string>> = {
     setTimeout(() => fetch("http://127.0.0.1:" + other.addr.port), 300);`,
 };
 
-for (const [whose, source] of Object.entries(FATAL)) {
-  Deno.test(`the process ends at a rejection of ${whose}, as Deno lets it`, async () => {
+for (const [what, source] of Object.entries(FATAL)) {
+  Deno.test(`the process ends at ${what}, as Deno lets it`, async () => {
     const [child] = await serve(source);
     await using _ = child;
     assertEquals((await child.ended()).code, 1);
     assertStringIncludes(child.printed, "error: Uncaught");
   });
 }
+
+Deno.test("the process ends at a timer that throws before there was a request, as Deno lets it", async () => {
+  await using child = await ServerProcess.start(`
+    import { Engine } from "@framework/core";
+    new Engine().start({ port: 0 });
+    setTimeout(() => { throw new Error("boom"); });
+  `);
+  assertEquals((await child.ended()).code, 1);
+  assertStringIncludes(child.printed, "error: Uncaught");
+});
