@@ -18,6 +18,8 @@ const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
 let synchronous: Scope | undefined;
 let lastId = 0;
+
+/** Whether a server has ever handed a request over. */
 let hasServed = false;
 
 /** The number of the last request before an owner came to be: none up to it is the owner's. */
@@ -44,6 +46,7 @@ export class Visit {
   constructor(request: Request, info?: ConnectionInfo) {
     this.request = request;
     this.#info = info;
+    hasServed ||= this.isServed;
   }
 
   /** Whether a server handed it over. */
@@ -293,7 +296,6 @@ function find(id: number): Scope | undefined {
  * context of a request behind when a module was loaded in it, for whatever comes next.
  */
 function enclosing(isServed: boolean): Scope | undefined {
-  hasServed ||= isServed;
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = find(id);
