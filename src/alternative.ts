@@ -16,7 +16,8 @@ export class Alternative {
   readonly star: number;
   /** For each value that is read, its place among the pattern's names. */
   readonly places: readonly number[];
-  readonly #count: number;
+  /** The values where none is read. */
+  readonly #absent: readonly null[];
   /** Where the one free parameter of the pattern is, when it has no other and no star; or -1. */
   readonly #only: number;
   /** Whether a segment can stand elsewhere in the path than in the pattern: behind a star. */
@@ -29,7 +30,7 @@ export class Alternative {
     this.places = this.segments.flatMap((segment) =>
       segment.names.map((name) => names.indexOf(name))
     );
-    this.#count = names.length;
+    this.#absent = names.map(() => null);
     this.#only = names.length === 1 && this.star < 0
       ? this.segments.findIndex((segment) => segment.free)
       : -1;
@@ -55,8 +56,8 @@ export class Alternative {
   /** The values of a path that matches: null for each name that is not in this choice. */
   values(path: Path, caseSensitive: boolean): (string | null)[] {
     if (this.#only >= 0) return [path.segment(this.#only)];
-    const values = new Array<string | null>(this.#count);
-    if (this.places.length < this.#count) values.fill(null);
+    // A copy: of an array that is made empty, the engine guesses the kind of its elements, and errs.
+    const values: (string | null)[] = this.#absent.slice();
     const starts = this.#shifts
       ? align(this.segments, segmentsOf(path.text), caseSensitive)!
       : undefined;
