@@ -2,7 +2,7 @@
  * Measures finding a route, and building the table, against the routers of other frameworks: the same
  * tables of routes, the same paths, in turns within one run. Prints medians and ratios.
  *
- *     deno run -A bench/router.ts [rounds]
+ *     deno run --allow-env --v8-flags=--expose-gc bench/router.ts [rounds]
  */
 
 import findMyWay from "npm:find-my-way@9";
@@ -18,7 +18,10 @@ type Contender = (routes: readonly Route[]) => (path: string) => unknown;
 type Route = readonly string[];
 
 const sizes = [10, 100, 1_000, 10_000];
-const lookups = 20_000;
+const lookups = 30_000;
+
+/** For how long paths are looked up before, in nanoseconds: the engine optimises anew for a new table. */
+const warmingUp = 40e6;
 
 /** What the routes of each kind are, and the paths looked up, by a number of always five digits. */
 const kinds: Record<
@@ -101,6 +104,12 @@ function theirs(route: Route): string {
   return route.map((part) => `/${part}`).join("");
 }
 
+/** Collects all garbage now; only with `--v8-flags=--expose-gc`. */
+function collectGarbage(): void {
+  const { gc } = globalThis as { gc?: () => void };
+  gc?.();
+}
+
 /** The time of one run of the work, in nanoseconds. */
 function time(work: () => void): number {
   const start = performance.now();
@@ -147,10 +156,12 @@ function measure(
   for (let round = -1; round < rounds; round++) {
     for (const run of runs) {
       const build = time(() => void (run.look = run.make(routes)));
-      run.look(paths[0]!); // some build on the first look-up
-      const match = time(() => {
+      const lookUp = () => {
         for (let n = 0; n < lookups; n++) run.look(paths[n & 63]!);
-      }) / lookups;
+      };
+      collectGarbage(); // what building left must not be collected while matching is measured
+      for (let warm = 0; warm < warmingUp;) warm += time(lookUp);
+      const match = time(lookUp) / lookups;
       if (round < 0) continue; // warming up
       run.builds.push(build);
       run.matches.push(match);

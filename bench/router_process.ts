@@ -12,6 +12,7 @@ export async function measureRouter({ rounds }: Plan): Promise<string> {
       "--no-lock",
       ...Deno.args.filter((arg) => arg.startsWith("--import-map=")),
       "--allow-env",
+      "--v8-flags=--expose-gc",
       new URL("router.ts", import.meta.url).pathname,
       String(rounds),
     ],
