@@ -163,10 +163,9 @@ function showPage(
   debug = app.setting("framework.debug"),
 ): unknown {
   const status = statusOf(failure);
-  const { message: full = "" } = failure ?? {};
+  const [said = ""] = failure?.message.split("\n", 1) ?? [];
   // What an `HttpError` says is meant for the client.
-  const said = failure instanceof HttpError ? full : masked(full);
-  const [message] = said.split("\n");
+  const message = failure instanceof HttpError ? said : masked(said);
   const { request } = app.scope(by).visit;
   const response = app.response().replace(by, status);
   if (response === undefined) return;
@@ -177,7 +176,7 @@ function showPage(
     .then(({ debugDetails }) => show(debugDetails(app, failure)));
 
   function show(details: string): void {
-    const { type, text } = page(request, status, message!, details);
+    const { type, text } = page(request, status, message, details);
     const vary = response!.header("vary");
     response!.answer(by, status, text, {
       "content-type": type,

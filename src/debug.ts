@@ -59,15 +59,15 @@ function isLocal({ request, remote }: Visit): boolean {
     LOOPBACK.test(URL.parse(url)?.hostname ?? "");
 }
 
-/** An error and what caused it, each with its stack and the code of the application. */
-function errors(thrown: unknown, title = "Error"): string {
-  if (thrown === undefined) return "";
+/** An error and what caused it, a few at most, each with its stack and the code of the application. */
+function errors(thrown: unknown, title = "Error", most = 8): string {
+  if (thrown === undefined || most === 0) return "";
   const { stack, cause } = thrown instanceof Error
     ? thrown
     : { stack: Deno.inspect(thrown), cause: undefined };
   const text = stack ?? String(thrown);
   const html = `<pre>${escape(masked(text))}</pre>\n${codeAround(text)}`;
-  return section(title, html) + errors(cause, "Caused by");
+  return section(title, html) + errors(cause, "Caused by", most - 1);
 }
 
 /** The lines around the first place of a stack that is in a file which may be read. */

@@ -15,19 +15,24 @@ export function defer(app: Application, work: () => unknown): void {
   }
   const { root } = app.scope("defer()");
   root.defer(work);
-  if (root.answered) app.background(afterwards(root));
+  if (root.answered && !root.isDeferring) app.background(afterwards(root));
 }
 
-/** Runs deferred work once the response is on its way; its errors can only be logged. */
+/**
+ * Runs deferred work once the response is on its way, each in a turn of its own: work that defers more
+ * must not keep others from theirs. Its errors can only be logged.
+ */
 export async function afterwards(scope: Scope): Promise<void> {
+  scope.isDeferring = true;
   const release = scope.hold();
-  await new Promise((resolve) => setTimeout(resolve));
   while (scope.hasDeferred) {
+    await new Promise((resolve) => setTimeout(resolve));
     try {
       await scope.nextDeferred()?.();
     } catch (error) {
       if (!isStop(error)) reportError(error, "in deferred work");
     }
   }
+  scope.isDeferring = false;
   release();
 }

@@ -5,6 +5,7 @@
 
 import type { Backlog } from "./backlog.ts";
 import { report } from "./errors.ts";
+import { outlive } from "./scope.ts";
 import { settles } from "./timer.ts";
 
 /**
@@ -99,8 +100,10 @@ export function endWithProcess(server: Server): void {
     for (const [signal, end] of listeners) Deno.addSignalListener(signal, end);
   }
   ending.add(server);
+  const release = outlive();
   server.finished.then(() => {
     ending.delete(server);
+    release();
     if (ending.size > 0 || isAsked) return;
     for (const [signal, end] of listeners) {
       Deno.removeSignalListener(signal, end);

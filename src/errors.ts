@@ -72,16 +72,33 @@ export function throwStop(): never {
 
 /** Whether something thrown is the signal that ends a request. */
 export function isStop(thrown: unknown): boolean {
-  return thrown instanceof StopSignal;
+  return thrown === stopSignal;
 }
 
 /** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
 export function toError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown;
-  const what = Deno.inspect(thrown, { depth: 1, strAbbreviateSize: 200 });
+  if (isError(thrown)) return thrown;
+  const what = shown(thrown, { depth: 1, strAbbreviateSize: 200 });
   return new Error(`Something that is no error was thrown: ${what}`, {
     cause: thrown,
   });
+}
+
+/** Whether it is an error with a message: some values throw when they are looked at. */
+function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error && typeof thrown.message === "string";
+  } catch {
+    return false;
+  }
+}
+
+function shown(thrown: unknown, options?: Deno.InspectOptions): string {
+  try {
+    return Deno.inspect(thrown, options);
+  } catch {
+    return "a value that throws when it is looked at";
+  }
 }
 
 /**
@@ -89,11 +106,11 @@ export function toError(thrown: unknown): Error {
  * is the client's.
  */
 export function reportError(thrown: unknown, place: string): void {
-  const isRefusal = thrown instanceof HttpError && thrown.status < 500 &&
-    thrown.cause === undefined;
+  const isRefusal = isError(thrown) && thrown instanceof HttpError &&
+    thrown.status < 500 && thrown.cause === undefined;
   const what = isRefusal
     ? `${thrown.status} ${JSON.stringify(thrown.message)}`
-    : Deno.inspect(thrown);
+    : shown(thrown);
   report(`Error ${place}: ${what}`);
 }
 

@@ -9,7 +9,6 @@ import { readBody } from "./body.ts";
 import { afterwards } from "./deferred.ts";
 import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
 import { firstMatch } from "./methods.ts";
-import type { HttpResponse } from "./response.ts";
 import type { Scope } from "./scope.ts";
 import { isThenable, run, type Steps } from "./steps.ts";
 import { checkHost, type Target, targetOf } from "./target.ts";
@@ -63,30 +62,28 @@ function* goOn(
   try {
     yield begun;
     yield* settle(app, scope);
-    return finish(app, scope);
+    return yield finish(app, scope);
   } catch (thrown) {
     return yield* recover(app, scope, thrown);
   }
 }
 
 /** Makes the response, with which the request ends. */
-function finish(app: Application, scope: Scope): Response {
+function finish(app: Application, scope: Scope): Response | Promise<Response> {
   const { method } = scope.visit.request;
-  const known = scope.component("response") as HttpResponse | undefined;
-  const response = known ?? app.response(scope);
-  const answer = response.toResponse(method === "HEAD");
+  const answer = app.response(scope).toResponse(method === "HEAD");
   end(app, scope);
   if (answer.status === 101 || !scope.visit.isUpgraded) return answer;
   return abandoned(`it was answered with ${answer.status}`);
 }
 
 /**
- * Answers a request that became a WebSocket, where the application does not: the runtime would take any
- * other answer for the end of its server. The client sees its handshake fail.
+ * Never answers a request that became a WebSocket, where the application answers with something else:
+ * the runtime would take that for the end of its server, and any 101 would open the socket.
  */
-function abandoned(why: string): Response {
+function abandoned(why: string): Promise<Response> {
   report(`A WebSocket is given up: ${why}, not with the upgrade's response`);
-  return new Response(null, { status: 101 });
+  return new Promise(() => {});
 }
 
 function end(app: Application, scope: Scope): void {
@@ -132,12 +129,12 @@ function* recover(
   try {
     if (!isStop(thrown)) yield* fail(app, thrown);
     yield* settleAgain(app, scope);
-    return finish(app, scope);
+    return yield finish(app, scope);
   } catch (unhandled) {
     end(app, scope);
     if (!scope.visit.isUpgraded) throw unhandled;
     reportError(unhandled, "that the application did not handle");
-    return abandoned("it was answered with an error");
+    return yield abandoned("it was answered with an error");
   }
 }
 
@@ -151,13 +148,13 @@ function* settleAgain(app: Application, scope: Scope): Steps<void> {
 }
 
 function* fail(app: Application, thrown: unknown): Steps<void> {
-  const refused = thrown instanceof HttpError && REFUSALS.has(thrown.status);
+  const error = toError(thrown);
+  const refused = error instanceof HttpError && REFUSALS.has(error.status);
   if (!refused && !app.setting("framework.handle_errors")) throw thrown;
   const response = app.response();
   if (response.sent) {
     return reportError(thrown, "after the response was sealed");
   }
-  const error = toError(thrown);
   try {
     yield app.call("error", error);
   } catch (second) {

@@ -87,6 +87,7 @@ function* follow(
   let match: Match | undefined = first;
   let outcome = yield pending;
   while (outcome === true) {
+    app.scope("start()"); // throws when the request has ended meanwhile
     match = app.router(scope).next(match);
     if (match === undefined) return yield app.call("notFound");
     outcome = yield invoke(app, match, scope);

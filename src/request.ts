@@ -30,6 +30,9 @@ export type Cookies = Record<string, string | undefined>;
 /** The headers in which proxies pass the client's address on, in the order they are looked at. */
 const proxyHeaders = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
+/** No address with a port is longer, in characters. */
+const longestNode = 64;
+
 /** An address with what may stand around it: brackets, a port, the form of IPv4 in IPv6. */
 const address =
   /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]*:[\da-f:.]*?)(?:\](?::\d+)?)?$/i;
@@ -229,6 +232,7 @@ export class HttpRequest {
 function addressOf(list: string): string {
   const first = list.split(",", 1)[0]!;
   const node = /(?:^|;)\s*for="?([^;"]*)/i.exec(first)?.[1] ?? first;
+  if (node.length > longestNode) return "";
   const { ip4, ip6 } = address.exec(node.trim())?.groups ?? {};
   const host = ip6 === undefined ? ip4 : `[${ip6}]`;
   return URL.canParse(`http://${host}`) ? (ip4 ?? ip6 ?? "") : "";

@@ -13,10 +13,26 @@ export function slot(description: string): (object: object) => unknown {
   };
 }
 
-/** Of a request that the runtime serves, this tells a header. */
-const keptOf = slot("request") as (request: Request) => {
+/** What the runtime keeps of a request; of one that it serves, this tells a header. */
+const keptOf = slot("request") as (request: Request) => Kept | undefined;
+
+interface Kept {
   header?(name: string): unknown;
-} | undefined;
+}
+
+/** Whether the runtime has served a request, and nobody made it. */
+export function isHandedOver(request: Request): boolean {
+  return typeof keptOf(request)?.header === "function";
+}
+
+/** Whether a request was made a WebSocket of; false where the runtime does not tell. */
+export function isUpgraded(request: Request): boolean {
+  const kept = keptOf(request);
+  if (!kept) return false;
+  const symbol = Object.getOwnPropertySymbols(Object.getPrototypeOf(kept))
+    .find(({ description }) => description === "_upgraded");
+  return symbol !== undefined && Reflect.get(kept, symbol) === true;
+}
 
 /**
  * A header of a request, or null. When the `headers` of a request are looked at, the runtime copies all

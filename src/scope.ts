@@ -10,7 +10,8 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Body } from "./body.ts";
-import { isStop, reportError } from "./errors.ts";
+import { isStop, reportError, toError } from "./errors.ts";
+import { isHandedOver, isUpgraded } from "./runtime.ts";
 import { NO_TARGET, type Target } from "./target.ts";
 import { settles } from "./timer.ts";
 
@@ -19,8 +20,8 @@ const open = new Map<number, Scope>();
 let synchronous: Scope | undefined;
 let lastId = 0;
 
-/** Whether a server has ever handed a request over. */
-let hasServed = false;
+/** How many servers the process must not end under. */
+let servers = 0;
 
 /** The number of the last request before an owner came to be: none up to it is the owner's. */
 const births = new WeakMap<object, number>();
@@ -46,7 +47,6 @@ export class Visit {
   constructor(request: Request, info?: ConnectionInfo) {
     this.request = request;
     this.#info = info;
-    hasServed ||= this.isServed;
   }
 
   /** Whether a server handed it over. */
@@ -59,10 +59,9 @@ export class Visit {
     return this.#remote ??= this.#info?.remoteAddr;
   }
 
-  /** Whether it became a WebSocket: the runtime then counts even the body of a GET as used. */
+  /** Whether the application has made a WebSocket of it. */
   get isUpgraded(): boolean {
-    return this.#isExposed && this.isServed && this.request.method === "GET" &&
-      this.request.bodyUsed;
+    return this.#isExposed && isUpgraded(this.request);
   }
 
   /** Lets the application have the request, and keeps what is not told any more after the response. */
@@ -83,6 +82,8 @@ export class Scope {
   answered = false;
   /** Whether the request is over. */
   ended = false;
+  /** Whether deferred work is being done. */
+  isDeferring = false;
   /** The error of a rejected promise that nobody awaited. */
   failure: { readonly reason: unknown } | undefined;
   /** The match of the route that is being followed, on the scope of the whole request. */
@@ -100,12 +101,18 @@ export class Scope {
   /** The engine is the owner; `root` is given for a part of a request. */
   constructor(readonly owner: object, readonly visit: Visit, root?: Scope) {
     this.root = root ?? this;
-    this.#parent = root ? root.#parent : enclosing(visit.isServed);
+    this.#parent = root ? root.#parent : enclosing(visit);
   }
 
   /** The scope of the nearest request of the owner around this one: requests can nest. */
   of(owner: object): Scope | undefined {
     return this.owner === owner ? this : this.#parent?.of(owner);
+  }
+
+  /** Whether this is about that request, or a request around this one is. */
+  isAbout(request: Request): boolean {
+    return this.visit.request === request ||
+      this.#parent !== undefined && this.#parent.isAbout(request);
   }
 
   /** A part of this request with a component of its own in place of the request's. */
@@ -292,23 +299,23 @@ function find(id: number): Scope | undefined {
 }
 
 /**
- * The scope that a new request lies in. What a server hands over lies in none: the runtime leaves the
+ * The scope that a new request lies in. What the runtime hands over lies in none, though it leaves the
  * context of a request behind when a module was loaded in it, for whatever comes next.
  */
-function enclosing(isServed: boolean): Scope | undefined {
+function enclosing({ request, isServed }: Visit): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = find(id);
   if (scope === undefined && isServed) storage.enterWith(undefined);
-  return scope;
+  return isHandedOver(request) && !scope?.isAbout(request) ? undefined : scope;
 }
 
 /** The requests whose error a rejection became, until somebody takes the promise after all. */
 const failed = new WeakMap<Promise<unknown>, Scope>();
 
 // An error that nobody catches would end the process. One that belongs to a request becomes that
-// request's error while there is still an answer to make, and a line in the log afterwards;
-// everybody else's is left to the runtime.
+// request's error while there is still an answer to make, and a line in the log afterwards, as do
+// all others while a server runs that the process must not end under.
 globalThis.addEventListener("error", (event) => takeOver(event, event.error));
 globalThis.addEventListener("unhandledrejection", (event) => {
   const scope = takeOver(event, event.reason);
@@ -319,13 +326,18 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
   if (scope && scope.failure?.reason === reason) scope.failure = undefined;
 });
 
+/** From now on no error ends the process, until the answer is called. */
+export function outlive(): () => void {
+  servers += 1;
+  return () => void (servers -= 1);
+}
+
 /** Answers the request whose error it is now. */
 function takeOver(event: Event, reason: unknown): Scope | undefined {
   const id = storage.getStore();
-  // The runtime forgets whose a timer is when it throws: a server must not end for what may be a request's.
-  const isTimer = event.type === "error" && hasServed;
-  const isKnown = isStop(reason) || reason instanceof EndedError;
-  if (id === undefined && !isTimer && !isKnown) return undefined;
+  // The runtime forgets whose a timer is when it throws: of those, the framework knows its own errors.
+  const isKnown = isStop(reason) || toError(reason) instanceof EndedError;
+  if (id === undefined && !isKnown && servers === 0) return undefined;
   event.preventDefault();
   if (isStop(reason)) return undefined;
   const scope = id === undefined ? undefined : find(id)?.root;

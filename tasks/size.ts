@@ -3,7 +3,7 @@
  * there now: what is added makes room first, or raises it where everybody sees.
  */
 
-const LINES_IN_ALL = 5_850;
+const LINES_IN_ALL = 5_900;
 const LINES_A_FILE = 250;
 
 /** What is too large in the folder, one line each. */

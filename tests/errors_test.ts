@@ -622,3 +622,33 @@ onBothForms("a 405 is answered where errors are not handled", async (app) => {
   app.route("POST /", () => "posted");
   assertEquals((await visit(app, "/")).status, 405);
 });
+
+onBothForms(
+  "`error()` masks a message of any length in one reading",
+  async (app) => {
+    const name = "key".repeat(1_000_000);
+    app.route("/", () => {
+      throw new Error(`No user ${name}, token=abc, ${name}=secret`);
+    });
+    const response = await visit(app, "/");
+    assertEquals(response.status, 500);
+    const text = await response.text();
+    assert(text.includes(`${name}=••••`));
+    assert(text.includes("token=••••"));
+  },
+);
+
+onBothForms("`error()` takes what throws when it is looked at", async (app) => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const odd = [proxy, Object.assign(new Error(), { message: {} })];
+  for (const thrown of odd) {
+    app.init();
+    app.map("error", (error: Error) => error.message.slice(0, 9));
+    app.route("/", () => {
+      throw thrown;
+    });
+    const response = await visit(app, "/");
+    assertEquals(await response.text(), "Something");
+  }
+});

@@ -177,6 +177,13 @@ Deno.test("`scheme` is the last protocol a trusted proxy gave, if it is one", ()
   }
 });
 
+Deno.test("`proxy_ip` is nothing for an address that is too long for one", () => {
+  for (const part of [":", "1.1:", "f:"]) {
+    const headers = { "x-forwarded-for": part.repeat(100_000) + "x" };
+    assertEquals(requestOf(headers).proxy_ip, "");
+  }
+});
+
 Deno.test("`proxy_ip` reports the first address that a proxy passed on", () => {
   const table: [Record<string, string>, string][] = [
     [{}, ""],

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Engine } from "@framework/core";
-import { untilRefused } from "./raw_http.ts";
+import { RawConnection, untilRefused } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
 /** Slow in every way: a request, a stream, deferred work, and a handler that never answers. */
@@ -242,4 +242,47 @@ async function openssl(args: string): Promise<string> {
     stderr: "null",
   });
   return new TextDecoder().decode((await command.output()).stdout);
+}
+
+/** What a handler does with a request that it has made a WebSocket of, and what is logged then. */
+const UPGRADED: Record<string, readonly [then: string, log: string]> = {
+  "throws": [`throw new Error("too late");`, "it was answered with 500"],
+  "throws what nobody handles": [
+    `app.set("framework.handle_errors", false); throw new Error("too late");`,
+    "it was answered with an error",
+  ],
+  "answers with text": [`return "text";`, "it was answered with 200"],
+  "answers later": [
+    `await Promise.resolve(); app.redirect("/elsewhere");`,
+    "it was answered with 303",
+  ],
+};
+
+for (const [what, [then, log]] of Object.entries(UPGRADED)) {
+  for (const method of ["GET", "HEAD"]) {
+    Deno.test(`\`start()\` outlives a WebSocket by ${method} whose handler ${what}`, async () => {
+      await using process = await ServerProcess.start(`
+        import { Engine } from "@framework/core";
+        const app = new Engine();
+        app.route("/", () => "alive");
+        app.route("/socket", ${then.startsWith("await") ? "async " : ""}() => {
+          const { socket } = Deno.upgradeWebSocket(app.request().raw);
+          socket.onopen = () => console.log("opened");
+          ${then}
+        });
+        app.start({ port: 0 });
+      `);
+      const port = await process.port();
+      using connection = await RawConnection.open(port);
+      await connection.send(
+        `${method} /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
+          "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      );
+      await process.prints(new RegExp(`A WebSocket is given up: ${log}`));
+      const response = await fetch(`http://127.0.0.1:${port}/`);
+      assertEquals(await response.text(), "alive");
+      assertEquals(process.printed.includes("opened"), false);
+    });
+  }
 }

@@ -347,48 +347,6 @@ Deno.test("`defer()` keeps what the runtime tells of a request until its respons
   assertEquals(told, ["1", "127.0.0.1", "2"]);
 });
 
-/** What a handler does with a request that it has made a WebSocket of, and what is logged then. */
-const UPGRADED: Record<string, [then: (app: Engine) => unknown, log: string]> =
-  {
-    throws: [() => {
-      throw new Error("after the upgrade");
-    }, "it was answered with 500"],
-    "throws what nobody handles": [(app) => {
-      app.set("framework.handle_errors", false);
-      throw new Error("after the upgrade");
-    }, "it was answered with an error"],
-    "answers with text": [() => "text", "it was answered with 200"],
-    "answers later": [async (app) => {
-      await Promise.resolve();
-      app.redirect("/elsewhere");
-    }, "it was answered with 303"],
-  };
-
-Deno.test.each(Object.entries(UPGRADED))(
-  "`start()` outlives a WebSocket whose handler %s",
-  async (_, [then, expected]) => {
-    const app = new Engine();
-    app.route("/", () => "alive");
-    app.route("/socket", () => {
-      Deno.upgradeWebSocket(app.request().raw);
-      return then(app);
-    });
-    await using server = app.start(QUIET);
-    const { port } = server.addr as Deno.NetAddr;
-    const log = await logged(async () => {
-      using connection = await RawConnection.open(port);
-      await connection.send(
-        "GET /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n" +
-          "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-      );
-      assertMatch(await connection.receive("\r\n\r\n"), /^HTTP\/1.1 101 /);
-    });
-    assertStringIncludes(log, `A WebSocket is given up: ${expected}`);
-    assertEquals(await (await fetch(originOf(server))).text(), "alive");
-  },
-);
-
 Deno.test("`route()` answers with the response of an upgrade", async () => {
   const app = new Engine();
   app.route("/", () => {
@@ -405,4 +363,61 @@ Deno.test("`route()` answers with the response of an upgrade", async () => {
   const closed = new Promise((resolve) => socket.onclose = resolve);
   socket.close();
   await closed;
+});
+
+Deno.test("`defer()` of work that defers itself leaves others their turn", async () => {
+  const app = new Engine();
+  let done = false;
+  const again = () => {
+    if (!done) app.defer(again);
+  };
+  app.route("/", () => app.defer(again));
+  app.route("/other", () => "Hello");
+  await using server = app.start(QUIET);
+  await (await fetch(originOf(server))).text();
+  for (let visits = 0; visits < 3; visits++) {
+    const response = await fetch(`${originOf(server)}/other`);
+    assertEquals(await response.text(), "Hello");
+  }
+  done = true;
+});
+
+Deno.test("a request is no part of another engine's whose context the runtime left behind", async () => {
+  const app = new Engine();
+  const other = new Engine();
+  const { promise: seen, resolve } = Promise.withResolvers<void>();
+  const { promise: loaded, resolve: load } = Promise.withResolvers<void>();
+  app.route("/", async () => {
+    app.set("user", "Ada");
+    await import(`data:text/javascript,export default ${Date.now()}`);
+    load();
+    await seen;
+  });
+  other.route("/", () => String(app.get("user")));
+  await using server = app.start(QUIET);
+  await using another = other.start(QUIET);
+  const first = fetch(originOf(server));
+  await loaded;
+  const response = await fetch(originOf(another));
+  assertEquals(await response.text(), "undefined");
+  resolve();
+  await (await first).text();
+});
+
+Deno.test("`fetch()` of another engine inside a request is a part of it, with the connection too", async () => {
+  const app = new Engine();
+  const inner = new Engine();
+  const remoteAddr: Deno.NetAddr = {
+    transport: "tcp",
+    hostname: "::1",
+    port: 1,
+  };
+  inner.route("/", () => {
+    app.set("user", "Ada");
+    return String(app.get("user"));
+  });
+  app.route("/", () => inner.fetch(app.request().raw, { remoteAddr }));
+  await using server = app.start(QUIET);
+  assertEquals(await (await fetch(originOf(server))).text(), "Ada");
+  assertEquals(app.get("user"), undefined);
 });

@@ -295,6 +295,26 @@ onBothForms("a thenable that a method answers stays what it is", (app) => {
   assertEquals(call(app, "users").where(), "lazy");
 });
 
+onBothForms(
+  "a route that passes on after the request has ended calls no other",
+  async (app) => {
+    const called: string[] = [];
+    app.route("/", async () => {
+      await sleep(20);
+      return true;
+    });
+    app.route("/", () => void called.push("late"));
+    app.map("start", async () => {
+      const late = app.original("start")();
+      await Promise.race([late, sleep(1)]);
+      app.halt(503, "too slow");
+    });
+    assertEquals((await visit(app, "/")).status, 503);
+    await sleep(40);
+    assertEquals(called, []);
+  },
+);
+
 /** Serves an application as a process of its own, and requests it once. */
 async function serve(
   source: string,
@@ -340,6 +360,15 @@ const SURVIVED: Readonly<Record<string, readonly [string, RegExp]>> = {
     });`,
     /Error in work that nobody awaited: Error: boom/,
   ],
+  "a rejection with what throws when it is looked at": [
+    `app.route("/", () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      setTimeout(async () => { throw proxy; });
+      return "ok";
+    });`,
+    /a value that throws when it is looked at/,
+  ],
   "a late timer that calls the framework": [
     `app.route("/", () => {
       setTimeout(() => app.get("name"));
@@ -358,35 +387,46 @@ for (const [what, [source, printed]] of Object.entries(SURVIVED)) {
   });
 }
 
-/** Errors that are no request's, some time after the first request. */
-const FATAL: Readonly<Record<string, string>> = {
+/** Errors that nobody can tell from a request's, while a server runs that the process ends with. */
+const OUTLIVED: Readonly<Record<string, string>> = {
+  "a rejection in a listener of a signal that times out": `
+    app.route("/", () => {
+      AbortSignal.timeout(1)
+        .addEventListener("abort", async () => { throw new Error("boom"); });
+      return "ok";
+    });`,
   "a rejection of the application": `
     app.route("/", () => "ok");
     setTimeout(async () => { throw new Error("boom"); }, 300);`,
-  "a rejection of another server": `
-    app.route("/", () => "ok");
-    const other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () => {
-      setTimeout(() => Promise.reject(new Error("boom")));
-      return new Response();
-    });
-    setTimeout(() => fetch("http://127.0.0.1:" + other.addr.port), 300);`,
+};
+
+for (const [what, source] of Object.entries(OUTLIVED)) {
+  Deno.test(`the process goes on after ${what}`, async () => {
+    const [child, url] = await serve(source);
+    await using _ = child;
+    await child.prints(/Error in work that nobody awaited: Error: boom/);
+    await (await fetch(url)).text();
+  });
+}
+
+/** What ends the process as Deno lets it: no server runs that the process must not end under. */
+const FATAL: Readonly<Record<string, string>> = {
+  "a rejection before a server runs": `
+    setTimeout(async () => { throw new Error("boom"); });
+    setTimeout(() => app.start({ port: 0 }), 300);`,
+  "a timer that throws beside a server without signals": `
+    app.start({ port: 0, signals: false });
+    setTimeout(() => { throw new Error("boom"); });`,
 };
 
 for (const [what, source] of Object.entries(FATAL)) {
   Deno.test(`the process ends at ${what}, as Deno lets it`, async () => {
-    const [child] = await serve(source);
-    await using _ = child;
+    await using child = await ServerProcess.start(`
+      import { Engine } from "@framework/core";
+      const app = new Engine();
+      ${source}
+    `);
     assertEquals((await child.ended()).code, 1);
     assertStringIncludes(child.printed, "error: Uncaught");
   });
 }
-
-Deno.test("the process ends at a timer that throws before there was a request, as Deno lets it", async () => {
-  await using child = await ServerProcess.start(`
-    import { Engine } from "@framework/core";
-    new Engine().start({ port: 0 });
-    setTimeout(() => { throw new Error("boom"); });
-  `);
-  assertEquals((await child.ended()).code, 1);
-  assertStringIncludes(child.printed, "error: Uncaught");
-});
