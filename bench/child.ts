@@ -63,8 +63,13 @@ export class Child implements AsyncDisposable {
   cpu(): number {
     const folder = `/proc/${this.#process.pid}/task`;
     for (const { name } of Deno.readDirSync(folder)) {
-      const text = Deno.readTextFileSync(`${folder}/${name}/schedstat`);
-      this.#threads.set(name, Number(text.split(" ")[0]) / 1_000);
+      try {
+        const text = Deno.readTextFileSync(`${folder}/${name}/schedstat`);
+        this.#threads.set(name, Number(text.split(" ")[0]) / 1_000);
+      } catch (error) {
+        // A thread that has ended meanwhile keeps the time of the last look.
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
     }
     return this.#threads.values().reduce((sum, time) => sum + time, 0);
   }

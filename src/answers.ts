@@ -205,8 +205,7 @@ function jsonText(
 }
 
 function charsetName(charset: string): string {
-  const isUtf8 = charset === "utf8" || /^utf-?8$/i.test(charset);
-  return isUtf8 ? "utf-8" : charset;
+  return /^utf-?8$/i.test(charset) ? "utf-8" : charset;
 }
 
 function isPlain(value: object): boolean {

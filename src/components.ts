@@ -59,7 +59,7 @@ export function paramsOf(
 
 function requestParams(app: Application): [Request, RequestContext] {
   const { visit } = app.scope("request()");
-  visit.expose();
+  visit.remember();
   const { request, target, remote, body } = visit;
   return [request, {
     path: target.path,

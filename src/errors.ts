@@ -85,7 +85,7 @@ export function toError(thrown: unknown): Error {
 }
 
 /** Whether it is an error with a message: some values throw when they are looked at. */
-function isError(thrown: unknown): thrown is Error {
+export function isError(thrown: unknown): thrown is Error {
   try {
     return thrown instanceof Error && typeof thrown.message === "string";
   } catch {

@@ -9,6 +9,7 @@ import { readBody } from "./body.ts";
 import { afterwards } from "./deferred.ts";
 import { HttpError, isStop, report, reportError, toError } from "./errors.ts";
 import { firstMatch } from "./methods.ts";
+import { isUpgraded } from "./runtime.ts";
 import type { Scope } from "./scope.ts";
 import { isThenable, run, type Steps } from "./steps.ts";
 import { checkHost, type Target, targetOf } from "./target.ts";
@@ -70,10 +71,10 @@ function* goOn(
 
 /** Makes the response, with which the request ends. */
 function finish(app: Application, scope: Scope): Response | Promise<Response> {
-  const { method } = scope.visit.request;
-  const answer = app.response(scope).toResponse(method === "HEAD");
+  const { request } = scope.visit;
+  const answer = app.response(scope).toResponse(request.method === "HEAD");
   end(app, scope);
-  if (answer.status === 101 || !scope.visit.isUpgraded) return answer;
+  if (!isUpgraded(request) || answer.status === 101) return answer;
   return abandoned(`it was answered with ${answer.status}`);
 }
 
@@ -132,7 +133,7 @@ function* recover(
     return yield finish(app, scope);
   } catch (unhandled) {
     end(app, scope);
-    if (!scope.visit.isUpgraded) throw unhandled;
+    if (!isUpgraded(scope.visit.request)) throw unhandled;
     reportError(unhandled, "that the application did not handle");
     return yield abandoned("it was answered with an error");
   }

@@ -58,9 +58,7 @@ export function outgoing(
   const isSized = head.alone || !isText && content instanceof Blob;
   const length = isSized ? lengthOf(content) : 0;
   if (length > 0) headers["content-length"] = String(length);
-  const isValue = isText
-    ? content !== ""
-    : !(content instanceof ReadableStream);
+  const isValue = content !== "" && !isStream(content);
   const body = sendable(content, head);
   const response = new Response(body, { status, headers });
   if (typeof body === "string" && isCoalesced(body, head)) {
@@ -106,8 +104,7 @@ function isCoalesced({ length }: string, head: Head): boolean {
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
 function sendable(content: BodyContent, head: Head): BodyInit | null {
-  const isText = typeof content === "string";
-  if (!isText && content instanceof ReadableStream && !head.alone) {
+  if (isStream(content) && !head.alone) {
     return bindStream(content, (cut) => head.request.hold(cut));
   }
   if (head.alone) discard(content);
@@ -126,8 +123,13 @@ function append(
   return response;
 }
 
+/** A text is told by its type: `instanceof` would look up a global of the runtime first, which is dear. */
+function isStream(content: BodyContent): content is ReadableStream {
+  return typeof content !== "string" && content instanceof ReadableStream;
+}
+
 function typeOf(content: BodyContent): string {
-  if (typeof content === "string" || content instanceof ReadableStream) {
+  if (typeof content === "string" || isStream(content)) {
     return "text/html; charset=utf-8";
   }
   return (content instanceof Blob && content.type) ||
@@ -139,6 +141,6 @@ function lengthOf(content: BodyContent): number {
   if (typeof content === "string") {
     return new TextEncoder().encode(content).length;
   }
-  if (content instanceof ReadableStream) return 0;
+  if (isStream(content)) return 0;
   return content instanceof Blob ? content.size : content.byteLength;
 }

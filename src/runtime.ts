@@ -3,11 +3,12 @@
  * that is documented: who looks must know what to do where nothing is found.
  */
 
-/** A look at what objects of one class keep under a symbol of that description. */
+/** A look at what objects of one class keep under a symbol of that description, or their class does. */
 export function slot(description: string): (object: object) => unknown {
   let found: symbol | undefined;
   return (object) => {
-    found ??= Object.getOwnPropertySymbols(object)
+    found ??= [object, Object.getPrototypeOf(object) ?? {}]
+      .flatMap((owner) => Object.getOwnPropertySymbols(owner))
       .find((symbol) => symbol.description === description);
     return found && (object as Record<symbol, unknown>)[found];
   };
@@ -20,6 +21,8 @@ interface Kept {
   header?(name: string): unknown;
 }
 
+const upgradedOf = slot("_upgraded");
+
 /** Whether the runtime has served a request, and nobody made it. */
 export function isHandedOver(request: Request): boolean {
   return typeof keptOf(request)?.header === "function";
@@ -28,10 +31,7 @@ export function isHandedOver(request: Request): boolean {
 /** Whether a request was made a WebSocket of; false where the runtime does not tell. */
 export function isUpgraded(request: Request): boolean {
   const kept = keptOf(request);
-  if (!kept) return false;
-  const symbol = Object.getOwnPropertySymbols(Object.getPrototypeOf(kept))
-    .find(({ description }) => description === "_upgraded");
-  return symbol !== undefined && Reflect.get(kept, symbol) === true;
+  return kept !== undefined && upgradedOf(kept) === true;
 }
 
 /**

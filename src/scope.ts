@@ -10,8 +10,8 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Body } from "./body.ts";
-import { isStop, reportError, toError } from "./errors.ts";
-import { isHandedOver, isUpgraded } from "./runtime.ts";
+import { isError, isStop, reportError } from "./errors.ts";
+import { isHandedOver } from "./runtime.ts";
 import { NO_TARGET, type Target } from "./target.ts";
 import { settles } from "./timer.ts";
 
@@ -41,7 +41,6 @@ export class Visit {
   body: Body | undefined;
   readonly #info: ConnectionInfo | undefined;
   #remote: Deno.Addr | undefined;
-  #isExposed = false;
 
   /** The second is what a server tells about the connection. */
   constructor(request: Request, info?: ConnectionInfo) {
@@ -59,14 +58,8 @@ export class Visit {
     return this.#remote ??= this.#info?.remoteAddr;
   }
 
-  /** Whether the application has made a WebSocket of it. */
-  get isUpgraded(): boolean {
-    return this.#isExposed && isUpgraded(this.request);
-  }
-
-  /** Lets the application have the request, and keeps what is not told any more after the response. */
-  expose(): void {
-    this.#isExposed = true;
+  /** Looks at what is not told any more after the response, so that it is kept. */
+  remember(): void {
     void this.remote;
     void this.request.headers;
   }
@@ -179,7 +172,7 @@ export class Scope {
 
   /** Keeps work for after the response. */
   defer(work: () => unknown): void {
-    this.visit.expose();
+    this.visit.remember();
     (this.root.#deferred ??= []).push(work);
   }
 
@@ -195,7 +188,7 @@ export class Scope {
 
   /** Keeps the request open, as for a stream of its response, until the answer is called, once. */
   hold(): () => void {
-    this.visit.expose();
+    this.visit.remember();
     const root = this.root;
     root.#holds += 1;
     let held = true;
@@ -336,7 +329,8 @@ export function outlive(): () => void {
 function takeOver(event: Event, reason: unknown): Scope | undefined {
   const id = storage.getStore();
   // The runtime forgets whose a timer is when it throws: of those, the framework knows its own errors.
-  const isKnown = isStop(reason) || toError(reason) instanceof EndedError;
+  const isKnown = isStop(reason) ||
+    isError(reason) && reason instanceof EndedError;
   if (id === undefined && !isKnown && servers === 0) return undefined;
   event.preventDefault();
   if (isStop(reason)) return undefined;
