@@ -14,34 +14,46 @@ export type {
   MaybePromise,
   OriginalMethod,
 } from "./src/engine.ts";
-export type { MethodParameters, Original } from "./src/parameters.ts";
-export type { CallbackForm } from "./src/callback.ts";
-export type { Filter, Mapped, Method } from "./src/dispatcher.ts";
-export type { Class, InstanceOf, Registered } from "./src/loader.ts";
-export type { Settings } from "./src/settings.ts";
-export type { Server, StartOptions } from "./src/server.ts";
+export type { MethodParameters, Original } from "./src/handling/parameters.ts";
+export type { CallbackForm, Class, Method } from "./src/callback.ts";
+export type { Filter, Mapped } from "./src/application/registry.ts";
+export type { InstanceOf, Registered } from "./src/application/loader.ts";
+export type { Settings } from "./src/application/settings.ts";
+export type { Server, StartOptions } from "./src/server/listen.ts";
 
 // Routing
-export { Router } from "./src/router.ts";
-export type { NearRoute, UrlParameters, VerbParameters } from "./src/router.ts";
-export { Route } from "./src/route.ts";
-export type { RouteCallback } from "./src/route.ts";
-export type { RouteArguments, Taking } from "./src/arguments.ts";
-export type { Guard, Middleware, RouteParameters } from "./src/middleware.ts";
-export type { ResourceAction, ResourceOptions } from "./src/resource.ts";
+export { Router } from "./src/routing/router.ts";
+export type {
+  NearRoute,
+  UrlParameters,
+  VerbParameters,
+} from "./src/routing/router.ts";
+export { Route } from "./src/routing/route.ts";
+export type { RouteCallback } from "./src/routing/route.ts";
+export type { RouteArguments, Taking } from "./src/routing/arguments.ts";
+export type {
+  Guard,
+  Middleware,
+  RouteParameters,
+} from "./src/routing/middleware.ts";
+export type {
+  ResourceAction,
+  ResourceOptions,
+} from "./src/routing/resource.ts";
 
 // Requests and responses
-export { HttpRequest } from "./src/request.ts";
-export type { Cookies } from "./src/request.ts";
-export type { Data } from "./src/body.ts";
-export type { Fields, Nested, NestedRecord } from "./src/fields.ts";
-export { UploadedFile } from "./src/upload.ts";
-export type { Files } from "./src/upload.ts";
-export { HttpResponse } from "./src/response.ts";
-export type { BodyContent, CookieOptions } from "./src/response.ts";
+export { HttpRequest } from "./src/request/request.ts";
+export type { Cookies } from "./src/request/request.ts";
+export type { Data } from "./src/request/body.ts";
+export type { Fields, Nested, NestedRecord } from "./src/request/fields.ts";
+export { UploadedFile } from "./src/request/upload.ts";
+export type { Files } from "./src/request/upload.ts";
+export { HttpResponse } from "./src/response/response.ts";
+export type { BodyContent, CookieOptions } from "./src/response/response.ts";
 
 // Views
-export { Markup, markup, View } from "./src/view.ts";
+export { View } from "./src/view/view.ts";
+export { Markup, markup } from "./src/html.ts";
 
 // Errors
 export { HttpError } from "./src/errors.ts";

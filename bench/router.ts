@@ -9,7 +9,7 @@ import findMyWay from "npm:find-my-way@9";
 import { RegExpRouter } from "npm:hono@4/router/reg-exp-router";
 import { TrieRouter } from "npm:hono@4/router/trie-router";
 import { addRoute, createRouter, findRoute } from "npm:rou3@1";
-import { Router } from "../src/router.ts";
+import { Router } from "../src/routing/router.ts";
 
 /** A router as it is measured: building a table answers how one path is looked up. */
 type Contender = (routes: readonly Route[]) => (path: string) => unknown;

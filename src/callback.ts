@@ -3,9 +3,17 @@
  * function.
  */
 
-import type { Method } from "./dispatcher.ts";
-import type { Class } from "./loader.ts";
-import { didYouMean } from "./near.ts";
+import { didYouMean } from "./suggestions.ts";
+
+/** What can be mapped. */
+// deno-lint-ignore no-explicit-any -- any function can be a method: its parameters are its own
+export type Method = (...params: any[]) => unknown;
+
+/** A class whose instances can be made. */
+export type Class<Instance extends object = object> = new (
+  // deno-lint-ignore no-explicit-any -- its parameters are given when it is registered
+  ...params: any[]
+) => Instance;
 
 /**
  * What can be given as a callback: a function; an object and the name of its method; a class and a

@@ -4,20 +4,25 @@
  * live in the rooms below; the defaults enter through the same `map` and `register` that a user calls.
  */
 
-import { Backlog } from "./backlog.ts";
-import { type CallbackForm, resolveCallback } from "./callback.ts";
-import { paramsOf } from "./components.ts";
-import type { Filter, Mapped, Method } from "./dispatcher.ts";
-import { framed } from "./frames.ts";
-import { handle } from "./lifecycle.ts";
-import type { Class, InstanceOf, Registered } from "./loader.ts";
-import { answering, type Call, checkName } from "./names.ts";
-import type { MethodParameters, Original } from "./parameters.ts";
-import { Parts } from "./parts.ts";
-import type { HttpRequest } from "./request.ts";
-import type { HttpResponse } from "./response.ts";
-import type { Route } from "./route.ts";
-import type { Router, VerbParameters } from "./router.ts";
+import { Backlog } from "./state/background.ts";
+import {
+  type CallbackForm,
+  type Class,
+  type Method,
+  resolveCallback,
+} from "./callback.ts";
+import { paramsOf } from "./application/components.ts";
+import type { Filter, Mapped } from "./application/registry.ts";
+import { framed } from "./handling/frames.ts";
+import { handle } from "./handling/handle.ts";
+import type { InstanceOf, Registered } from "./application/loader.ts";
+import { answering, type Call, checkName } from "./application/names.ts";
+import type { MethodParameters, Original } from "./handling/parameters.ts";
+import { Parts } from "./application/parts.ts";
+import type { HttpRequest } from "./request/request.ts";
+import type { HttpResponse } from "./response/response.ts";
+import type { Route } from "./routing/route.ts";
+import type { Router, VerbParameters } from "./routing/router.ts";
 import {
   type ConnectionInfo,
   current,
@@ -25,10 +30,14 @@ import {
   outside,
   Scope,
   Visit,
-} from "./scope.ts";
-import { listen, type Server, type StartOptions } from "./server.ts";
-import { checkSetting, defaults, type Settings } from "./settings.ts";
-import type { View } from "./view.ts";
+} from "./state/scope.ts";
+import { listen, type Server, type StartOptions } from "./server/listen.ts";
+import {
+  checkSetting,
+  defaults,
+  type Settings,
+} from "./application/settings.ts";
+import type { View } from "./view/view.ts";
 
 export type { ConnectionInfo };
 

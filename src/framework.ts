@@ -3,10 +3,10 @@
  * offers the engine's methods, in the engine's order, as static ones.
  */
 
-import type { CallbackForm } from "./callback.ts";
+import type { CallbackForm, Class } from "./callback.ts";
 import { callByName, type ConnectionInfo, Engine } from "./engine.ts";
-import type { Class, InstanceOf } from "./loader.ts";
-import { answering } from "./names.ts";
+import type { InstanceOf } from "./application/loader.ts";
+import { answering } from "./application/names.ts";
 
 let engine = new Engine();
 

@@ -179,7 +179,7 @@ onBothForms(
     });
     assertStringIncludes(
       await (await visit(app, "/")).text(),
-      'RangeError: Cannot answer with the status "1000": it must be 200 to 599',
+      'RangeError: Cannot respond with the status "1000": it must be 200 to 599',
     );
   },
 );

@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Body, type BodyLimits, readBody } from "../src/body.ts";
+import { Body, type BodyLimits, readBody } from "../src/request/body.ts";
 import { HttpError } from "../src/errors.ts";
 
 const limits: BodyLimits = { bytes: 1_000 };

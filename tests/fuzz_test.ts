@@ -7,7 +7,7 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import { Engine, HttpError } from "@framework/core";
 import fc from "npm:fast-check@^4.3.0";
-import { targetOf } from "../src/target.ts";
+import { targetOf } from "../src/request/target.ts";
 import { sendRaw } from "./raw_http.ts";
 
 const [given] = Deno.args;

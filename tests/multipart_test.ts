@@ -6,10 +6,10 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { readBody } from "../src/body.ts";
+import { readBody } from "../src/request/body.ts";
 import { HttpError } from "../src/errors.ts";
-import { readForm } from "../src/multipart.ts";
-import { UploadedFile } from "../src/upload.ts";
+import { readForm } from "../src/request/multipart.ts";
+import { UploadedFile } from "../src/request/upload.ts";
 
 const type = "multipart/form-data; boundary=X";
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { Path } from "../src/path.ts";
-import { Pattern } from "../src/pattern.ts";
+import { Path } from "../src/routing/path.ts";
+import { Pattern } from "../src/routing/pattern.ts";
 
 /** What a pattern reads from a path: its values and, when there is one, the splat. */
 function read(source: string, sent: string, caseSensitive = false): unknown {

@@ -70,7 +70,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class UploadedFile": "moveTo",
     "type Files": "",
     "class HttpResponse": `
-      answer body cache clear clearBody cookie header reopen replace seal
+      body cache clear clearBody cookie header reopen replace respond seal
       section send sent status toResponse write`,
     "type BodyContent": "",
     "type CookieOptions": "",

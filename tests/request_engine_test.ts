@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { UploadedFile } from "../src/upload.ts";
+import { UploadedFile } from "../src/request/upload.ts";
 import { type App, onBothForms, visit } from "./forms.ts";
 
 /** Requests a path with a body of some type. */

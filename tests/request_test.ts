@@ -6,9 +6,9 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { Body } from "../src/body.ts";
+import { Body } from "../src/request/body.ts";
 import { HttpError } from "../src/errors.ts";
-import { HttpRequest, type RequestContext } from "../src/request.ts";
+import { HttpRequest, type RequestContext } from "../src/request/request.ts";
 
 const tcp: Deno.NetAddr = {
   transport: "tcp",

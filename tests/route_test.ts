@@ -1,7 +1,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import type { Middleware } from "../src/middleware.ts";
-import type { Route } from "../src/route.ts";
-import { Router } from "../src/router.ts";
+import type { Middleware } from "../src/routing/middleware.ts";
+import type { Route } from "../src/routing/route.ts";
+import { Router } from "../src/routing/router.ts";
 
 Deno.test("`Route` as declared tells what it matches", () => {
   const route = new Router().route("GET|POST a/@b", () => {}, false, "c");

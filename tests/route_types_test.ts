@@ -4,9 +4,9 @@
  */
 
 import { assertEquals } from "@std/assert";
-import type { RouteArguments } from "../src/arguments.ts";
-import type { Route } from "../src/route.ts";
-import { Router } from "../src/router.ts";
+import type { RouteArguments } from "../src/routing/arguments.ts";
+import type { Route } from "../src/routing/route.ts";
+import { Router } from "../src/routing/router.ts";
 
 /** Whether two types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends

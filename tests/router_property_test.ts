@@ -4,8 +4,8 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { Pattern } from "../src/pattern.ts";
-import { Router } from "../src/router.ts";
+import { Pattern } from "../src/routing/pattern.ts";
+import { Router } from "../src/routing/router.ts";
 
 const methods = ["", "", "GET ", "POST ", "GET|POST ", "HEAD ", "OPTIONS "];
 const asked = ["GET", "POST", "HEAD", "PUT", "OPTIONS"];

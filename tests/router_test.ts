@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Router, RouteTable } from "../src/router.ts";
-import { Segment } from "../src/segment.ts";
+import { Router, RouteTable } from "../src/routing/router.ts";
+import { Segment } from "../src/routing/segment.ts";
 
 /** A router with these routes; the alias of each is its place. */
 function routerOf(...patterns: string[]): Router {

@@ -1,7 +1,7 @@
 /** The routing rules of the framework, each on both forms of an application. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import type { Router } from "../src/router.ts";
+import type { Router } from "../src/routing/router.ts";
 import { type App, onBothForms, visit } from "./forms.ts";
 
 /** The text of an answer, after its status unless that is 200. */

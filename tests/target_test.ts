@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { Engine } from "@framework/core";
-import { checkHost, isHost, targetOf } from "../src/target.ts";
+import { checkHost, isHost, targetOf } from "../src/request/target.ts";
 import { sendRaw } from "./raw_http.ts";
 
 /** The path and query that are answered with 200, or the status of a refusal. */

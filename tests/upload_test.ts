@@ -6,7 +6,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { UploadedFile } from "../src/upload.ts";
+import { UploadedFile } from "../src/request/upload.ts";
 
 function upload(name: string, content = "content"): UploadedFile {
   return new UploadedFile([content], name, { type: "text/plain" });

@@ -10,8 +10,9 @@ import {
 } from "@std/assert";
 import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";
-import { Store } from "../src/layers.ts";
-import { markup, View, type ViewContext } from "../src/view.ts";
+import { Store } from "../src/state/layers.ts";
+import { markup } from "../src/html.ts";
+import { View, type ViewContext } from "../src/view/view.ts";
 
 type Files = Record<string, string>;
 

@@ -1,0 +1,139 @@
+/**
+ * Owns finding a class by its name: the class `UserStore` is the export `UserStore`, or the default
+ * export, of `UserStore.ts` or `user_store.ts` in one of the added folders, tried in the order in
+ * which they were added. It also makes the instance of a class that answers a request.
+ */
+
+import type { Class, Classes } from "../callback.ts";
+import { Layered } from "../state/layers.ts";
+import { current, outside } from "../state/scope.ts";
+
+const NAME = /^[A-Za-z_$][\w$]*$/;
+
+/** Where a word begins inside a name: `UserStore`, `HTTPClient`. */
+const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
+
+/** The folders of one layer, and the classes found with them. */
+interface Shelf {
+  readonly folders: string[];
+  readonly found: Map<string, Promise<Class>>;
+}
+
+/** The folders of autoloaded classes and the classes found so far, in the two layers of the state. */
+export class Autoload implements Classes {
+  readonly #owner: object;
+  readonly #shelves: Layered<Shelf>;
+
+  /** The engine is the owner. */
+  constructor(owner: object) {
+    this.#owner = owner;
+    const create = (): Shelf => ({ folders: [], found: new Map() });
+    this.#shelves = new Layered(owner, create);
+  }
+
+  /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
+  add(folder: string | URL): void {
+    const path = folder instanceof URL ? folder.href : folder;
+    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(path)?.[1];
+    if (
+      typeof path !== "string" || path === "" ||
+      scheme !== undefined && scheme !== "file"
+    ) {
+      throw new TypeError(
+        `Cannot add the path "${path}": it must name a folder of this machine`,
+      );
+    }
+    const { folders } = this.#shelves.writable;
+    if (!folders.includes(path)) folders.push(path);
+  }
+
+  /** Finds a class and remembers it; rejects with where it looked, and why that failed. */
+  find(name: string): Promise<Class> {
+    const { application } = this.#shelves;
+    const own = this.#shelves.own();
+    const { found } = own ?? application;
+    const known = found.get(name);
+    if (known !== undefined) return known;
+    const folders = [...application.folders, ...own?.folders ?? []];
+    // What a module does while it is loaded is not the work of the request that needs it first.
+    const finding = outside(() => search(name, folders));
+    found.set(name, finding);
+    finding.catch(() => found.delete(name)); // the next call tries again
+    return finding;
+  }
+
+  /** The instance of a class whose methods answer the current request: one for each request. */
+  make(type: Class): object {
+    const scope = current(this.#owner);
+    const known = scope?.layer(type) as object | undefined;
+    if (known !== undefined) return known;
+    const made = new type();
+    scope?.setLayer(type, made);
+    return made;
+  }
+}
+
+async function search(
+  name: string,
+  folders: readonly string[],
+): Promise<Class> {
+  if (!NAME.test(name)) {
+    throw new TypeError(
+      `Cannot load the class "${name}": it is not the name of a class`,
+    );
+  }
+  const tried: string[] = [];
+  const snakeCase = name.replace(WORD, "_").toLowerCase();
+  const files = new Set([`${name}.ts`, `${snakeCase}.ts`]);
+  for (const folder of folders) {
+    for (const file of files) {
+      const { path, why } = await locate(folder, file);
+      if (path !== undefined) return pick(await import(path), name, path);
+      tried.push(why);
+    }
+  }
+  const where = tried.join(", ") || "no folder was added with path()";
+  throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
+}
+
+type Located =
+  | { readonly path: string; readonly why?: never }
+  | { readonly path?: never; readonly why: string };
+
+/** The URL of a file inside a folder, or why there is none; a link may not lead out of the folder. */
+async function locate(folder: string, file: string): Promise<Located> {
+  const { fromFileUrl } = await import("@std/path/from-file-url");
+  const { join } = await import("@std/path/join");
+  const { resolve } = await import("@std/path/resolve");
+  const { toFileUrl } = await import("@std/path/to-file-url");
+  const isUrl = folder.startsWith("file:");
+  const root = isUrl ? fromFileUrl(folder) : resolve(folder);
+  const path = join(root, file);
+  try {
+    const real = await Deno.realPath(path);
+    if (!real.startsWith(join(await Deno.realPath(root), "/"))) {
+      return { why: `"${path}" leads out of its folder` };
+    }
+    return { path: toFileUrl(real).href };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) {
+      return { why: `"${path}" needs the permission --allow-read=${root}` };
+    }
+    if (error instanceof Deno.errors.NotFound) {
+      return { why: `"${path}" does not exist` };
+    }
+    throw error;
+  }
+}
+
+function pick(
+  module: Record<string, unknown>,
+  name: string,
+  path: string,
+): Class {
+  const found = module[name] ?? module.default;
+  if (typeof found === "function") return found as Class;
+  throw new TypeError(
+    `Cannot load the class "${name}": "${path}" exports no class of that name`,
+  );
+}

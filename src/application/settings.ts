@@ -1,0 +1,99 @@
+/**
+ * Owns every setting of the framework: its name, its default and, in one line, its meaning. The code
+ * reads its defaults here and the README its table. A setting is an ordinary variable, so
+ * `set`, `get`, `has` and `clear` work on it; one that is not set counts as its default.
+ */
+
+import { isHost } from "../request/target.ts";
+
+/** The settings by name, with the type of each. Durations are seconds, sizes are bytes. */
+export interface Settings {
+  /** Replaces the base path of the request: it is stripped from paths and put before URLs. */
+  "framework.base_url": string | null;
+  /** Whether the literals of a pattern match case-sensitively. */
+  "framework.case_sensitive": boolean;
+  /** Whether errors are answered through `error`; when false, `fetch` rejects with them. */
+  "framework.handle_errors": boolean;
+  /** Whether errors that `error` answers are also written to the server's error log. */
+  "framework.log_errors": boolean;
+  /** The folder that holds the view templates. */
+  "framework.views.path": string;
+  /** The extension a view's name gets when no file has the bare name. */
+  "framework.views.extension": string;
+  /** Whether pages of errors show the stack, the request and near routes, to loopback clients only. */
+  "framework.debug": boolean;
+  /** The largest request body, in bytes; a larger one is a 413. */
+  "framework.body_limit": number;
+  /** How many seconds a request body may take to come, 0 for any; a slower one is a 408. */
+  "framework.body_timeout": number;
+  /** Whether texts of 400 to 32,768 characters go out in chunks: cheaper, and without a Content-Length. */
+  "framework.coalesce": boolean;
+  /** Whether `X-Forwarded-*` headers decide `ip`, `scheme` and `secure`. */
+  "framework.trust_proxy": boolean;
+  /** Whether a path that is known under other methods only is a 405 in place of a 404. */
+  "framework.method_not_allowed": boolean;
+  /** How many seconds a response waits for calls that the handler did not await. */
+  "framework.wait_timeout": number;
+  /** How many seconds running requests get to finish when the server shuts down. */
+  "framework.shutdown_timeout": number;
+  /** The hosts that are answered, with a port or for all ports; another is a 421. Null: any host. */
+  "framework.hosts": readonly string[] | null;
+}
+
+/** The default of every setting. */
+export const defaults: Readonly<Settings> = Object.freeze({
+  "framework.base_url": null,
+  "framework.case_sensitive": false,
+  "framework.handle_errors": true,
+  "framework.log_errors": false,
+  "framework.views.path": "./views",
+  "framework.views.extension": ".php",
+  "framework.debug": false,
+  "framework.body_limit": 8 * 1024 * 1024,
+  "framework.body_timeout": 30,
+  "framework.coalesce": true,
+  "framework.trust_proxy": false,
+  "framework.method_not_allowed": false,
+  "framework.wait_timeout": 10,
+  "framework.shutdown_timeout": 10,
+  "framework.hosts": null,
+});
+
+/** Throws `TypeError` when a value does not fit the setting of that name; null is the default. */
+export function checkSetting(key: string, value: unknown): void {
+  if (value === null || value === undefined) return;
+  if (!Object.hasOwn(defaults, key)) return;
+  const kindOfDefault = typeof defaults[key as keyof Settings];
+  const [kind, fits] = rules[key] ?? rules[kindOfDefault]!;
+  if (fits(value)) return;
+  throw new TypeError(
+    `Cannot set "${key}": it must be ${kind}, got ${Deno.inspect(value)}`,
+  );
+}
+
+type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
+
+const TEXT: Rule = ["a string", (value) => typeof value === "string"];
+
+/** What a setting takes, by its name or else by the type of its default. */
+const rules: Readonly<Record<string, Rule>> = {
+  "framework.base_url": TEXT,
+  "framework.hosts": [
+    'a list of hosts such as "example.com" or "localhost:8000"',
+    (value) => Array.isArray(value) && value.every((host) => isHost(host)),
+  ],
+  string: TEXT,
+  boolean: ["true or false", (value) => typeof value === "boolean"],
+  number: [
+    "a number from 0",
+    (value) => typeof value === "number" && value >= 0,
+  ],
+};
+
+/** The base path of `framework.base_url`, a path or a whole URL, without a slash at its end. */
+export function basePath(base: string | null): string {
+  if (base === null) return "";
+  const path = URL.canParse(base) ? new URL(base).pathname : base;
+  const trimmed = path.replace(/^\/+|\/+$/g, "");
+  return trimmed === "" ? "" : `/${trimmed}`;
+}

@@ -1,0 +1,132 @@
+/**
+ * Owns what a default page shows a developer under `framework.debug`: the error with the code around
+ * it, the request and its route, and the routes that nearly matched. Secrets are masked, and clients
+ * that are not on this machine get nothing of it.
+ */
+
+import type { Application } from "../application/application.ts";
+import { withoutBase } from "../response/location.ts";
+import { escape } from "../html.ts";
+import type { Route } from "../routing/route.ts";
+import type { Visit } from "../state/scope.ts";
+import { masked, maskedIfSecret } from "./secrets.ts";
+
+/** The headers by which a proxy gives away that the client is somewhere else. */
+const OF_PROXIES = /^(?:forwarded|via|x-forwarded-.*|x-real-ip)$/;
+
+/** An address of this machine, or a name that every client resolves to one. */
+const LOOPBACK =
+  /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
+
+const LINES_AROUND = 4;
+
+const STYLE = `<style>
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
+pre { background: #f4f4f4; overflow: auto; padding: 1rem; }
+table { border-collapse: collapse; }
+td, th { overflow-wrap: anywhere; padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top; }
+mark { background: #ffd9d9; }
+</style>
+`;
+
+/** The details as HTML, of an error or of a miss; nothing when the client is not on this machine. */
+export function debugDetails(app: Application, failure?: Error): string {
+  const { visit, root } = app.scope("error()");
+  if (!isLocal(visit)) return "";
+  const { request, target } = visit;
+  const route = root.match?.toRoute() as Route | undefined;
+  let html = STYLE;
+  if (failure) html += errors(failure);
+  else if (!route) html += misses(app, visit);
+  if (route) {
+    const params = Object.entries(route.params)
+      .map(([name, value]) => [`@${name}`, value] as [string, string | null]);
+    html += table("Route", [["Pattern", declared(route)], ...params]);
+  }
+  const asked = `${target.method} ${target.path}${target.search}`;
+  return html + table("Request", [["Target", asked], ...request.headers]);
+}
+
+/**
+ * Whether the client is on this machine. A host name of somebody else's says that a foreign page had
+ * its name resolved to this machine, to read what it shows.
+ */
+function isLocal({ request, remote }: Visit): boolean {
+  const { headers, url } = request;
+  if ([...headers.keys()].some((name) => OF_PROXIES.test(name))) return false;
+  if (remote === undefined) return true; // the application itself, or a test
+  return "hostname" in remote && LOOPBACK.test(remote.hostname) &&
+    LOOPBACK.test(URL.parse(url)?.hostname ?? "");
+}
+
+/** An error and what caused it, a few at most, each with its stack and the code of the application. */
+function errors(thrown: unknown, title = "Error", most = 8): string {
+  if (thrown === undefined || most === 0) return "";
+  const { stack, cause } = thrown instanceof Error
+    ? thrown
+    : { stack: Deno.inspect(thrown), cause: undefined };
+  const text = stack ?? String(thrown);
+  const html = `<pre>${escape(masked(text))}</pre>\n${codeAround(text)}`;
+  return section(title, html) + errors(cause, "Caused by", most - 1);
+}
+
+/** The lines around the first place of a stack that is in a file which may be read. */
+function codeAround(stack: string): string {
+  const framework = new URL("..", import.meta.url).href;
+  for (const [, file, line] of stack.matchAll(/(file:[^\s()]+?):(\d+):\d+/g)) {
+    if (file!.startsWith(framework)) continue;
+    const source = readSource(new URL(file!));
+    if (source === undefined) continue;
+    const at = Number(line) - 1;
+    const first = Math.max(0, at - LINES_AROUND);
+    const lines = source.split("\n").slice(first, at + LINES_AROUND + 1)
+      .map((text, index) => `${first + index + 1}  ${escape(masked(text))}`);
+    lines[at - first] = `<mark>${lines[at - first]}</mark>`;
+    return `<p>${escape(file!)}</p>\n<pre>${lines.join("\n")}</pre>\n`;
+  }
+  return "";
+}
+
+/** The text of a file, where reading it is permitted already: nobody is asked. */
+function readSource(path: URL): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "read", path });
+  if (state !== "granted") return undefined;
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Which routes nearly matched, and why they did not. */
+function misses(app: Application, { target }: Visit): string {
+  const caseSensitive = app.setting("framework.case_sensitive");
+  const path = withoutBase(target.path, app.base());
+  const near = app.router().explain(target.method, path, caseSensitive);
+  if (near.length === 0) return "";
+  const items = near.map(({ route, reason }) =>
+    `<li>${escape(`${declared(route)}: ${reason}`)}</li>\n`
+  );
+  return section("Routes that nearly match", `<ul>\n${items.join("")}</ul>\n`);
+}
+
+function declared({ methods, pattern }: Route): string {
+  return `${methods.join("|")} ${pattern}`;
+}
+
+/** Names with their values, those of secrets hidden. */
+function table(
+  title: string,
+  rows: readonly [string, string | null][],
+): string {
+  const html = rows.map(([name, value]) => {
+    const shown = escape(maskedIfSecret(name, String(value)));
+    return `<tr><th>${escape(name)}</th><td>${shown}</td></tr>\n`;
+  });
+  return section(title, `<table>\n${html.join("")}</table>\n`);
+}
+
+function section(title: string, html: string): string {
+  return `<h2>${title}</h2>\n${html}`;
+}

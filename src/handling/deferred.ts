@@ -1,0 +1,38 @@
+/**
+ * Owns work that is kept for after the response: taking it in the default `defer`, and running it.
+ */
+
+import type { Application } from "../application/application.ts";
+import { isStop, reportError } from "../errors.ts";
+import type { Scope } from "../state/scope.ts";
+
+/** Keeps work for after the response; what is deferred while a body streams runs at once. */
+export function defer(app: Application, work: () => unknown): void {
+  if (typeof work !== "function") {
+    throw new TypeError(
+      `Cannot defer ${Deno.inspect(work)}: it is no function`,
+    );
+  }
+  const { root } = app.scope("defer()");
+  root.defer(work);
+  if (root.answered && !root.isDeferring) app.background(afterwards(root));
+}
+
+/**
+ * Runs deferred work once the response is on its way, each in a turn of its own: work that defers more
+ * must not keep others from theirs. Its errors can only be logged.
+ */
+export async function afterwards(scope: Scope): Promise<void> {
+  scope.isDeferring = true;
+  const release = scope.hold();
+  while (scope.hasDeferred) {
+    await new Promise((resolve) => setTimeout(resolve));
+    try {
+      await scope.nextDeferred()?.();
+    } catch (error) {
+      if (!isStop(error)) reportError(error, "in deferred work");
+    }
+  }
+  scope.isDeferring = false;
+  release();
+}

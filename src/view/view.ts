@@ -1,0 +1,117 @@
+/**
+ * Owns the default view: the variables every template sees, and rendering with them. Finding and
+ * running templates is `templates.ts`'s, when a page is sent the mapped method `render`'s; a class
+ * registered under the name `view` replaces all of this.
+ */
+
+import type { Store } from "../state/layers.ts";
+import { Templates } from "./templates.ts";
+
+/** What a view reads from its application; each function answers for the current request. */
+export interface ViewContext {
+  /** The variables every template sees. */
+  readonly variables: Store<unknown>;
+  /** The folder of the templates. */
+  path(): string;
+  /** The extension a name gets when no file has the bare name. */
+  extension(): string;
+  /** Whether templates are read anew for each render. */
+  debug(): boolean;
+}
+
+/**
+ * Renders the templates of one folder.
+ *
+ * A template named `home` is the first file that exists of `home`, `home` with the setting
+ * `framework.views.extension`, and `home.vto`, always inside `framework.views.path`. Its language is
+ * Vento with automatic escaping; `0` and `false` print, `null` and `undefined` do not.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * await Deno.writeTextFile(`${folder}/hello.vto`, "<p>Hello, {{ name }}</p>");
+ *
+ * const engine = new Engine();
+ * engine.set("framework.views.path", folder);
+ * engine.route("/hello/@name", (name) => engine.render("hello", { name }));
+ * const response = await engine.fetch(new Request("http://localhost/hello/Tom%20%26%20Ann"));
+ * assertEquals(await response.text(), "<p>Hello, Tom &amp; Ann</p>");
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ */
+export class View {
+  readonly #context: ViewContext;
+  readonly #templates = new Map<string, Templates>();
+
+  /**
+   * Makes a view over the given variables and settings.
+   *
+   * @internal
+   */
+  constructor(context: ViewContext) {
+    this.#context = context;
+  }
+
+  /** Sets one variable, or each of a record. */
+  set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
+    const variables = typeof name === "string" ? { [name]: value } : name;
+    for (const [key, each] of Object.entries(variables)) {
+      this.#context.variables.set(key, each);
+    }
+  }
+
+  /** The value of a variable, or undefined. */
+  get(name: string): unknown {
+    return this.#context.variables.get(name);
+  }
+
+  /** Whether a variable is set to anything but null and undefined. */
+  has(name: string): boolean {
+    return this.#context.variables.has(name);
+  }
+
+  /** Clears one variable; all of them without a name. */
+  clear(name?: string): void {
+    if (name === undefined) this.#context.variables.clear();
+    else this.#context.variables.delete(name);
+  }
+
+  /**
+   * Renders a template and answers its text. The data are the template's local variables; where a
+   * name is both, the data win over the view's variables.
+   *
+   * Rejects with an `Error` that names the tried files when there is no such template, and with one
+   * that shows the template's file and line when rendering fails.
+   */
+  async fetch(
+    file: string,
+    data: Readonly<Record<string, unknown>> = {},
+  ): Promise<string> {
+    const { variables } = this.#context;
+    const locals = { ...Object.fromEntries(variables.all()), ...data };
+    const templates = this.#current();
+    if (this.#context.debug()) templates.forget();
+    return await templates.render(file, locals);
+  }
+
+  /** Whether there is a file for a template of that name. */
+  exists(file: string): Promise<boolean> {
+    return this.#current().has(file);
+  }
+
+  /** The templates for the current settings: a request may have views of its own. */
+  #current(): Templates {
+    const path = this.#context.path();
+    const extension = this.#context.extension();
+    const key = `${extension}\0${path}`;
+    let templates = this.#templates.get(key);
+    if (templates === undefined) {
+      templates = new Templates(path, extension);
+      this.#templates.set(key, templates);
+    }
+    return templates;
+  }
+}
