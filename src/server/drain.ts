@@ -5,7 +5,7 @@
 
 import type { Backlog } from "../state/background.ts";
 import { report } from "../errors.ts";
-import { outlive } from "../state/scope.ts";
+import { surviveErrors } from "../state/uncaught.ts";
 import { settles } from "../timer.ts";
 
 /**
@@ -100,7 +100,7 @@ export function endWithProcess(server: Server): void {
     for (const [signal, end] of listeners) Deno.addSignalListener(signal, end);
   }
   ending.add(server);
-  const release = outlive();
+  const release = surviveErrors();
   server.finished.then(() => {
     ending.delete(server);
     release();

@@ -10,7 +10,6 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Body } from "../request/body.ts";
-import { isError, isStop, reportError } from "../errors.ts";
 import { isHandedOver } from "../runtime.ts";
 import { NO_TARGET, type Target } from "../request/target.ts";
 import { settles } from "../timer.ts";
@@ -19,9 +18,6 @@ const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
 let synchronous: Scope | undefined;
 let lastId = 0;
-
-/** How many servers the process must not end under. */
-let servers = 0;
 
 /** The number of the last request before an owner came to be: none up to it is the owner's. */
 const births = new WeakMap<object, number>();
@@ -276,7 +272,7 @@ export function begin(owner: object): void {
 }
 
 /** Thrown to work that outlives its request: it gets nothing, least of all another request's data. */
-class EndedError extends Error {
+export class EndedError extends Error {
   override readonly name = "EndedError";
 
   constructor() {
@@ -284,6 +280,15 @@ class EndedError extends Error {
       "Cannot use the framework here: the request this work belongs to has ended",
     );
   }
+}
+
+/**
+ * The scope of the request that the calling code belongs to, whichever engine handles it: undefined
+ * outside of requests, null once that request has ended.
+ */
+export function contextScope(): Scope | null | undefined {
+  const id = storage.getStore();
+  return id === undefined ? undefined : find(id)?.root ?? null;
 }
 
 /** The scope with that number, while its request lasts. */
@@ -301,44 +306,4 @@ function enclosing({ request, isServed }: Visit): Scope | undefined {
   const scope = find(id);
   if (scope === undefined && isServed) storage.enterWith(undefined);
   return isHandedOver(request) && !scope?.isAbout(request) ? undefined : scope;
-}
-
-/** The requests whose error a rejection became, until somebody takes the promise after all. */
-const failed = new WeakMap<Promise<unknown>, Scope>();
-
-// An error that nobody catches would end the process. One that belongs to a request becomes that
-// request's error while there is still an answer to make, and a line in the log afterwards, as do
-// all others while a server runs that the process must not end under.
-globalThis.addEventListener("error", (event) => takeOver(event, event.error));
-globalThis.addEventListener("unhandledrejection", (event) => {
-  const scope = takeOver(event, event.reason);
-  if (scope) failed.set(event.promise, scope);
-});
-globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
-  const scope = failed.get(promise);
-  if (scope && scope.failure?.reason === reason) scope.failure = undefined;
-});
-
-/** From now on no error ends the process, until the answer is called. */
-export function outlive(): () => void {
-  servers += 1;
-  return () => void (servers -= 1);
-}
-
-/** Answers the request whose error it is now. */
-function takeOver(event: Event, reason: unknown): Scope | undefined {
-  const id = storage.getStore();
-  // The runtime forgets whose a timer is when it throws: of those, the framework knows its own errors.
-  const isKnown = isStop(reason) ||
-    isError(reason) && reason instanceof EndedError;
-  if (id === undefined && !isKnown && servers === 0) return undefined;
-  event.preventDefault();
-  if (isStop(reason)) return undefined;
-  const scope = id === undefined ? undefined : find(id)?.root;
-  if (scope === undefined || scope.answered || scope.failure) {
-    reportError(reason, "in work that nobody awaited");
-    return undefined;
-  }
-  scope.failure = { reason };
-  return scope;
 }
