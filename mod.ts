@@ -44,7 +44,7 @@ export type {
 // Requests and responses
 export { HttpRequest } from "./src/request/request.ts";
 export type { Cookies } from "./src/request/request.ts";
-export type { Data } from "./src/request/body.ts";
+export type { Data } from "./src/request/content.ts";
 export type { Fields, Nested, NestedRecord } from "./src/request/fields.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export type { Files } from "./src/request/upload.ts";

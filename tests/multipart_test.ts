@@ -6,8 +6,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { readBody } from "../src/request/body.ts";
 import { HttpError } from "../src/errors.ts";
+import { Content } from "../src/request/content.ts";
 import { readForm } from "../src/request/multipart.ts";
 import { UploadedFile } from "../src/request/upload.ts";
 
@@ -33,6 +33,11 @@ function read(text: string, as = type) {
 
 function refusalOf(text: string, as?: string): HttpError {
   return assertThrows(() => read(text, as), HttpError);
+}
+
+async function contentOf(request: Request): Promise<Content> {
+  const sent = request.headers.get("content-type") ?? "";
+  return new Content(await request.bytes(), sent);
 }
 
 /** A form as JSON, a file in it by its name and size. */
@@ -341,7 +346,7 @@ Deno.test("`readForm()` reads what the platform writes", async () => {
   const names = ['a"b', "a\r\nb", "a;b=c", "ü", "a\\b", "%"];
   const form = new FormData();
   for (const name of names) form.append(name, new Blob([name]), name);
-  const { files } = await readBody(requestOf(form), { bytes: 10_000 });
+  const { files } = await contentOf(requestOf(form));
   for (const name of names) {
     const file = files[name];
     assertInstanceOf(file, UploadedFile, name);
@@ -349,37 +354,43 @@ Deno.test("`readForm()` reads what the platform writes", async () => {
   }
 });
 
-Deno.test("`readBody()` reads a multipart form into `data` and `files`", async () => {
+Deno.test("`Content` reads a multipart form into `data` and `files`", async () => {
   const form = new FormData();
   form.append("title", "A");
   form.append("file", new Blob(["x"]), "x.txt");
-  const body = await readBody(requestOf(form), { bytes: 10_000 });
-  assertEquals(body.data, Object.assign(Object.create(null), { title: "A" }));
-  assertInstanceOf(body.files.file, UploadedFile);
+  const content = await contentOf(requestOf(form));
+  assertEquals(
+    content.data,
+    Object.assign(Object.create(null), { title: "A" }),
+  );
+  assertInstanceOf(content.files.file, UploadedFile);
 });
 
-Deno.test("`readBody()` leaves what is wrong with a form to whoever reads it", async () => {
+Deno.test("`Content` leaves what is wrong with a form to whoever reads it", async () => {
   const headers = { "content-type": type };
   const request = new Request("http://localhost/", {
     method: "POST",
     headers,
     body: "cut",
   });
-  const body = await readBody(request, { bytes: 10_000 });
-  assertEquals(body.text(), "cut");
+  const content = await contentOf(request);
+  assertEquals(content.text(), "cut");
   for (const property of ["data", "files"] as const) {
-    const error = assertThrows(() => body[property], HttpError);
+    const error = assertThrows(() => content[property], HttpError);
     assertEquals(error.status, 400, property);
   }
 });
 
-Deno.test("`readBody()` reads an empty multipart body as an empty form", async () => {
+Deno.test("`Content` reads an empty multipart body as an empty form", async () => {
   const headers = { "content-type": type };
   const request = new Request("http://localhost/", {
     method: "POST",
     headers,
     body: "",
   });
-  const body = await readBody(request, { bytes: 10_000 });
-  assertEquals([Object.keys(body.data), Object.keys(body.files)], [[], []]);
+  const content = await contentOf(request);
+  assertEquals([Object.keys(content.data), Object.keys(content.files)], [
+    [],
+    [],
+  ]);
 });

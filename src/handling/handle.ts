@@ -100,8 +100,8 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 405, 408, 413, 415, 421]);
 function read(app: Application, scope: Scope): unknown {
   if (firstMatch(app, scope)?.route.takesStream) return undefined;
   const { request } = scope.visit;
-  const limits = { bytes: app.setting("framework.body_limit") };
-  return readBody(request, limits, app.setting("framework.body_timeout"));
+  const limit = app.setting("framework.body_limit");
+  return readBody(request, limit, app.setting("framework.body_timeout"));
 }
 
 /** Waits for what the handler left un-awaited; a rejection of it is the request's error. */

@@ -4,8 +4,8 @@
  * and base count is decided by who makes the request object.
  */
 
-import { Body, type Data } from "./body.ts";
-import { type Fields, parseFields } from "./fields.ts";
+import { Content, type Data } from "./content.ts";
+import { type Bytes, type Fields, parseFields } from "./fields.ts";
 import type { Files } from "./upload.ts";
 
 /** What is known about a request beside the web `Request`. */
@@ -21,7 +21,7 @@ export interface RequestContext {
   /** Whether the other end is a proxy whose `X-Forwarded-*` headers are to be believed. */
   readonly trustProxy: boolean;
   /** The body, already read; undefined when there is none or a route takes it as a stream. */
-  readonly body: Body | undefined;
+  readonly body: Bytes | undefined;
 }
 
 /** Cookies by name. */
@@ -56,7 +56,7 @@ const address =
 export class HttpRequest {
   readonly #raw: Request;
   readonly #context: RequestContext;
-  #body: Body | undefined;
+  #content: Content | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
@@ -129,7 +129,7 @@ export class HttpRequest {
   get length(): number {
     const length = this.getHeader("content-length");
     if (/^\d{1,15}$/.test(length)) return Number(length);
-    return this.#context.body?.bytes.length ?? 0;
+    return this.#context.body?.length ?? 0;
   }
 
   /**
@@ -146,7 +146,7 @@ export class HttpRequest {
    * `HttpError` 400 when the body is malformed, 413 beyond its limits.
    */
   get data(): Data {
-    return this.#content.data;
+    return this.#read.data;
   }
 
   /** The cookies, percent-decoded where that is possible; of a repeated name, the first. */
@@ -159,7 +159,7 @@ export class HttpRequest {
    * or ends with `[]`. Throws as `data` does.
    */
   get files(): Files {
-    return this.#content.files;
+    return this.#read.files;
   }
 
   /** Whether the connection is secure, by its `scheme`. */
@@ -183,12 +183,12 @@ export class HttpRequest {
    * `HttpError` 415 when that charset is unknown.
    */
   getBody(): string {
-    return this.#content.text();
+    return this.#read.text();
   }
 
   /** The body as bytes: the same array on every call. */
   getBytes(): Uint8Array<ArrayBuffer> {
-    return this.#content.bytes;
+    return this.#read.bytes;
   }
 
   /** A header by its name in any case; "" when it was not sent. */
@@ -201,21 +201,21 @@ export class HttpRequest {
    * stream, where a route takes it.
    */
   get raw(): Request {
-    const bytes = this.#context.body?.bytes;
+    const bytes = this.#context.body;
     if (bytes === undefined) return this.#raw;
     // Made of the request itself it would take over its signal, of which the runtime warns.
     const { url, method, headers } = this.#raw;
     return this.#replay ??= new Request(url, { method, headers, body: bytes });
   }
 
-  get #content(): Body {
+  get #read(): Content {
     const { body } = this.#context;
     if (body === undefined && this.#raw.body !== null) {
       throw new TypeError(
         "Cannot read the body: the route takes the raw stream, raw.body",
       );
     }
-    return this.#body ??= body ?? new Body();
+    return this.#content ??= new Content(body, this.type);
   }
 
   /** What our own proxy, being the last on the way, added to a header; "" when none is trusted. */

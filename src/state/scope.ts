@@ -9,7 +9,6 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Body } from "../request/body.ts";
 import { isHandedOver } from "../runtime.ts";
 import { NO_TARGET, type Target } from "../request/target.ts";
 import { settles } from "../timer.ts";
@@ -34,7 +33,7 @@ export class Visit {
   /** What is asked for. */
   target: Target = NO_TARGET;
   /** The body, once it is read. */
-  body: Body | undefined;
+  body: Uint8Array<ArrayBuffer> | undefined;
   readonly #info: ConnectionInfo | undefined;
   #remote: Deno.Addr | undefined;
 

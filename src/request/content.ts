@@ -1,0 +1,88 @@
+/**
+ * Owns the meaning of a body: text and data made of its bytes by its media type, when a handler
+ * first asks. Multipart forms are in `multipart.ts`, nested names in `fields.ts`.
+ */
+
+import { type Bytes, decode, parseFields, refusal } from "./fields.ts";
+import { readForm } from "./multipart.ts";
+import type { Files } from "./upload.ts";
+
+/** What a body holds: the fields of a form, or the members of a JSON object or array. */
+export type Data = Record<string, unknown>;
+
+type Form = { data: Data; files: Files };
+
+const jsonType = /^(?:application|text)\/json$|\/.+\+json$/;
+
+/** What a fault of JSON says beside itself: it quotes the client. */
+const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
+
+/** The content of one body; text and data are made of the bytes on first use. */
+export class Content {
+  /** The bytes as they came, not a copy. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly #type: string;
+  #text: string | undefined;
+  #form: Form | undefined;
+
+  /** Takes the bytes and the Content-Type header. */
+  constructor(bytes: Bytes = new Uint8Array(), type = "") {
+    this.bytes = bytes;
+    this.#type = type;
+  }
+
+  /**
+   * The text in the charset that the Content-Type names, or else in UTF-8; what is malformed in it
+   * reads as U+FFFD. Throws {@linkcode HttpError} 415 when the charset is unknown.
+   */
+  text(): string {
+    return this.#text ??= decode(this.bytes, this.#type);
+  }
+
+  /**
+   * What the body holds as a form or as JSON; a JSON value without members, and any other media
+   * type, give an empty record. Throws {@linkcode HttpError} 400 when it is malformed, and 413
+   * beyond the limits.
+   */
+  get data(): Data {
+    return this.#read().data;
+  }
+
+  /** The uploads of a multipart form. Throws as `data` does. */
+  get files(): Files {
+    return this.#read().files;
+  }
+
+  #read(): Form {
+    return this.#form ??= formOf(this.bytes, this.#type);
+  }
+}
+
+/** Reads what has a reader; the elements of a JSON array are its members "0", "1" and so on. */
+function formOf(bytes: Bytes, type: string): Form {
+  const media = type.split(";", 1)[0]!.trim().toLowerCase();
+  const content = { data: Object.create(null), files: Object.create(null) };
+  if (bytes.length === 0) return content;
+  if (media === "multipart/form-data") return readForm(bytes, type);
+  if (media === "application/x-www-form-urlencoded") {
+    const text = `?${decode(bytes, type)}`;
+    content.data = parseFields(text, "the form", 413);
+  } else if (jsonType.test(media)) {
+    const value = parseJson(decode(bytes, type, "the JSON body"));
+    // One by one, the elements of a long list take a fifteenth of the time of `Object.assign()`.
+    if (Array.isArray(value)) {
+      value.forEach((one, at) => content.data[at] = one);
+    } else if (typeof value === "object") Object.assign(content.data, value);
+  }
+  return content;
+}
+
+/** Parses JSON; what is wrong with it is said without the client's text. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const fault = (cause as SyntaxError).message.replace(QUOTATION, "");
+    throw refusal(400, "the JSON body", fault, { cause });
+  }
+}
