@@ -36,7 +36,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       framework.base_url framework.body_limit framework.body_timeout
       framework.case_sensitive framework.coalesce framework.debug
       framework.handle_errors framework.hosts framework.log_errors
-      framework.method_not_allowed framework.shutdown_timeout
+      framework.method_not_allowed framework.method_override framework.shutdown_timeout
       framework.trust_proxy framework.views.extension framework.views.path
       framework.wait_timeout`,
     "type Server": "",

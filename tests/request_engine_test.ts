@@ -269,3 +269,63 @@ onBothForms(
     assertEquals(await response.text(), "3");
   },
 );
+
+onBothForms(
+  "`framework.method_override` lets a form ask for PUT, PATCH and DELETE",
+  async (app) => {
+    app.set("framework.method_override", true);
+    app.route("/@id", () => app.request().method);
+    app.route(
+      "DELETE /post/@id",
+      (id: string) => `${app.request().method} ${id}`,
+    );
+    const form = "application/x-www-form-urlencoded";
+    const table: [string, string][] = [
+      ["_method=PUT", "PUT"],
+      ["_method=patch", "PATCH"],
+      ["_method=DELETE&_method=put", "PUT"],
+      ["_method=GET", "POST"],
+      ["_method=TRACE", "POST"],
+      ["_method[]=PUT&_method[]=PATCH", "POST"],
+      ["a=1", "POST"],
+      ["", "POST"],
+    ];
+    for (const [body, method] of table) {
+      const response = await send(app, "/1", body, form);
+      assertEquals(await response.text(), method, body);
+    }
+    const asParts = new FormData();
+    asParts.append("_method", "DELETE");
+    const response = await send(app, "/post/7", asParts);
+    assertEquals(await response.text(), "DELETE 7");
+  },
+);
+
+onBothForms(
+  "`framework.method_override` changes nothing but the forms of a POST",
+  async (app) => {
+    app.route("/", () => app.request().method);
+    const form = "application/x-www-form-urlencoded";
+    assertEquals(
+      await (await send(app, "/", "_method=PUT", form)).text(),
+      "POST",
+    );
+    app.set("framework.method_override", true);
+    const table: [string, string, string][] = [
+      ["_method=PUT", form, "PATCH"],
+      ['{"_method":"PUT"}', "application/json", "POST"],
+      ["_method=PUT", "text/plain", "POST"],
+      ["cut", "multipart/form-data; boundary=X", "POST"],
+    ];
+    for (const [body, type, method] of table) {
+      const response = await send(app, "/", body, type, method);
+      assertEquals(await response.text(), method, body);
+    }
+    app.route("POST /stream", () => app.request().method).streamed();
+    assertEquals(
+      await (await send(app, "/stream", "_method=PUT", form)).text(),
+      "POST",
+    );
+    assertEquals(await (await visit(app, "/?_method=PUT")).text(), "GET");
+  },
+);

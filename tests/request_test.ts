@@ -26,6 +26,7 @@ function requestOf(
     base: "",
     remote: tcp,
     trustProxy: false,
+    methodOverride: false,
     body: undefined,
     ...context,
   });
@@ -62,6 +63,7 @@ Deno.test("`method` is in capitals", () => {
     base: "",
     remote: tcp,
     trustProxy: false,
+    methodOverride: false,
   };
   assertEquals(
     new HttpRequest(raw, { ...context, body: undefined }).method,
@@ -332,6 +334,7 @@ Deno.test("`data` of a route that takes the raw stream is an error, the stream i
     base: "",
     remote: tcp,
     trustProxy: false,
+    methodOverride: false,
   };
   const request = new HttpRequest(raw, { ...context, body: undefined });
   for (
@@ -359,6 +362,7 @@ Deno.test("`raw` can be read although the body was", async () => {
     base: "",
     remote: tcp,
     trustProxy: false,
+    methodOverride: false,
   };
   const { raw } = new HttpRequest(original, { ...context, body });
   assertEquals([raw.url, raw.method], [original.url, "POST"]);
@@ -374,6 +378,7 @@ Deno.test("`raw` is the very request where no body was read", () => {
     base: "",
     remote: tcp,
     trustProxy: false,
+    methodOverride: false,
   };
   const request = new HttpRequest(original, { ...context, body: undefined });
   assertStrictEquals(request.raw, original);

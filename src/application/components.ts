@@ -67,6 +67,7 @@ function requestParams(app: Application): [Request, RequestContext] {
     base: app.base(),
     remote,
     trustProxy: app.setting("framework.trust_proxy"),
+    methodOverride: app.setting("framework.method_override"),
     body,
   }];
 }

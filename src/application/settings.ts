@@ -32,6 +32,8 @@ export interface Settings {
   "framework.trust_proxy": boolean;
   /** Whether a path that is known under other methods only is a 405 in place of a 404. */
   "framework.method_not_allowed": boolean;
+  /** Whether the form field `_method` of a POST replaces its method by PUT, PATCH or DELETE. */
+  "framework.method_override": boolean;
   /** How many seconds a response waits for calls that the handler did not await. */
   "framework.wait_timeout": number;
   /** How many seconds running requests get to finish when the server shuts down. */
@@ -54,6 +56,7 @@ export const defaults: Readonly<Settings> = Object.freeze({
   "framework.coalesce": true,
   "framework.trust_proxy": false,
   "framework.method_not_allowed": false,
+  "framework.method_override": false,
   "framework.wait_timeout": 10,
   "framework.shutdown_timeout": 10,
   "framework.hosts": null,

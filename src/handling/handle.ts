@@ -50,7 +50,11 @@ function hasBody(request: Request, { method }: Target): boolean {
 }
 
 function* readAndStart(app: Application, scope: Scope): Steps<unknown> {
-  scope.visit.body = yield read(app, scope);
+  const { visit } = scope;
+  visit.body = yield read(app, scope);
+  if (app.setting("framework.method_override", scope)) {
+    visit.target = { ...visit.target, method: app.request().method };
+  }
   return yield app.start(scope);
 }
 

@@ -12,6 +12,12 @@ export type Data = Record<string, unknown>;
 
 type Form = { data: Data; files: Files };
 
+const FORM_TYPE =
+  /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\s*(?:;|$)/i;
+
+/** The methods that a form can ask for. */
+const OVERRIDES: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
+
 const jsonType = /^(?:application|text)\/json$|\/.+\+json$/;
 
 /** What a fault of JSON says beside itself: it quotes the client. */
@@ -51,6 +57,17 @@ export class Content {
   /** The uploads of a multipart form. Throws as `data` does. */
   get files(): Files {
     return this.#read().files;
+  }
+
+  /** The method in the field `_method` of a form: PUT, PATCH or DELETE, otherwise "". */
+  get methodOverride(): string {
+    if (!FORM_TYPE.test(this.#type)) return "";
+    try {
+      const method = String(this.data._method).toUpperCase();
+      return OVERRIDES.has(method) ? method : "";
+    } catch {
+      return ""; // a malformed form is an error only for the handler that reads it
+    }
   }
 
   #read(): Form {

@@ -20,6 +20,8 @@ export interface RequestContext {
   readonly remote: Deno.Addr | undefined;
   /** Whether the other end is a proxy whose `X-Forwarded-*` headers are to be believed. */
   readonly trustProxy: boolean;
+  /** Whether the form field `_method` of a POST replaces the method. */
+  readonly methodOverride: boolean;
   /** The body, already read; undefined when there is none or a route takes it as a stream. */
   readonly body: Bytes | undefined;
 }
@@ -81,9 +83,15 @@ export class HttpRequest {
     return this.#context.base || "/";
   }
 
-  /** The method in capitals. */
+  /**
+   * The method in capitals. Under `framework.method_override`, the form field `_method` of a POST
+   * replaces it by PUT, PATCH or DELETE.
+   */
   get method(): string {
-    return this.#raw.method.toUpperCase();
+    const { methodOverride, body } = this.#context;
+    const method = this.#raw.method.toUpperCase();
+    const isForm = methodOverride && method === "POST" && body !== undefined;
+    return isForm && this.#read.methodOverride || method;
   }
 
   /** The URL of the page that led here, from the `Referer` header. */
