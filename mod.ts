@@ -23,14 +23,14 @@ export type { Server, StartOptions } from "./src/server/listen.ts";
 
 // Routing
 export { Router } from "./src/routing/router.ts";
-export type {
-  NearRoute,
-  UrlParameters,
-  VerbParameters,
-} from "./src/routing/router.ts";
+export type { NearRoute, UrlParameters } from "./src/routing/router.ts";
 export { Route } from "./src/routing/route.ts";
 export type { RouteCallback } from "./src/routing/route.ts";
-export type { RouteArguments, Taking } from "./src/routing/arguments.ts";
+export type {
+  RouteArguments,
+  RouteResult,
+  Taking,
+} from "./src/routing/arguments.ts";
 export type {
   Guard,
   Middleware,

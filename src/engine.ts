@@ -21,8 +21,9 @@ import type { MethodParameters, Original } from "./handling/parameters.ts";
 import { Parts } from "./application/parts.ts";
 import type { HttpRequest } from "./request/request.ts";
 import type { HttpResponse } from "./response/response.ts";
-import type { Route } from "./routing/route.ts";
-import type { Router, VerbParameters } from "./routing/router.ts";
+import type { Middleware } from "./routing/middleware.ts";
+import type { Route, RouteCallback } from "./routing/route.ts";
+import type { Router } from "./routing/router.ts";
 import {
   type ConnectionInfo,
   current,
@@ -183,13 +184,16 @@ export class Engine {
   /** The value of a variable, or undefined. */
   get<Value = unknown>(key: string): Value;
   /** Declares a route for GET. */
-  get<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
+  get<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
   ): Route;
-  get(...params: [key: string] | VerbParameters<string, boolean>): unknown {
+  get(...params: never[]): unknown {
     return params.length === 1
-      ? this.#parts.variables.get(params[0])
-      : this.router().get(...params);
+      ? this.#parts.variables.get(params[0]!)
+      : this.router().get(...params as unknown as Parameters<Router["get"]>);
   }
 
   /**
@@ -270,14 +274,25 @@ export class Engine {
    *
    * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is none.
    */
-  route<Pattern extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Pattern, Pass>
-  ): Route {
+  route<Path extends string, Pass extends boolean = false, Result = unknown>(
+    pattern: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
+  ): Route;
+  // An overload, so that filters see the arguments that were given and no more; of `never`, so that
+  // the compiler never says that a wrong call would have suited the implementation.
+  route(...params: never[]): Route {
     return this.#run("route", params);
   }
 
   /** Declares what the callback declares under a prefix, with middleware for all of it. */
-  group(...params: MethodParameters["group"]): void {
+  group(
+    prefix: string,
+    callback: (router: Router) => void,
+    middleware?: readonly Middleware[],
+  ): void;
+  group(...params: never[]): void {
     return this.#run("group", params);
   }
 
@@ -352,30 +367,46 @@ export class Engine {
   }
 
   /** Declares a route for POST. */
-  post<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
+  post<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
+  ): Route;
+  post(...params: never[]): Route {
     return this.#run("post", params);
   }
 
   /** Declares a route for PUT. */
-  put<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
+  put<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
+  ): Route;
+  put(...params: never[]): Route {
     return this.#run("put", params);
   }
 
   /** Declares a route for PATCH. */
-  patch<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
+  patch<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
+  ): Route;
+  patch(...params: never[]): Route {
     return this.#run("patch", params);
   }
 
   /** Declares a route for DELETE. */
-  delete<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
-  ): Route {
+  delete<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
+  ): Route;
+  delete(...params: never[]): Route {
     return this.#run("delete", params);
   }
 

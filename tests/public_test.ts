@@ -47,12 +47,12 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       resource route routes`,
     "interface NearRoute": "reason route",
     "type UrlParameters": "",
-    "type VerbParameters": "",
     "class Route": `
       addMiddleware alias matched methods middleware params pattern regex
       splat streamed takesStream`,
     "type RouteCallback": "",
     "type RouteArguments": "",
+    "type RouteResult": "",
     "type Taking": "",
     "interface Guard": "after before",
     "type Middleware": "",

@@ -3,10 +3,13 @@
  * accept is expected to be an error, so that checking this file is the test.
  */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { HttpResponse } from "../src/response/response.ts";
+import type { Markup } from "../src/html.ts";
 import type { RouteArguments } from "../src/routing/arguments.ts";
 import type { Route } from "../src/routing/route.ts";
 import { Router } from "../src/routing/router.ts";
+import { ServerProcess } from "./server_child.ts";
 
 /** Whether two types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends
@@ -49,7 +52,7 @@ Deno.test("`route()` accepts every callback that can be called", () => {
   class Page {
     show(_id: string): void {}
   }
-  router.route("/@id", (id) => id.length);
+  router.route("/@id", (id) => id.trim());
   router.route("/@id", () => {});
   router.route("/@id", (id: string) => Promise.resolve(id));
   router.route("/@id", (id: string | null) => id);
@@ -57,7 +60,7 @@ Deno.test("`route()` accepts every callback that can be called", () => {
   // deno-lint-ignore no-explicit-any -- what an untyped callback takes
   router.route("/@id", (...all: any[]) => all);
   router.route("/@id", (id: unknown) => id);
-  router.route("/a(/@b)", (b) => b?.length);
+  router.route("/a(/@b)", (b) => b?.trim());
   router.route("/@a(/@b)", (a: string, b: string | null) => a + b);
   router.route("/@a", (a, route) => a + route.pattern, true);
   router.route("/@a", (a: string, route: Route) => a + route.splat, true);
@@ -66,9 +69,9 @@ Deno.test("`route()` accepts every callback that can be called", () => {
   router.route("/@id", [new Page(), "show"]);
   router.route("/@id", "Page->show");
   router.route("/@id", "Page::show");
-  router.get("/a/@b", (b) => b.length, false, "alias");
+  router.get("/a/@b", (b) => b.trim(), false, "alias");
   router.post("/a/@b", (b, route) => b + route.alias, true);
-  router.group("/@lang", (group) => group.put("/@id", (id) => id?.length));
+  router.group("/@lang", (group) => group.put("/@id", (id) => id?.trim()));
   const pattern: string = "/@a";
   router.route(pattern, (a: string) => a);
   router.route(pattern, (a, b) => [a, b]);
@@ -101,3 +104,99 @@ export function refused(router: Router): void {
   // @ts-expect-error -- an array is not middleware
   router.group("/a", () => {}, [["before"]]);
 }
+
+/** Never called: the compiler accepts each result, since it can be sent. */
+export function sendable(router: Router): void {
+  interface Post {
+    readonly title: string;
+  }
+  class Tagged {
+    readonly [Symbol.toStringTag] = "Tagged";
+    toJSON(): string {
+      return "tagged";
+    }
+  }
+  router.get("/", () => "text");
+  router.get("/", () => {});
+  router.get("/@a", (a) => a === "x");
+  router.get("/", () => null);
+  router.get("/@a(/@b)", (a, b) => b === null ? undefined : [a, { b }]);
+  router.get("/", (): Post | undefined => ({ title: "x" }));
+  router.get("/", () => ({ message: "x", stack: "full" }));
+  router.get("/", async (): Promise<Post[]> => await Promise.resolve([]));
+  router.get("/", () => new Date());
+  router.get("/", () => new URL("http://localhost"));
+  router.get("/", () => new Tagged());
+  router.get("/", () => new Response());
+  router.get("/", () => new Uint8Array());
+  router.get("/", () => new Blob());
+  router.get("/", () => new ReadableStream<Uint8Array>());
+  router.get("/", async function* () {
+    yield await Promise.resolve("x");
+  });
+  router.get("/", (): never => {
+    throw new Error("never returns");
+  });
+  router.get("/", (): HttpResponse => new Map().get("response"));
+  router.get("/", (): Markup => new Map().get("markup"));
+  router.get("/", (): unknown => 1);
+  router.get("/", (): Promise<unknown> => Promise.resolve(1));
+  const makes = <Value extends object>(make: () => Value): void => {
+    router.get("/", () => make());
+  };
+  makes(() => ({}));
+}
+
+/** Never called: the compiler refuses each result, since it cannot be sent. */
+export function unsendable(router: Router): void {
+  // @ts-expect-error -- a number may be meant as a status
+  router.get("/", () => 404);
+  // @ts-expect-error -- nor one that comes later
+  router.get("/", async () => await Promise.resolve(404));
+  // @ts-expect-error -- nor one among other results
+  router.get("/@a", (a) => a === "x" ? a : a.length);
+  // @ts-expect-error -- JSON has no big integers
+  router.get("/", () => 1n);
+  // @ts-expect-error -- JSON has no symbols
+  router.get("/", () => Symbol("x"));
+  // @ts-expect-error -- a function was not called
+  router.get("/", () => () => "x");
+  // @ts-expect-error -- a class was not made an instance of
+  router.get("/", () => Date);
+  // @ts-expect-error -- JSON would drop its entries
+  router.get("/", () => new Map([["a", 1]]));
+  // @ts-expect-error -- JSON would drop its values
+  router.get("/", () => new Set([1]));
+  // @ts-expect-error -- an error is thrown, not returned
+  router.get("/", () => new TypeError("x"));
+}
+
+Deno.test("a wrong callback is one error that names the types", async () => {
+  const rows: [call: string, message: string][] = [
+    [
+      'route("/@id", (id: number) => `${id}`)',
+      "Type 'string' is not assignable to type 'number'",
+    ],
+    [
+      'get("/@id", () => 404)',
+      "Type 'number' is not assignable to type 'RouteResult'",
+    ],
+    ['post("/@id", "show")', `Argument of type '"show"'`],
+    [
+      'group("/x", () => {}, ["guard"])',
+      "Type 'string' is not assignable to type 'Middleware'",
+    ],
+  ];
+  const calls = rows.map(([call]) => `Framework.${call};`);
+  const source = ['import { Framework } from "@framework/core";', ...calls];
+  await using child = await ServerProcess.start(source.join("\n"), {
+    command: ["run", "--check", "-q"],
+    permissions: [],
+  });
+  assertEquals((await child.ended()).success, false);
+  const errors = child.printed.split(/^TS\d+/m).slice(1);
+  assertEquals(errors.length, rows.length, child.printed);
+  for (const [place, [call, message]] of rows.entries()) {
+    assertStringIncludes(errors[place]!, message, call);
+  }
+});

@@ -19,9 +19,45 @@ export type RouteArguments<Pattern extends string> =
  * A function that takes these arguments. Where the compiler cannot know them, any strings will do:
  * the parameters of a method are compared in both directions.
  */
-export type Taking<Arguments extends unknown[]> = number extends
-  Arguments["length"] ? { call(...values: Arguments): unknown }["call"]
-  : (...values: Arguments) => unknown;
+export type Taking<Arguments extends unknown[], Result = unknown> =
+  number extends Arguments["length"]
+    ? { call(...values: Arguments): Checked<Result> }["call"]
+    : (...values: Arguments) => Checked<Result>;
+
+/**
+ * What a callback may return: `true` passes on to the next route; text is written; a web `Response`,
+ * bytes, streams and async iterables are sent; every other object is sent as JSON. A number, a
+ * symbol, a function, a `Map`, a `Set` and an `Error` are refused. A promise of any of these is
+ * awaited.
+ */
+export type RouteResult = Sendable | PromiseLike<Sendable>;
+
+type Sendable =
+  | string
+  | boolean
+  | null
+  | undefined
+  | void
+  | BufferSource
+  | AsyncIterable<unknown>
+  | { toJSON(): unknown }
+  | JsonObject;
+
+/** Any object but a function, a `Map`, a `Set` and whatever else has a tag, and an `Error`. */
+type JsonObject =
+  & object
+  & {
+    readonly [Symbol.hasInstance]?: never;
+    readonly [Symbol.toStringTag]?: never;
+  }
+  & (
+    | { readonly name?: never }
+    | { readonly message?: never }
+    | { readonly stack?: never }
+  );
+
+/** The result itself where its type is `unknown`, which is checked when it is sent. */
+type Checked<Result> = unknown extends Awaited<Result> ? Result : RouteResult;
 
 /** Classes of characters are dropped: what stands in them names nothing. */
 type WithoutClasses<Text extends string> = Text extends

@@ -14,14 +14,16 @@ import type { Pattern } from "./pattern.ts";
 /**
  * The callback of a route. Its arguments are typed from the pattern: a string for each named
  * parameter in order of appearance, or null where a part is optional, and the route itself when it is
- * passed.
+ * passed. It returns a `RouteResult`.
  */
 export type RouteCallback<
   Pattern extends string,
   Pass extends boolean = false,
+  Result = unknown,
 > =
   | Taking<
-    [...RouteArguments<Pattern>, ...(Pass extends true ? [route: Route] : [])]
+    [...RouteArguments<Pattern>, ...(Pass extends true ? [route: Route] : [])],
+    Result
   >
   | readonly [target: object, method: string]
   | `${string}->${string}`

@@ -19,14 +19,6 @@ import type { Query } from "./trie.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
 
-/** The parameters of `get`, `post`, `put`, `patch` and `delete`. */
-export type VerbParameters<Path extends string, Pass extends boolean> = [
-  path: Path,
-  callback: RouteCallback<Path, Pass>,
-  passRoute?: Pass,
-  alias?: string,
-];
-
 /** What a group gives to the routes in it. */
 interface Group {
   readonly prefix: string;
@@ -79,9 +71,9 @@ export class Router {
    *
    * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is none.
    */
-  route<Path extends string, Pass extends boolean = false>(
+  route<Path extends string, Pass extends boolean = false, Result = unknown>(
     pattern: Path,
-    callback: RouteCallback<Path, Pass>,
+    callback: RouteCallback<Path, Pass, Result>,
     passRoute?: Pass,
     alias = "",
   ): Route {
@@ -102,38 +94,53 @@ export class Router {
   }
 
   /** Declares a route for GET, and so for HEAD. */
-  get<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
+  get<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
   ): Route {
-    return this.#verb("GET", params);
+    return this.#verb("GET", path, callback, passRoute, alias);
   }
 
   /** Declares a route for POST. */
-  post<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
+  post<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
   ): Route {
-    return this.#verb("POST", params);
+    return this.#verb("POST", path, callback, passRoute, alias);
   }
 
   /** Declares a route for PUT. */
-  put<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
+  put<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
   ): Route {
-    return this.#verb("PUT", params);
+    return this.#verb("PUT", path, callback, passRoute, alias);
   }
 
   /** Declares a route for PATCH. */
-  patch<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
+  patch<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
   ): Route {
-    return this.#verb("PATCH", params);
+    return this.#verb("PATCH", path, callback, passRoute, alias);
   }
 
   /** Declares a route for DELETE. */
-  delete<Path extends string, Pass extends boolean = false>(
-    ...params: VerbParameters<Path, Pass>
+  delete<Path extends string, Pass extends boolean = false, Result = unknown>(
+    path: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
   ): Route {
-    return this.#verb("DELETE", params);
+    return this.#verb("DELETE", path, callback, passRoute, alias);
   }
 
   /**
@@ -280,13 +287,16 @@ export class Router {
     return found ?? this.#layers.own()?.find(this.#path, query);
   }
 
-  #verb<Path extends string, Pass extends boolean>(
+  #verb(
     method: string,
-    [path, callback, passRoute, alias]: VerbParameters<Path, Pass>,
+    path: string,
+    callback: unknown,
+    passRoute?: boolean,
+    alias?: string,
   ): Route {
     checkString(path, "make a route", "the path");
     const pattern: string = `${method} ${pathOnly(path) || "/"}`;
-    const any = callback as RouteCallback<string, Pass>;
+    const any = callback as RouteCallback<string, boolean>;
     return this.route(pattern, any, passRoute, alias);
   }
 
