@@ -1,10 +1,11 @@
 /**
- * Owns the posts: one JSON file, read whole on each load and rewritten whole on each save. How a post
- * is shown, and under which address, is `routes.ts`'s.
+ * Owns what a post is, what a store of posts does, and the store that the blog uses by default: one JSON
+ * file, read whole on each load and rewritten whole on each save. The store over PostgreSQL is
+ * `postgres.ts`; how a post is shown, and under which address, is `routes.ts`.
  *
- * Saving loses nothing: writers take turns, also between processes, by a lock on a file beside the
- * posts; the new list is written beside the old one, brought to the disk and then renamed over it, so
- * that whoever reads, or finds the file after a crash, sees the old list or the new one.
+ * Saving to the file loses nothing: writers take turns, also between processes, by a lock on a second
+ * file; the new list is written to a third one, synced to the disk and renamed over the old list, so that
+ * a reader, or a restart after a crash, finds the old list or the new one.
  */
 
 import { dirname } from "@std/path/dirname";
@@ -18,30 +19,81 @@ export interface Post {
   [field: string]: unknown;
 }
 
-/** The fields every post has, each of them text. */
-const FIELDS = ["slug", "title", "content"] as const;
-
-/** A post on its way into the file, and whoever waits for it. */
-interface Pending {
-  readonly post: Post;
-  readonly done: () => void;
-  readonly failed: (reason: unknown) => void;
+/** Part of the list of posts, and where its neighbours are. */
+export interface PostList {
+  /** In the order of creation; of the content, the first line at least. */
+  readonly posts: readonly Post[];
+  /** The place that the posts before these end at; undefined when there are none. */
+  readonly earlier?: string | undefined;
+  /** The place that the posts behind these begin at; undefined when there are none. */
+  readonly later?: string | undefined;
 }
 
-/** The posts of one file. */
-export class Posts {
-  readonly #file: string;
-  #queue: Pending[] = [];
-  #saving = false;
+/** Which part of the list of posts: behind a place or before it, the beginning when neither is given. */
+export interface PostRange {
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+}
 
-  /** Uses the file of that path; it need not exist, its folder must. */
-  constructor(file: string) {
-    this.#file = file;
+/** Where the posts are kept. */
+export interface PostStore {
+  /** Reads every post, in the order of creation. */
+  all(): Promise<Post[]>;
+  /** Reads the part of the list that one page shows. */
+  list(range?: PostRange): Promise<PostList>;
+  /** Finds the first post with that slug. */
+  find(slug: string): Promise<Post | undefined>;
+  /** Adds a post behind the others, and returns it once it is saved. */
+  create(title: string, content: string): Promise<Post>;
+}
+
+/** The fields that every post has, each of them text. */
+export const FIELDS = ["slug", "title", "content"] as const;
+
+/** Makes the slug of a title: lower case, a hyphen for each space, and nothing else changed. */
+export function slugOf(title: string): string {
+  return title.toLowerCase().replaceAll(" ", "-");
+}
+
+/** A post to be saved, and the promise of its `create()`. */
+interface Pending {
+  readonly post: Post;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** The posts in one JSON file. */
+export class PostFile implements PostStore {
+  readonly #path: string;
+  #queue: Pending[] = [];
+  #isSaving = false;
+
+  /** Uses the file at that path; it need not exist, its folder must. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Makes the file as a copy of another one, unless it exists. */
+  async seed(from: string): Promise<void> {
+    if (await this.#read() !== undefined) return;
+    const text = await Deno.readTextFile(from);
+    using _lock = await this.#lock();
+    if (await this.#read() === undefined) await this.#replace(text);
   }
 
   /** Reads every post, in the order of the file; none when there is no file. */
   async all(): Promise<Post[]> {
-    return parse(await this.#read(), this.#file);
+    return parse(await this.#read(), this.#path);
+  }
+
+  /** Reads every post for another store: numbers are written to it exactly as they stand in the file. */
+  async export(): Promise<Post[]> {
+    return parseExact(await this.#read(), this.#path);
+  }
+
+  /** Reads every post: the whole file is read in any case. */
+  async list(): Promise<PostList> {
+    return { posts: await this.all() };
   }
 
   /** Finds the first post with that slug. */
@@ -49,59 +101,65 @@ export class Posts {
     return (await this.all()).find((post) => post.slug === slug);
   }
 
-  /** Appends a post, and answers it once it is on the disk. */
+  /** Appends a post, and returns it once it is on the disk. */
   async create(title: string, content: string): Promise<Post> {
     const post: Post = { slug: slugOf(title), title, content };
-    await new Promise<void>((done, failed) => {
-      this.#queue.push({ post, done, failed });
-      if (!this.#saving) this.#saveQueue();
+    await new Promise<void>((resolve, reject) => {
+      this.#queue.push({ post, resolve, reject });
+      if (!this.#isSaving) this.#saveQueue();
     });
     return post;
   }
 
-  /** Saves until nobody waits; posts that came while one save was under way share the next. */
+  /** Saves until the queue is empty; posts that arrive during one save share the next. */
   async #saveQueue(): Promise<void> {
-    this.#saving = true;
+    this.#isSaving = true;
     while (this.#queue.length > 0) {
       const batch = this.#queue;
       this.#queue = [];
       try {
         await this.#append(batch.map(({ post }) => post));
-        for (const { done } of batch) done();
+        for (const { resolve } of batch) resolve();
       } catch (error) {
-        for (const { failed } of batch) failed(error);
+        for (const { reject } of batch) reject(error);
       }
     }
-    this.#saving = false;
+    this.#isSaving = false;
   }
 
   async #append(added: Post[]): Promise<void> {
-    using lock = await Deno.open(`${this.#file}.lock`, {
+    using _lock = await this.#lock();
+    const posts = parseExact(await this.#read(), this.#path);
+    await this.#replace(JSON.stringify([...posts, ...added], null, 2) + "\n");
+  }
+
+  /** Waits until no other writer holds the lock; it is released when the returned file is closed. */
+  async #lock(): Promise<Deno.FsFile> {
+    const lock = await Deno.open(`${this.#path}.lock`, {
       write: true,
       create: true,
     });
     await lock.lock(true);
-    const posts = toKeep(await this.#read(), this.#file);
-    await this.#replace(JSON.stringify([...posts, ...added], null, 2) + "\n");
+    return lock;
   }
 
   async #read(): Promise<Uint8Array | undefined> {
     try {
-      return await Deno.readFile(this.#file);
+      return await Deno.readFile(this.#path);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
       throw error;
     }
   }
 
-  /** Puts a text in the place of the file, all at once. */
+  /** Replaces the text of the file in one step. */
   async #replace(text: string): Promise<void> {
-    const beside = `${this.#file}.new`;
-    await Deno.writeTextFile(beside, text);
-    await sync(beside);
-    await Deno.rename(beside, this.#file);
-    // What a folder lists is brought to the disk on its own; Windows knows no such thing.
-    if (Deno.build.os !== "windows") await sync(dirname(this.#file));
+    const fresh = `${this.#path}.new`;
+    await Deno.writeTextFile(fresh, text);
+    await sync(fresh);
+    await Deno.rename(fresh, this.#path);
+    // The rename itself is synced with the folder; Windows cannot open one.
+    if (Deno.build.os !== "windows") await sync(dirname(this.#path));
   }
 }
 
@@ -110,63 +168,50 @@ async function sync(path: string): Promise<void> {
   await file.sync();
 }
 
-/** The slug of a title: lower case, a hyphen for each space, and nothing else changed. */
-export function slugOf(title: string): string {
-  return title.toLowerCase().replaceAll(" ", "-");
-}
-
 type Reviver = (
   key: string,
   value: unknown,
   context: { source?: string },
 ) => unknown;
 
-/** Every post, to be written as it was; keeping numbers takes twice the time, and few files have any. */
-function toKeep(bytes: Uint8Array | undefined, file: string): Post[] {
-  const posts = parse(bytes, file);
+/** Parses posts so that `JSON.stringify()` spells their numbers as the file does. */
+function parseExact(bytes: Uint8Array | undefined, path: string): Post[] {
+  const posts = parse(bytes, path);
   const isText = (value: unknown): boolean => typeof value === "string";
+  // The reviver takes twice the time, and few files hold anything but text.
   return posts.every((post) => Object.values(post).every(isText))
     ? posts
-    : parse(bytes, file, exactNumbers);
+    : parse(bytes, path, exactNumbers);
 }
 
-/** Reads a number so that it is written as it was: `1.0` and long integers stay what they are. */
+/** Keeps the source text of a number: `1.0` and long integers stay what they are. */
 const exactNumbers: Reviver = (_key, value, { source }) =>
   typeof value === "number" ? rawJson.call(JSON, source ?? `${value}`) : value;
 
-/** `JSON.rawJSON`, which TypeScript does not know yet: text that is written as it is. */
+/** `JSON.rawJSON`, which TypeScript does not know yet: text that `JSON.stringify()` leaves as it is. */
 const rawJson: (text: string) => unknown = Reflect.get(JSON, "rawJSON");
 
-/** Throws when the bytes are not a JSON array of posts, so that what is there is never overwritten. */
+/** Throws when the bytes are not a JSON array of posts, so that such a file is never overwritten. */
 function parse(
   bytes: Uint8Array | undefined,
-  file: string,
+  path: string,
   reviver?: Reviver,
 ): Post[] {
   if (bytes === undefined) return [];
+  const refusal = (state: string, options?: ErrorOptions): Error =>
+    new Error(`Cannot read the posts in "${path}": ${state}`, options);
   let value: unknown;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     value = JSON.parse(text, reviver as Parameters<typeof JSON.parse>[1]);
   } catch (cause) {
-    throw new Error(
-      `Cannot read the posts in "${file}": ${(cause as Error).message}`,
-      { cause },
-    );
+    throw refusal((cause as Error).message, { cause });
   }
-  if (!Array.isArray(value)) {
-    throw new Error(
-      `Cannot read the posts in "${file}": it must hold a JSON array`,
-    );
-  }
-  value.forEach((post, index) => {
+  if (!Array.isArray(value)) throw refusal("it must hold a JSON array");
+  for (const [index, post] of value.entries()) {
     const missing = FIELDS.find((field) => typeof post?.[field] !== "string");
-    if (missing === undefined) return;
-    throw new Error(
-      `Cannot read the posts in "${file}": post ${
-        index + 1
-      } has no text "${missing}"`,
-    );
-  });
+    if (missing === undefined) continue;
+    throw refusal(`post ${index + 1} has no text "${missing}"`);
+  }
   return value;
 }

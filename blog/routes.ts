@@ -1,26 +1,20 @@
 /**
- * Owns the blog as an application: its routes, its pages and what every answer carries. It is declared
- * on whatever application it is given, so that `main.ts` can serve it and a test can visit it.
+ * Owns the blog as an application: its routes, its pages and the headers of its responses. It is declared
+ * on a given application over a given store, so that `serve.ts` can serve it and a test can visit it.
  */
 
-import type { Engine } from "@framework/core";
+import { type Engine, HttpError } from "@framework/core";
 import { join } from "@std/path/join";
-import { Posts } from "./posts.ts";
-import { TemplateEngine } from "./view.ts";
+import type { PostStore } from "./posts.ts";
+import { TemplateEngine, type TemplateFolders } from "./view.ts";
 
-/** Where the blog keeps its things. */
-export interface BlogPaths {
-  /** The JSON file of the posts. */
-  readonly posts: string;
-  /** The folder of the templates. */
-  readonly views: string;
-  /** The folder for compiled templates. */
-  readonly cache: string;
-  /** The folder of the files that are served as they are. */
+/** The folders that the blog reads its pages from. */
+export interface BlogFolders extends TemplateFolders {
+  /** The folder of the static files. */
   readonly public: string;
 }
 
-/** The headers of every answer: pages use this site's style sheet and images, and no script at all. */
+/** The headers of every response: pages use this site's style sheet and images, and no script at all. */
 const HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -28,17 +22,21 @@ const HEADERS: Readonly<Record<string, string>> = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** The types of the files that are served as they are, by extension. */
+/** The content types of the static files, by extension. */
 const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
 };
 
 /** Declares the blog on an application. */
-export function declareBlog(app: Engine, paths: BlogPaths): void {
-  declareViews(app, paths);
-  declarePages(app, new Posts(paths.posts));
-  declareFiles(app, paths.public);
+export function declareBlog(
+  app: Engine,
+  posts: PostStore,
+  folders: BlogFolders,
+): void {
+  declareViews(app, folders);
+  declarePages(app, posts);
+  declareFiles(app, folders.public);
   app.after("start", () => {
     for (const [name, value] of Object.entries(HEADERS)) {
       app.response().header(name, value);
@@ -47,11 +45,11 @@ export function declareBlog(app: Engine, paths: BlogPaths): void {
 }
 
 /**
- * Puts the blog's template engine in the place of the default view, and has `render` use it. A page
- * carries its fingerprint, so whoever has the very page already need not load it again.
+ * Registers the blog's template engine as the view, and has `render` use it. A page carries a
+ * fingerprint, so that a client that holds the current page need not load it again.
  */
-function declareViews(app: Engine, { views, cache }: BlogPaths): void {
-  app.register("view", TemplateEngine, [{ views, cache }]);
+function declareViews(app: Engine, folders: TemplateFolders): void {
+  app.register("view", TemplateEngine, [folders]);
   app.map("render", async (template: string, data: Record<string, unknown>) => {
     const engine = app.view<TemplateEngine>();
     const page = await engine.assign(data).display(template);
@@ -62,13 +60,15 @@ function declareViews(app: Engine, { views, cache }: BlogPaths): void {
   app.map("notFound", () => app.render("404", { title: "Page not found" }));
 }
 
-function declarePages(app: Engine, posts: Posts): void {
+function declarePages(app: Engine, store: PostStore): void {
   app.route("GET /", async () => {
-    await app.render("home", { title: "All posts", posts: await posts.all() });
+    const { after, before } = app.request().query;
+    const list = await store.list({ after: text(after), before: text(before) });
+    await app.render("home", { title: "All posts", ...list });
   });
 
   app.route("GET /post/@slug", async (slug) => {
-    const post = await posts.find(slug);
+    const post = await store.find(slug);
     if (post === undefined) return app.notFound();
     await app.render("post", { title: post.title, post });
   });
@@ -80,14 +80,14 @@ function declarePages(app: Engine, posts: Posts): void {
 
   app.route("POST /create", async () => {
     const { title, content } = app.request().data;
-    await posts.create(text(title), text(content));
+    await store.create(field("title", title), field("content", content));
     app.redirect("/");
   });
 }
 
-/** Serves the files of one folder; their names have no slash, so that none leads out of it. */
+/** Serves the files of one folder; their names hold no slash, so that none leads out of it. */
 function declareFiles(app: Engine, folder: string): void {
-  app.route("GET /public/@name:[\\w-]+\\.(?:css|svg)", async (name) => {
+  app.route("GET /public/@name:[\\w-]{1,100}\\.(?:css|svg)", async (name) => {
     const file = join(folder, name);
     const modified = await modificationTime(file);
     if (modified === undefined) return app.notFound();
@@ -110,9 +110,17 @@ async function modificationTime(file: string): Promise<number | undefined> {
   }
 }
 
-/** A form field as text that can be part of an address; a field that was not sent is empty. */
-function text(field: unknown): string {
-  return String(field ?? "").toWellFormed();
+/** A parameter of the query; anything but text counts as not given. */
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A field of the form as text that can be part of an address; a field that was not sent is empty. */
+function field(name: string, value: unknown): string {
+  if (typeof value === "object" && value !== null) {
+    throw new HttpError(400, `The field "${name}" must be text`);
+  }
+  return String(value ?? "").toWellFormed();
 }
 
 /** A short fingerprint of a text. */

@@ -11,7 +11,7 @@ import vento from "ventojs/web.js";
 export interface TemplateFolders {
   /** The folder of the templates. */
   readonly views: string;
-  /** The folder for compiled templates; it is made when it is missing. */
+  /** The folder for compiled templates; created when missing. */
   readonly cache: string;
 }
 
@@ -20,21 +20,21 @@ type Template = ReturnType<Vento["compile"]>;
 
 /** What a file in the cache folder exports. */
 interface CachedTemplate {
-  /** The Vento that compiled it, and what it was compiled from: both must be the present ones. */
+  /** The Vento that compiled the template, and its source: a change of either makes the file stale. */
   readonly compiler: string;
   readonly source: string;
   readonly template: (vento: Vento) => Template;
 }
 
-/** Names the installed Vento: its version is part of its address. */
+/** The address of the installed Vento, which has its version in it. */
 const COMPILER = import.meta.resolve("ventojs/web.js");
 
-/** The templates of one folder. One instance serves every request: it keeps no data of any. */
+/** The templates of one folder. One instance serves all requests: it keeps the data of none. */
 export class TemplateEngine {
   readonly #folders: TemplateFolders;
   readonly #vento: Vento;
 
-  /** Makes an engine over the given folders; nothing is read yet. */
+  /** Creates an engine over the given folders; nothing is read yet. */
   constructor(folders: TemplateFolders) {
     this.#folders = folders;
     this.#vento = vento({
@@ -51,7 +51,7 @@ export class TemplateEngine {
     return new Page(this.#vento, data);
   }
 
-  /** Answers a template from the cache folder when it is there and current, compiled anew otherwise. */
+  /** Loads a template from the cache folder when that holds a current one, and compiles it otherwise. */
   async #load(file: string): Promise<(vento: Vento) => Template> {
     const source = await Deno.readTextFile(join(this.#folders.views, file));
     const cached = await this.#cached(file);
@@ -63,7 +63,7 @@ export class TemplateEngine {
     return () => template;
   }
 
-  /** What the cache folder has for a template; a file that is missing or broken counts as nothing. */
+  /** Reads a template from the cache folder; undefined when its file is missing or broken. */
   async #cached(file: string): Promise<CachedTemplate | undefined> {
     try {
       return await import(toFileUrl(this.#cacheFile(file)).href);
@@ -73,16 +73,16 @@ export class TemplateEngine {
   }
 
   /**
-   * Writes a compiled template for the next start. The file appears all at once, so that another
+   * Writes a compiled template for the next start. The file is renamed into place, so that another
    * process never reads half of it; where it cannot be written, the next start compiles again.
    */
   async #save(file: string, template: Template): Promise<void> {
     const { cache } = this.#folders;
-    const beside = `${this.#cacheFile(file)}.${crypto.randomUUID()}`;
+    const fresh = `${this.#cacheFile(file)}.${crypto.randomUUID()}`;
     try {
       await Deno.mkdir(cache, { recursive: true });
-      await Deno.writeTextFile(beside, moduleOf(template));
-      await Deno.rename(beside, this.#cacheFile(file));
+      await Deno.writeTextFile(fresh, moduleOf(template));
+      await Deno.rename(fresh, this.#cacheFile(file));
     } catch (error) {
       console.warn(
         `The template cache "${cache}" is not written: ${
@@ -97,31 +97,31 @@ export class TemplateEngine {
   }
 }
 
-/** A page about to be shown. */
+/** A page that waits for the name of its template. */
 export class Page {
   readonly #vento: Vento;
   readonly #data: Readonly<Record<string, unknown>>;
 
-  /** Made by {@linkcode TemplateEngine.assign}. */
+  /** Created by {@linkcode TemplateEngine.assign}. */
   constructor(vento: Vento, data: Readonly<Record<string, unknown>>) {
     this.#vento = vento;
     this.#data = data;
   }
 
-  /** Renders the template of that name, its `.vto` left out, and answers the page. */
+  /** Renders a template, named without its `.vto`, and returns the page. */
   async display(template: string): Promise<string> {
     try {
       return (await this.#vento.run(`${template}.vto`, { ...this.#data }))
         .content;
     } catch (error) {
-      // Vento would keep a template that failed to load, and fail for ever.
+      // Vento caches a template that failed to load, and would fail on every later request.
       this.#vento.cache.clear();
       throw error;
     }
   }
 }
 
-/** A compiled template as a module that makes it again for a given Vento. */
+/** The source of a module that restores a compiled template for a given Vento. */
 function moduleOf(template: Template): string {
   const { path, source } = template;
   return `export const compiler = ${JSON.stringify(COMPILER)};

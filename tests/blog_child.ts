@@ -1,35 +1,35 @@
 /**
- * Owns running the blog as a process of its own, over a folder of its own, with the permissions that
- * `deno task blog` gives it. What is tested is `blog_process_test.ts`'s and `browser_test.ts`'s.
+ * Owns running a copy of the blog as a process, with the permissions that `deno task blog` gives it. The
+ * tests are in `blog_process_test.ts` and `browser_test.ts`.
  */
 
 /** The folder of the project. */
 const ROOT = new URL("../", import.meta.url);
 
-/** What a run of the blog leaves behind. */
-const LEFTOVERS = /^cache$|\.(?:lock|new)$/;
+/** The files that a run of the blog creates. */
+const CREATED = /^cache$|^posts\.json$|\.(?:lock|new)$/;
 
-/** What `deno task blog` reads of the project beside the blog. */
+/** The parts of the project that `deno task blog` reads beside the blog. */
 const PROJECT = ["deno.json", "deno.lock", "mod.ts", "src", "compat", "tasks"];
 
-/** After how many seconds a process that has not ended is ended: what it waits for will not come. */
+/** Seconds after which a process is killed that has not ended. */
 const LIMIT = 120;
 
-/** The posts of a copy, whatever somebody has written into the blog meanwhile. */
+/** The posts of a copy. */
 const POSTS = ["one", "two", "three"].map((name) => ({
   slug: `post-${name}`,
   title: `Post ${name}`,
   content: `The first line of ${name}.\n\nAnd its second paragraph.`,
 }));
 
-/** What a checkout of the standard library imports by name from within. */
+/** The names that a checkout of the standard library imports itself. */
 const INTERNAL = ["@std/internal/os"];
 
 /** A copy of the blog in a temporary folder. */
 export class BlogCopy implements AsyncDisposable {
   private constructor(readonly folder: string) {}
 
-  /** Copies the blog with three posts of its own, without what a run has left behind. */
+  /** Copies the blog, with three posts and without the files that a run has created. */
   static async make(): Promise<BlogCopy> {
     const folder = await Deno.makeTempDir({ prefix: "blog" });
     await copy(new URL("blog", ROOT), `${folder}/blog`);
@@ -59,7 +59,7 @@ export class BlogCopy implements AsyncDisposable {
     return posts.map(({ title }) => title);
   }
 
-  /** Starts the blog on a free port; the flags may be changed before. */
+  /** Starts the blog on a free port, with the flags of its task as `change` returns them. */
   async start(
     change: (flags: string[]) => string[] = (flags) => flags,
   ): Promise<BlogProcess> {
@@ -81,11 +81,11 @@ export class BlogCopy implements AsyncDisposable {
 
 /** A running blog. */
 export class BlogProcess implements AsyncDisposable {
-  /** Where it listens; empty when it ended before it did. */
+  /** The address it listens on; empty when it has ended without listening. */
   origin = "";
-  /** Settles when it listens, or has ended. */
+  /** Resolves when it listens, or has ended. */
   readonly listening: Promise<void>;
-  /** What it printed, standard output and error mixed. */
+  /** Its output, standard output and error mixed. */
   printed = "";
   readonly #process: Deno.ChildProcess;
   readonly #ended: Promise<unknown>;
@@ -118,7 +118,7 @@ export class BlogProcess implements AsyncDisposable {
       });
   }
 
-  /** Creates a post and answers the status; 0 when there was no answer. */
+  /** Creates a post and returns the status; 0 when there was no response. */
   async create(title: string): Promise<number> {
     try {
       const body = new URLSearchParams({ title, content: `About ${title}` });
@@ -134,7 +134,7 @@ export class BlogProcess implements AsyncDisposable {
     }
   }
 
-  /** Sends a signal and answers the exit code. */
+  /** Sends a signal and returns the exit code. */
   async end(signal: Deno.Signal = "SIGTERM"): Promise<number> {
     try {
       this.#process.kill(signal);
@@ -178,7 +178,7 @@ export function runArguments(flags: readonly string[], port = 0): string[] {
   ];
 }
 
-/** The permissions of `deno task blog`, for a free port in place of its own. */
+/** The permissions of `deno task blog`, for a free port in place of 8000. */
 export async function taskFlags(): Promise<string[]> {
   const { tasks } = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", ROOT)),
@@ -190,8 +190,8 @@ export async function taskFlags(): Promise<string[]> {
 }
 
 /**
- * An import map that leads where this process's own does: the standard library here may be the real
- * one or its stand-ins, and what is started must use the same.
+ * An import map with the targets of this process's own: the standard library may be the real one or its
+ * stand-ins here, and the blog must use the same.
  */
 async function importMap(): Promise<string> {
   const { imports } = JSON.parse(
@@ -202,20 +202,20 @@ async function importMap(): Promise<string> {
     try {
       imports[name] = import.meta.resolve(name);
     } catch {
-      // A name that nothing here maps is one that nothing here needs.
+      // A name that is not mapped here is not needed here.
     }
   }
   return JSON.stringify({ imports });
 }
 
-/** Copies a file, or a folder without what a run of the blog leaves behind. */
+/** Copies a file, or a folder without the files that a run of the blog creates. */
 async function copy(from: URL, to: string): Promise<void> {
   if (!(await Deno.stat(from)).isDirectory) {
     return await Deno.copyFile(from, to);
   }
   await Deno.mkdir(to);
   for await (const { name } of Deno.readDir(from)) {
-    if (LEFTOVERS.test(name)) continue;
+    if (CREATED.test(name)) continue;
     await copy(new URL(`${from.pathname}/${name}`, from), `${to}/${name}`);
   }
 }

@@ -1,4 +1,4 @@
-/** The blog as its visitors meet it: web requests in, pages out. */
+/** The blog as its visitors see it: web requests in, pages out. */
 
 import {
   assert,
@@ -8,17 +8,17 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { Engine } from "@framework/core";
+import { PostFile } from "../blog/posts.ts";
 import { declareBlog } from "../blog/routes.ts";
 
 const FOLDER = new URL("../blog/", import.meta.url);
 
-/** A blog with posts of its own, and the real pages. */
+/** A blog over a temporary file of posts, with the real pages. */
 class Visit {
   readonly app = new Engine();
 
   constructor(readonly folder: string, files: string = path("public")) {
-    declareBlog(this.app, {
-      posts: `${folder}/posts.json`,
+    declareBlog(this.app, new PostFile(`${folder}/posts.json`), {
       views: path("views"),
       cache: `${folder}/cache`,
       public: files,
@@ -87,9 +87,9 @@ Deno.test("`GET /` invites to write when there are no posts", async () => {
   });
 });
 
-Deno.test("`GET /` links every post of the file that comes with the blog", async () => {
+Deno.test("`GET /` links every post that comes with the blog", async () => {
   await visiting(async (blog, folder) => {
-    await Deno.copyFile(path("data/posts.json"), `${folder}/posts.json`);
+    await Deno.copyFile(path("data/seed.json"), `${folder}/posts.json`);
     const page = await blog.text("/");
     const slugs = [...page.matchAll(/href="(\/post\/[^"]*)"/g)].map((
       [, address],
@@ -111,7 +111,7 @@ Deno.test("`GET /post/@slug` shows the post with its line breaks, escaped", asyn
   });
 });
 
-Deno.test("`GET /post/@slug` answers 404 with the page of the blog for an unknown slug", async () => {
+Deno.test("`GET /post/@slug` responds with the blog's 404 page for an unknown slug", async () => {
   await visiting(async (blog) => {
     const response = await blog.get("/post/nothing");
     assertEquals(response.status, 404);
@@ -196,6 +196,31 @@ Deno.test("`POST /create` takes a field that was not sent as empty", async () =>
   });
 });
 
+const malformed: [what: string, type: string, body: string][] = [
+  ["a list", "application/x-www-form-urlencoded", "title[]=a&content=b"],
+  ["a group of fields", "application/x-www-form-urlencoded", "title[a]=1"],
+  ["a JSON object", "application/json", `{"title":{"a":1}}`],
+  ["a JSON array", "application/json", `{"title":"a","content":[1]}`],
+];
+
+for (const [what, type, body] of malformed) {
+  Deno.test(`\`POST /create\` refuses ${what} in place of text`, async () => {
+    await visiting(async (blog) => {
+      const headers = { "content-type": type };
+      const response = await blog.app.fetch(
+        new Request("http://localhost/create", {
+          method: "POST",
+          body,
+          headers,
+        }),
+      );
+      assertEquals(response.status, 400);
+      assertStringIncludes(await response.text(), "must be text");
+      assertStringIncludes(await blog.text("/"), "There are no posts yet");
+    });
+  });
+}
+
 const titles = [
   "C/C++ & 100%?",
   `"Quoted" 'twice'`,
@@ -229,7 +254,7 @@ for (const title of titles) {
   });
 }
 
-Deno.test("`GET /` answers 304 until a post is added", async () => {
+Deno.test("`GET /` responds with 304 until a post is added", async () => {
   await visiting(async (blog) => {
     await blog.post({ title: "One", content: "1" });
     const first = await blog.get("/");
@@ -248,7 +273,7 @@ Deno.test("`GET /` answers 304 until a post is added", async () => {
   });
 });
 
-Deno.test("`after()` gives every answer a policy that allows no script", async () => {
+Deno.test("every response has a policy that allows no script", async () => {
   await visiting(async (blog) => {
     for (const address of ["/", "/create", "/nowhere", "/public/style.css"]) {
       const response = await blog.get(address);
@@ -293,10 +318,11 @@ const escapes = [
   "/public//etc/passwd",
   "/public/.css",
   "/public/missing.css",
+  `/public/${"a".repeat(300)}.css`,
 ];
 
 for (const address of escapes) {
-  Deno.test(`\`GET /public/@name\` has nothing for ${address}`, async () => {
+  Deno.test(`\`GET /public/@name\` has nothing for ${address.slice(0, 40)}`, async () => {
     await visiting(async (blog) => {
       const response = await blog.get(address);
       await response.body?.cancel();

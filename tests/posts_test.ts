@@ -1,19 +1,19 @@
-/** The blog's store: what it reads, what it writes, and what it refuses to touch. */
+/** The file of posts: what is read, what is written, and what is refused. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { Posts, slugOf } from "../blog/posts.ts";
+import { PostFile, slugOf } from "../blog/posts.ts";
 
-/** Runs a test on a file of its own; without a text, the file is missing. */
+/** Runs a test on a temporary file; without a text, the file is missing. */
 async function withFile(
   text: string | Uint8Array | undefined,
-  test: (posts: Posts, file: string, folder: string) => Promise<void>,
+  test: (posts: PostFile, file: string, folder: string) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "posts" });
   const file = `${folder}/posts.json`;
   try {
     if (typeof text === "string") await Deno.writeTextFile(file, text);
     else if (text !== undefined) await Deno.writeFile(file, text);
-    await test(new Posts(file), file, folder);
+    await test(new PostFile(file), file, folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -54,13 +54,13 @@ Deno.test("`all()` sees what another program wrote since", async () => {
   });
 });
 
-Deno.test("`all()` answers no posts when there is no file", async () => {
+Deno.test("`all()` returns no posts when there is no file", async () => {
   await withFile(undefined, async (posts) => {
     assertEquals(await posts.all(), []);
   });
 });
 
-Deno.test("`find()` answers the first post with the slug, or undefined", async () => {
+Deno.test("`find()` returns the first post with the slug, or undefined", async () => {
   await withFile(undefined, async (posts) => {
     await posts.create("Same", "first");
     await posts.create("same", "second");
@@ -119,7 +119,7 @@ Deno.test("`create()` loses none of 100 posts that come at once, and keeps their
 
 Deno.test("`create()` loses nothing when several stores use one file", async () => {
   await withFile(undefined, async (posts, file) => {
-    const stores = [posts, new Posts(file), new Posts(file)];
+    const stores = [posts, new PostFile(file), new PostFile(file)];
     await Promise.all(
       Array.from(
         { length: 60 },
@@ -130,7 +130,7 @@ Deno.test("`create()` loses nothing when several stores use one file", async () 
   });
 });
 
-Deno.test("`create()` shows readers the old list or the new one, never less", async () => {
+Deno.test("`create()` never shows readers a list that has become shorter", async () => {
   await withFile("[]", async (posts) => {
     let writing = true;
     const read = async () => {
@@ -150,7 +150,7 @@ Deno.test("`create()` shows readers the old list or the new one, never less", as
   });
 });
 
-Deno.test("`create()` leaves nothing beside the posts but the lock", async () => {
+Deno.test("`create()` leaves no file but the posts and the lock", async () => {
   await withFile("[]", async (posts, _file, folder) => {
     await posts.create("A", "");
     const names = (await Array.fromAsync(Deno.readDir(folder))).map((
@@ -160,7 +160,7 @@ Deno.test("`create()` leaves nothing beside the posts but the lock", async () =>
   });
 });
 
-Deno.test("`create()` goes on after what a killed writer left behind", async () => {
+Deno.test("`create()` works after a killed writer has left half a list", async () => {
   await withFile("[]", async (posts, file) => {
     await Deno.writeTextFile(`${file}.new`, `[{"slug": "half`);
     await posts.create("A", "");
@@ -220,7 +220,7 @@ Deno.test("`create()` works again once a refused file is repaired", async () => 
 
 Deno.test("`create()` rejects for every waiting post when the folder is missing", async () => {
   await withFile(undefined, async (_posts, _file, folder) => {
-    const posts = new Posts(`${folder}/missing/posts.json`);
+    const posts = new PostFile(`${folder}/missing/posts.json`);
     const outcomes = await Promise.allSettled(
       ["A", "B", "C"].map((title) => posts.create(title, "")),
     );
@@ -229,5 +229,23 @@ Deno.test("`create()` rejects for every waiting post when the folder is missing"
       "rejected",
       "rejected",
     ]);
+  });
+});
+
+Deno.test("`seed()` copies the first posts where there is no file, and changes none that exists", async () => {
+  await withFile(undefined, async (posts, file, folder) => {
+    const text = `[{"slug":"a","title":"A","content":"", "rating": 1.0}]`;
+    await Deno.writeTextFile(`${folder}/seed.json`, text);
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        const store = new PostFile(file);
+        await store.seed(`${folder}/seed.json`);
+        await store.create(`${index}`, "");
+      }),
+    );
+    assertEquals((await posts.all()).length, 11);
+    await posts.seed(`${folder}/seed.json`);
+    assertEquals((await posts.all()).length, 11);
+    assertEquals(await Deno.readTextFile(`${folder}/seed.json`), text);
   });
 });
