@@ -420,6 +420,57 @@ onBothForms("`header()` cannot make a Content-Length wrong", async (app) => {
   }
 });
 
+const JSON_TYPES: [set: string, sent: string][] = [
+  ["application/geo+json", "application/geo+json"],
+  [
+    "Application/Problem+JSON; charset=utf-8",
+    "Application/Problem+JSON; charset=utf-8",
+  ],
+  ["text/html", "application/json; charset=utf-8"],
+  ["text/x; a=+json", "application/json; charset=utf-8"],
+];
+
+for (const [set, sent] of JSON_TYPES) {
+  onBothForms(
+    `\`json()\` after the content type ${set} sends ${sent}`,
+    async (app) => {
+      const send: Record<string, () => unknown> = {
+        "/returned": () => ({ a: 1 }),
+        "/called": () => app.json({ a: 1 }),
+      };
+      for (const [path, make] of Object.entries(send)) {
+        app.route(path, () => {
+          app.response().header("content-type", set);
+          return make();
+        });
+      }
+      app.map("error", () => {
+        app.response().header("content-type", set);
+        return { title: "Lost" };
+      });
+      app.route("/failed", () => Promise.reject(new Error("x")));
+      for (const path of [...Object.keys(send), "/failed"]) {
+        const response = await visit(app, path);
+        assertEquals(response.headers.get("content-type"), sent, path);
+      }
+    },
+  );
+}
+
+onBothForms(
+  "`header()` reads the content type of what was sent",
+  async (app) => {
+    const types: (string | null)[] = [];
+    app.route("/", () => {
+      types.push(app.response().header("content-type"));
+      app.json({ a: 1 });
+      types.push(app.response().header("content-type"));
+    });
+    await visit(app, "/");
+    assertEquals(types, [null, "application/json; charset=utf-8"]);
+  },
+);
+
 onBothForms(
   "`register()` puts a class of one's own in place of the response",
   async (app) => {

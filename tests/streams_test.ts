@@ -10,6 +10,7 @@ import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
 import { Engine } from "@framework/core";
 import { type App, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
+import { ServerProcess } from "./server_child.ts";
 
 function later(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
@@ -214,6 +215,68 @@ onBothForms(
     await reader.read();
     await reader.cancel();
     assertEquals(ended, "ada");
+  },
+);
+
+/** Streams whose sources wait for ever after their first chunk, and what is kept once clients have left. */
+const ABANDONED = `
+  import { Engine } from "@framework/core";
+
+  const app = new Engine();
+  const requests = [];
+  const waiting = []; // as a list of listeners would: it keeps each source
+  app.route("/", async function* () {
+    requests.push(new WeakRef(app.request()));
+    yield "first";
+    await new Promise((resolve) => waiting.push(resolve));
+  });
+  const server = app.start({ port: 0 });
+  for (let count = 0; count < 20; count++) {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
+    await connection.write(new TextEncoder().encode("GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"));
+    let text = "";
+    const decoder = new TextDecoder();
+    const buffer = new Uint8Array(1024);
+    while (!text.includes("first")) {
+      text += decoder.decode(buffer.subarray(0, await connection.read(buffer)));
+    }
+    connection.close();
+  }
+  const kept = () => requests.filter((request) => request.deref() !== undefined).length;
+  for (let round = 0; round < 100 && kept() > 0; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    gc();
+  }
+  console.log(\`\${waiting.length} sources wait, \${kept()} requests are kept\`);
+  Deno.exit();
+`;
+
+Deno.test("`route()` lets go of a stream's request when its client leaves, though its source still waits", async () => {
+  const command = ["run", "--v8-flags=--expose-gc"];
+  await using process = await ServerProcess.start(ABANDONED, { command });
+  const [, kept] = await process.prints(/wait, (\d+) requests are kept/);
+  assertEquals(kept, "0", process.printed);
+  assertStringIncludes(process.printed, "20 sources wait");
+});
+
+onBothForms(
+  "`route()` logs what a stream's clean-up throws after its client has left",
+  async (app) => {
+    app.route("/", async function* () {
+      try {
+        yield "x";
+        await later();
+      } finally {
+        await Promise.reject(new Error("no clean-up"));
+      }
+    });
+    const log = await logOf(async () => {
+      const reader = (await visit(app, "/")).body!.getReader();
+      await reader.read();
+      await reader.cancel();
+    });
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, "at the end of a stream: Error: no clean-up");
   },
 );
 

@@ -63,7 +63,7 @@ function isReading(app: Application): boolean {
 /** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
 function end(app: Application, by: string, status: 304 | 412): never {
   const without = status === 304 ? WITHOUT_CONTENT : WITHOUT_PAGE;
-  app.response().respond(by, status, "", without);
+  app.response().respond(by, { status, headers: without });
   throwStop();
 }
 

@@ -103,7 +103,7 @@ function unmatched(app: Application, target: Target): unknown {
   if (allowed.length === 0) return app.call("notFound");
   const response = app.response().header("allow", allowed.join(", "));
   if (target.method === "OPTIONS") {
-    response.respond("the answer to OPTIONS", 204);
+    response.respond("the response to OPTIONS", { status: 204 });
     return;
   }
   if (app.setting("framework.method_not_allowed")) throw new HttpError(405);

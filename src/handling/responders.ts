@@ -11,6 +11,7 @@ import {
   throwStop,
   toError,
 } from "../errors.ts";
+import { checkHeader } from "../response/header.ts";
 import { encodeJson, escapeJson } from "../response/json.ts";
 import { locationOf } from "../response/location.ts";
 import { page } from "./pages.ts";
@@ -51,7 +52,7 @@ export function stop(app: Application, code?: number): never {
 
 /** Ends the request with a message in place of what there is. */
 export function halt(app: Application, code = 200, message = ""): never {
-  app.response().respond("halt()", code, String(message));
+  app.response().respond("halt()", { status: code, text: String(message) });
   throwStop();
 }
 
@@ -59,7 +60,7 @@ export function halt(app: Application, code = 200, message = ""): never {
 export function redirect(app: Application, url: string, code = 303): void {
   checkStatus("redirect", code, 300, 399);
   const location = locationOf(url, app.base());
-  app.response().respond("redirect()", code, "", { location });
+  app.response().respond("redirect()", { status: code, headers: { location } });
 }
 
 /** Answers with JSON in place of what there is. */
@@ -72,9 +73,8 @@ export function json(
   option = 0,
 ): void {
   const text = jsonText(data, encode, charset, option);
-  app.response().respond("json()", code, text, {
-    "content-type": `application/json; charset=${charsetName(charset)}`,
-  });
+  const type = typeIn(charset, "application/json");
+  app.response().respond("json()", { status: code, text, type });
 }
 
 /** Answers with JSON inside a call of the function that the query names. */
@@ -102,9 +102,11 @@ export function jsonp(
     jsonText(data, encode, charset, option),
     /[<\u2028\u2029]/g,
   );
-  app.response().respond("jsonp()", code, `${callback}(${text});`, {
-    "content-type": `application/javascript; charset=${charsetName(charset)}`,
-    "x-content-type-options": "nosniff",
+  app.response().respond("jsonp()", {
+    status: code,
+    text: `${callback}(${text});`,
+    type: typeIn(charset, "application/javascript"),
+    headers: { "x-content-type-options": "nosniff" },
   });
 }
 
@@ -178,9 +180,11 @@ function showPage(
   function show(details: string): void {
     const { type, text } = page(request, status, message, details);
     const vary = response!.header("vary");
-    response!.respond(by, status, text, {
-      "content-type": type,
-      "vary": vary === null ? "Accept" : `${vary}, Accept`,
+    response!.respond(by, {
+      status,
+      text,
+      type,
+      headers: { vary: vary === null ? "Accept" : `${vary}, Accept` },
     });
   }
 }
@@ -199,13 +203,19 @@ function jsonText(
   }
   const text = encode ? encodeJson(data, indentation) : String(data);
   // The body is UTF-8 whatever the header says; nearly every charset agrees with it on ASCII.
-  return charsetName(charset) === "utf-8"
-    ? text
-    : escapeJson(text, /[\u0080-\uffff]/g);
+  return isUtf8(charset) ? text : escapeJson(text, /[\u0080-\uffff]/g);
 }
 
-function charsetName(charset: string): string {
-  return /^utf-?8$/i.test(charset) ? "utf-8" : charset;
+/** A media type with its charset. Throws `TypeError` when no header can carry it. */
+function typeIn(charset: string, type: string): string {
+  if (isUtf8(charset)) return `${type}; charset=utf-8`;
+  const named = `${type}; charset=${charset}`;
+  checkHeader("content-type", named);
+  return named;
+}
+
+function isUtf8(charset: string): boolean {
+  return charset === "utf8" || /^utf-?8$/i.test(charset);
 }
 
 function isPlain(value: object): boolean {

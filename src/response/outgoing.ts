@@ -1,70 +1,98 @@
 /**
- * Owns the web `Response` that goes out: made of what was collected, or of one that the application
- * answered itself.
+ * Owns the web `Response` that is sent: made of what was collected, or of one that the application
+ * returned.
  */
 
-import { bindStream, discard, valueOf } from "./stream.ts";
+import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
-/** What a body can be beside text that is written: bytes, or a stream of bytes or text. */
-export type BodyContent =
-  | string
-  | ArrayBufferView<ArrayBuffer>
-  | ArrayBuffer
-  | Blob
-  | ReadableStream;
+/** What sending a body needs of the current request. */
+export interface SendContext {
+  /** Whether texts of a middle length are sent in chunks. */
+  coalesce(): boolean;
+  /**
+   * Keeps the request open while a stream of its body is sent: until the returned function is called.
+   * `abort` ends the stream.
+   */
+  hold(abort: (reason: unknown) => void): () => void;
+}
 
 /** What is collected beside a body. */
 export interface Head {
+  readonly status: number;
+  /** The content type of a text where no header says another; HTML when undefined. */
+  readonly type: string | undefined;
   /** By lower-case name. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
   /** Whether the request is a HEAD, which gets the same headers and no body. */
-  readonly alone: boolean;
-  readonly request: {
-    /** Whether a server sends texts of a middle length in chunks. */
-    coalesce(): boolean;
-    /** Keeps the request open until the answer is called; `cut` ends the stream of the body. */
-    hold(cut: (reason: unknown) => void): () => void;
-  };
+  readonly isHead: boolean;
+  readonly context: SendContext;
 }
 
-/** The headers that are there when the others are added; how long a value is, only the value knows. */
+const HTML = "text/html; charset=utf-8";
+
+/** The statuses without a body (Fetch standard, "null body status"). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** From which to which length, in characters, a text is sent in one chunk. */
+const COALESCED = { least: 400, most: 32_768 } as const;
+
+/** The headers that say how long a body is. */
+const FRAMING = ["content-length", "transfer-encoding"];
+
+/** The collected headers that are not added to a body of this kind: they are there, or could be wrong. */
 const OF_STREAMS: readonly string[] = ["content-type"];
 const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 
-/** How a text is sent for which nothing was set. */
-const PLAIN: ResponseInit = { headers: { "content-type": typeOf("") } };
-
-/** From which to which length, in characters, a text is sent in one write with its head. */
-const COALESCED = { least: 400, most: 32_768 } as const;
-
-/** What says itself how long a body is. */
-const FRAMING = ["content-length", "transfer-encoding"];
-
-/** Makes the response of its parts. */
-export function outgoing(
-  status: number,
-  content: BodyContent,
-  head: Head,
+/** The response of a text, of status 200 and without further headers, as most are. */
+export function textResponse(
+  text: string,
+  type = HTML,
+  context: SendContext,
 ): Response {
+  const response = new Response(text, { headers: { "content-type": type } });
+  if (isCoalesced(text, context)) chunk(response);
+  return response;
+}
+
+/** The response of any body and head. */
+export function makeResponse(content: BodyContent, head: Head): Response {
+  const { status, headers, isHead, context } = head;
+  if (BODILESS.has(status) && content !== "") {
+    discard(content);
+    return makeResponse("", head);
+  }
+  const init: Record<string, string> = {};
+  // Appended later, the type would be added to the one that a response takes from its body.
+  const types = headers.get("content-type");
+  if (types) init["content-type"] = joined(types);
+  else if (content !== "") init["content-type"] = typeOf(content, head.type);
   const isText = typeof content === "string";
-  if (isText && isPlain(status, content, head)) {
-    return new Response(content, PLAIN);
-  }
-  const headers: Record<string, string> = {};
-  // Given later, the type would be added to the one that a response takes from its body.
-  const types = head.headers.get("content-type");
-  if (types) headers["content-type"] = joined(types);
-  else if (content !== "") headers["content-type"] = typeOf(content);
-  const isSized = head.alone || !isText && content instanceof Blob;
-  const length = isSized ? lengthOf(content) : 0;
-  if (length > 0) headers["content-length"] = String(length);
-  const isValue = content !== "" && !isStream(content);
+  const length = isHead || !isText && content instanceof Blob
+    ? lengthOf(content)
+    : 0;
+  if (length > 0) init["content-length"] = String(length);
   const body = sendable(content, head);
-  const response = new Response(body, { status, headers });
-  if (typeof body === "string" && isCoalesced(body, head)) {
-    response.headers.append("transfer-encoding", "chunked");
+  const response = new Response(body, { status, headers: init });
+  const isFramed = FRAMING.some((name) => headers.has(name));
+  if (body !== null && isText && !isFramed && isCoalesced(content, context)) {
+    chunk(response);
   }
-  return append(response, head.headers, isValue ? OF_VALUES : OF_STREAMS);
+  const isValue = content !== "" && !isStream(content);
+  return append(response, headers, isValue ? OF_VALUES : OF_STREAMS);
+}
+
+/** Adds what was collected to a response; its own headers win, cookies of both are kept. */
+export function mergeResponse(own: Response, head: Head): Response {
+  if (own.status === 101) return own; // an upgrade cannot be copied
+  const value = valueOf(own);
+  const content = value ?? own.body;
+  const body = content === null ? null : sendable(content, head);
+  if (body === content && head.headers.size === 0) return own;
+  const response = new Response(body, own);
+  if (head.isHead && value && !response.headers.has("content-length")) {
+    response.headers.set("content-length", String(lengthOf(value)));
+  }
+  return append(response, head.headers, [...response.headers.keys()]);
 }
 
 /** Several lines of a header as one value (RFC 9110, section 5.3). */
@@ -72,43 +100,27 @@ export function joined(lines: readonly string[]): string {
   return lines.length === 1 ? lines[0]! : lines.join(", ");
 }
 
-/** Adds what was collected to a response; its own headers win, cookies of both are kept. */
-export function merged(answer: Response, head: Head): Response {
-  if (answer.status === 101) return answer; // an upgrade cannot be copied
-  const value = valueOf(answer);
-  const content = value ?? answer.body;
-  const body = content === null ? null : sendable(content, head);
-  if (body === content && head.headers.size === 0) return answer;
-  const response = new Response(body, answer);
-  if (head.alone && value && !response.headers.has("content-length")) {
-    response.headers.set("content-length", String(lengthOf(value)));
-  }
-  return append(response, head.headers, [...response.headers.keys()]);
-}
-
-/** Whether there is a text and nothing else, as in most answers. */
-function isPlain(status: number, text: string, head: Head): boolean {
-  return text !== "" && status === 200 && !head.alone &&
-    head.headers.size === 0 && !isCoalesced(text, head);
-}
-
 /**
- * Whether a text is left to chunks. The runtime makes two writes of a head and a body of more than 512
- * bytes together, at twice the cost, but one write of a head and a chunk; a long text is better off with
- * two. HEAD, HTTP/1.0 and HTTP/2 are told the length all the same. None of that is documented.
+ * Whether a text is sent in one chunk. The runtime sends a head and a body of more than 512 bytes together
+ * in two writes, at twice the cost, but a head and a chunk in one; a long text is better off with two.
+ * HEAD, HTTP/1.0 and HTTP/2 get the length all the same. None of that is documented.
  */
-function isCoalesced({ length }: string, head: Head): boolean {
+function isCoalesced({ length }: string, context: SendContext): boolean {
   return length >= COALESCED.least && length <= COALESCED.most &&
-    !FRAMING.some((name) => head.headers.has(name)) && head.request.coalesce();
+    context.coalesce();
+}
+
+function chunk(response: Response): void {
+  response.headers.append("transfer-encoding", "chunked");
 }
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
 function sendable(content: BodyContent, head: Head): BodyInit | null {
-  if (isStream(content) && !head.alone) {
-    return bindStream(content, (cut) => head.request.hold(cut));
+  if (isStream(content) && !head.isHead) {
+    return bindStream(content, (abort) => head.context.hold(abort));
   }
-  if (head.alone) discard(content);
-  return head.alone || content === "" ? null : content;
+  if (head.isHead) discard(content);
+  return head.isHead || content === "" ? null : content;
 }
 
 function append(
@@ -116,27 +128,25 @@ function append(
   headers: Head["headers"],
   except: readonly string[],
 ): Response {
-  for (const [name, values] of headers) {
+  for (const [name, lines] of headers) {
     if (except.includes(name) && name !== "set-cookie") continue;
-    for (const value of values) response.headers.append(name, value);
+    for (const line of lines) response.headers.append(name, line);
   }
   return response;
 }
 
-/** A text is told by its type: `instanceof` would look up a global of the runtime first, which is dear. */
+/** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is dear. */
 function isStream(content: BodyContent): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }
 
-function typeOf(content: BodyContent): string {
-  if (typeof content === "string" || isStream(content)) {
-    return "text/html; charset=utf-8";
-  }
+function typeOf(content: BodyContent, type = HTML): string {
+  if (typeof content === "string" || isStream(content)) return type;
   return (content instanceof Blob && content.type) ||
     "application/octet-stream";
 }
 
-/** How many bytes a value has; 0 for a stream, of which nobody knows. */
+/** The length of a value in bytes; 0 for a stream, whose length is unknown. */
 function lengthOf(content: BodyContent): number {
   if (typeof content === "string") {
     return new TextEncoder().encode(content).length;

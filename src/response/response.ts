@@ -1,53 +1,61 @@
 /**
  * Owns the response being built: status, headers, cookies, body, and the seal after which status and
- * body stand. When it is sealed, and by whom, is decided by the methods that answer.
+ * body stand. Who seals it, and when, is decided in `handling/`.
  *
- * A body is a list of parts in the order of the calls. A part is text, or a section: a place kept for
- * output that comes later, such as a render that nobody awaited. What clears the body drops its
- * sections too, so output that comes too late is written where nobody reads it.
+ * The body is a list of parts in the order of the calls. A part is text, or a section: a place kept for
+ * output that comes later, such as a render that nobody awaited. Clearing the body drops its sections
+ * too: what is written to a dropped section is never sent.
  */
 
 import { checkStatus, report } from "../errors.ts";
+import type { Markup } from "../html.ts";
 import {
   checkHeader,
   cookieLine,
   type CookieOptions,
   WITHOUT_PAGE,
 } from "./header.ts";
-import { type BodyContent, joined, merged, outgoing } from "./outgoing.ts";
-import { discard } from "./stream.ts";
+import {
+  type Head,
+  joined,
+  makeResponse,
+  mergeResponse,
+  type SendContext,
+  textResponse,
+} from "./outgoing.ts";
+import { type BodyContent, discard } from "./stream.ts";
 
 export type { CookieOptions } from "./header.ts";
-export type { BodyContent } from "./outgoing.ts";
+export type { BodyContent } from "./stream.ts";
 
-/** Whether a status has no body (Fetch standard, "null body status"). */
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 205 || status === 304;
-}
+/** Headers by lower-case name; each cookie is a line of `set-cookie`. */
+type HeaderLines = Map<string, readonly string[]>;
 
-/** Headers by lower-case name; a cookie is a value of `set-cookie`. */
-type Fields = Map<string, string[]>;
+const NO_HEADERS: HeaderLines = new Map();
 
-/** Of most responses nothing is set. */
-const NO_FIELDS: ReadonlyMap<string, string[]> = new Map();
+/** The media types of JSON, such as `application/json` and `application/problem+json`. */
+const JSON_TYPE = /^[^;]*[/+]json\b/i;
 
-/** What a response knows of the request it answers. */
-export interface ResponseContext {
+/** What a response reads from its application; each function is about the current request. */
+export interface ResponseContext extends SendContext {
   /** Whether the connection is secure: cookies then are. */
   secure(): boolean;
-  /** Whether ignored writes are reported. */
+  /** Whether ignored calls are reported. */
   debug(): boolean;
-  /** Whether a server sends texts of a middle length in chunks. */
-  coalesce(): boolean;
-  /**
-   * Keeps the request open until the answer is called: a stream of the body runs in its scope. `cut`
-   * ends that stream.
-   */
-  hold(cut: (reason: unknown) => void): () => void;
+}
+
+/** What a method responds with; what is not given stays as it is, the body is always replaced. */
+export interface Outcome {
+  readonly status?: number | undefined;
+  readonly text?: string;
+  /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
+  readonly type?: string;
+  /** Replace those of the same names; null removes one. */
+  readonly headers?: Readonly<Record<string, string | null>>;
 }
 
 /**
- * The response being built for one request; `Framework.response()` answers the current one. A stream
+ * The response being built for one request; `Framework.response()` returns the current one. A stream
  * that a callback returns, such as the server-sent events here, runs in the scope of its request.
  *
  * @example
@@ -69,14 +77,19 @@ export interface ResponseContext {
  */
 export class HttpResponse {
   readonly #context: ResponseContext;
-  /** The whole of which this is a section; itself, for the whole. */
+  /** The response that this is a section of; itself, unless it is one. */
   readonly #whole: HttpResponse;
-  #parts: (string | HttpResponse)[] = [];
-  /** The headers of the whole, once one is set; shared with a replacement. */
-  #headers: Fields | undefined;
   #status = 200;
-  #content: Exclude<BodyContent, string> | undefined;
-  #given: Response | undefined;
+  /** The headers, once one is set; shared with a replacement. */
+  #headers: HeaderLines | undefined;
+  /** The content type that came with the text, where no header says another. */
+  #type: string | undefined;
+  /** The sections and the texts before them. */
+  #parts: (string | HttpResponse)[] | undefined;
+  /** The text after the last section. */
+  #text = "";
+  /** What is sent in place of the text. */
+  #content: Exclude<BodyContent, string> | Response | undefined;
   #sealedBy: string | undefined;
   #replacement: HttpResponse | undefined;
 
@@ -91,10 +104,10 @@ export class HttpResponse {
     kind?: "section" | "replacement",
   ) {
     this.#context = context;
-    this.#whole = whole !== undefined && kind === "section" ? whole : this;
-    if (whole !== undefined && kind === "replacement") {
-      this.#headers = whole.#fields;
-    }
+    this.#whole = this;
+    if (whole === undefined) return;
+    if (kind === "section") this.#whole = whole;
+    else this.#headers = whole.#lines;
   }
 
   /** The status. */
@@ -105,8 +118,7 @@ export class HttpResponse {
     const whole = this.#whole;
     if (code === undefined) return whole.#status;
     checkStatus("respond", code, 200, 599);
-    if (whole.#refuses("status()")) return this;
-    whole.#status = code;
+    if (!whole.#refuses("status()")) whole.#status = code;
     return this;
   }
 
@@ -122,17 +134,15 @@ export class HttpResponse {
     value?: string | number | readonly string[] | null,
   ): string | null | this {
     const key = name.toLowerCase();
-    if (value === undefined) {
-      const lines = this.#fields.get(key);
-      return lines ? joined(lines) : null;
-    }
+    if (value === undefined) return this.#valueOf(key);
+    if (key === "content-type") this.#whole.#type = undefined;
     if (value === null) {
-      this.#fields.delete(key);
+      this.#lines.delete(key);
       return this;
     }
     const lines = typeof value === "object" ? [...value] : [String(value)];
     for (const line of lines) checkHeader(name, line);
-    this.#fields.set(key, lines);
+    this.#lines.set(key, lines);
     return this;
   }
 
@@ -149,27 +159,27 @@ export class HttpResponse {
       secure: this.#context.secure(),
       ...options,
     });
-    const others = this.#fields.get("set-cookie")
+    const others = this.#lines.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`));
-    this.#fields.set("set-cookie", [...others ?? [], line]);
+    this.#lines.set("set-cookie", [...others ?? [], line]);
     return this;
   }
 
-  /** Adds text to the body. */
-  write(text: string): this {
-    if (this.#whole === this && this.#refuses("write()")) return this;
-    const part = String(text);
-    if (this.#parts.length > 0) this.#parts.push(part);
-    else this.#parts = [part]; // most bodies have one, and a list that grows takes room for many
+  /** Appends text to the body. */
+  write(text: string | Markup): this {
+    // A section may still be filled when the response is sealed.
+    if (this.#whole !== this || !this.#refuses("write()")) {
+      this.#text += String(text);
+    }
     return this;
   }
 
-  /** Sets everything back: status 200, no headers, no cookies, no body. */
+  /** Resets everything: status 200, no headers, no cookies, no body. */
   clear(): this {
     const whole = this.#whole;
     if (whole.#refuses("clear()")) return this;
     whole.#status = 200;
-    whole.#fields.clear();
+    whole.#headers?.clear();
     return this.clearBody();
   }
 
@@ -180,7 +190,7 @@ export class HttpResponse {
     whole.#drop();
     if (this !== whole) {
       this.#drop();
-      whole.#parts.push(this);
+      whole.#parts = [this];
     }
     return this;
   }
@@ -196,15 +206,15 @@ export class HttpResponse {
     return this.header("cache-control", `max-age=${Math.floor(seconds)}`);
   }
 
-  /** Whether status and body stand: something has answered, or the response is out. */
+  /** Whether the response is sealed: its status and body cannot be changed any more. */
   get sent(): boolean {
     return this.#whole.#sealedBy !== undefined;
   }
 
-  // For the methods that answer
+  // For the default methods
 
   /**
-   * Makes text, bytes or a stream the whole body. Throws `TypeError` for a stream that is being read.
+   * Replaces the body by text, bytes or a stream. Throws `TypeError` for a stream that is being read.
    *
    * @internal
    */
@@ -220,7 +230,7 @@ export class HttpResponse {
   }
 
   /**
-   * Lets status and body stand as they are. The first seal wins: false says that this was not it.
+   * Seals status and body as they are. The first seal wins: returns whether this was it.
    *
    * @internal
    */
@@ -232,21 +242,20 @@ export class HttpResponse {
   }
 
   /**
-   * Makes this the whole answer, and seals it. Without a status it stays what it is. The headers
-   * replace those that were set, null removes one. Does nothing when the response is sealed already.
+   * Replaces the body, and what else is given, and seals the response. Does nothing when it is sealed.
    *
    * @internal
    */
-  respond(
-    by: string,
-    status: number = this.status(),
-    text = "",
-    headers: Readonly<Record<string, string | null>> = {},
-  ): void {
-    if (this.#whole.#refuses(by)) return;
-    this.status(status).body(text);
-    for (const name in headers) this.header(name, headers[name]!);
-    this.seal(by);
+  respond(by: string, outcome: Outcome): void {
+    const { status, text = "", type, headers } = outcome;
+    if (status !== undefined) checkStatus("respond", status, 200, 599);
+    const whole = this.#whole;
+    if (!whole.seal(by)) return;
+    whole.#status = status ?? whole.#status;
+    whole.#drop();
+    whole.#text = text;
+    if (type !== undefined) whole.#setType(type);
+    for (const name in headers) whole.header(name, headers[name]!);
   }
 
   /**
@@ -255,31 +264,34 @@ export class HttpResponse {
    *
    * @internal
    */
-  send(answer: Response): void {
-    if (answer.bodyUsed || answer.status === 0) {
+  send(response: Response): void {
+    if (response.bodyUsed || response.status === 0) {
       throw new TypeError(
         "Cannot send the Response: its body was read, or it is a network error",
       );
     }
-    if (!this.seal("a returned Response")) return discard(answer.body);
+    if (!this.seal("a returned Response")) return discard(response);
     this.#whole.#drop();
-    this.#whole.#given = answer;
+    this.#whole.#content = response;
   }
 
   /**
-   * A place in the body, kept here for output that comes later.
+   * Keeps this place in the body for output that comes later.
    *
    * @internal
    */
   section(): HttpResponse {
     const section = this.#another("section");
-    if (this.#whole !== this || !this.sent) this.#parts.push(section);
+    if (this.#whole !== this || !this.sent) {
+      (this.#parts ??= []).push(this.#text, section);
+      this.#text = "";
+    }
     return section;
   }
 
   /**
-   * Drops the body with the headers that describe or store it, seals this response and lets another
-   * take its place, which shares the headers that are left.
+   * Drops the body with the headers that describe or store it, seals this response and returns another
+   * one to be sent in its place, which shares the headers that are left.
    *
    * @internal
    */
@@ -287,7 +299,7 @@ export class HttpResponse {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
     whole.#drop();
-    for (const name in WITHOUT_PAGE) this.#fields.delete(name);
+    for (const name in WITHOUT_PAGE) this.#lines.delete(name);
     const replacement = whole.#another("replacement");
     replacement.#status = status;
     whole.#replacement = replacement;
@@ -295,56 +307,82 @@ export class HttpResponse {
   }
 
   /**
-   * Takes a seal back with all that it kept: what should have answered has failed.
+   * Removes the seal, with the body that it protected: what should have been sent has failed.
    *
    * @internal
    */
   reopen(): void {
     const whole = this.#whole;
-    whole.#sealedBy = whole.#replacement = whole.#given = undefined;
+    whole.#sealedBy = whole.#replacement = undefined;
+    whole.#drop();
   }
 
   /**
-   * The web response; to a HEAD request it has no body. When it cannot be made, another can.
+   * Seals the response and makes the web response of it, without a body for a HEAD request. When that
+   * fails, the response is open again.
    *
    * @internal
    */
-  toResponse(head: boolean): Response {
+  toResponse(isHead: boolean): Response {
     const whole = this.#whole;
-    if (whole.#replacement) return whole.#replacement.toResponse(head);
+    if (whole.#replacement) return whole.#replacement.toResponse(isHead);
+    whole.#sealedBy ??= "the end of the request";
     try {
-      const response = whole.#outgoing(head);
-      whole.#sealedBy ??= "the end of the request";
-      return response;
+      return whole.#make(isHead);
     } catch (error) {
       whole.reopen();
-      whole.#drop();
       throw error;
     }
   }
 
-  #outgoing(alone: boolean): Response {
-    const headers = this.#headers ?? NO_FIELDS;
-    const head = { headers, alone, request: this.#context };
-    if (this.#given) return merged(this.#given, head);
-    if (isBodiless(this.#status)) this.#drop();
-    return outgoing(this.#status, this.#content ?? this.#text(), head);
+  #make(isHead: boolean): Response {
+    const content = this.#content ?? this.#textOfParts();
+    const isPlainText = typeof content === "string" && content !== "" &&
+      this.#status === 200 && this.#headers === undefined && !isHead;
+    if (isPlainText) return textResponse(content, this.#type, this.#context);
+    const head: Head = {
+      status: this.#status,
+      type: this.#type,
+      headers: this.#headers ?? NO_HEADERS,
+      isHead,
+      context: this.#context,
+    };
+    return content instanceof Response
+      ? mergeResponse(content, head)
+      : makeResponse(content, head);
   }
 
-  get #fields(): Fields {
+  get #lines(): HeaderLines {
     return this.#whole.#headers ??= new Map();
   }
 
-  #text(): string {
-    const only = this.#parts[0];
-    if (this.#parts.length === 1 && typeof only === "string") return only;
+  #valueOf(key: string): string | null {
+    const lines = this.#whole.#headers?.get(key);
+    if (lines) return joined(lines);
+    return key === "content-type" ? this.#whole.#type ?? null : null;
+  }
+
+  /** The type of a text takes the place of what the header says, unless both are JSON. */
+  #setType(type: string): void {
+    const set = this.#headers?.get("content-type")?.[0];
+    if (set !== undefined && JSON_TYPE.test(set) && JSON_TYPE.test(type)) {
+      return;
+    }
+    this.#headers?.delete("content-type");
+    this.#type = type;
+  }
+
+  #textOfParts(): string {
+    if (this.#parts === undefined) return this.#text;
     return this.#parts.map((part) =>
-      typeof part === "string" ? part : part.#text()
-    ).join("");
+      typeof part === "string" ? part : part.#textOfParts()
+    ).join("") + this.#text;
   }
 
   #drop(): void {
-    this.#parts = [];
+    this.#parts = undefined;
+    this.#text = "";
+    this.#type = undefined;
     if (this.#content === undefined) return;
     discard(this.#content);
     this.#content = undefined;
@@ -368,7 +406,7 @@ export class HttpResponse {
   }
 }
 
-/** Where in the application the running call was made, for messages under debug. */
+/** The place in the application that made the running call, for messages under debug. */
 function callSite(): string {
   const own = new URL("..", import.meta.url).href;
   const limit = Error.stackTraceLimit;

@@ -1,73 +1,99 @@
 /**
- * Owns bodies that come as streams: they run in the scope of their request, whoever reads them, and
- * what nobody will read is given up, so that its source can clean up.
+ * Owns bodies that are streams: their sources run in the scope of their request, and are cancelled when
+ * nobody will read them.
  */
 
+import { reportError } from "../errors.ts";
 import { slot } from "../runtime.ts";
 import { bind } from "../state/scope.ts";
+import { settles } from "../timer.ts";
+
+/** What a body can be: text, bytes, or a stream of bytes or text. */
+export type BodyContent =
+  | string
+  | ArrayBufferView<ArrayBuffer>
+  | ArrayBuffer
+  | Blob
+  | ReadableStream;
+
+/** How many seconds the source of an abandoned stream has for cleaning up in the scope of its request. */
+const CLEAN_UP_SECONDS = 0.5;
 
 /**
- * Binds a stream to the current request: whoever reads it, its source runs in the request's scope.
- * `hold` is called at once, with what cuts the stream; its answer is called when the stream has ended,
- * failed, was cut, or was given up by the client. A stream of the runtime itself, such as that of a
- * file, runs no code of the application and stays as it is, so that the runtime can send it natively.
+ * Binds a stream to the current request: its source runs in the request's scope, whoever reads it.
+ * `hold` is called at once with a function that aborts the stream, and returns the one that lets go of
+ * the request: called when the stream has ended, failed, was aborted, or when the client has left. A
+ * stream of the runtime itself, such as that of a file, runs no code of the application and is returned
+ * as it is, so that the runtime can send it natively.
  */
 export function bindStream(
   source: ReadableStream,
-  hold: (cut: (reason: unknown) => void) => () => void,
+  hold: (abort: (reason: unknown) => void) => () => void,
 ): ReadableStream {
   if (isNative(source)) return source;
   const reader = source.getReader();
-  let done = (): void => {};
-  const giveUp = (reason: unknown): void => {
-    reader.cancel(reason).catch(() => {}); // it is over, however its source takes it
-    done();
+  let release: (() => void) | undefined;
+  const end = (): void => {
+    release?.();
+    release = undefined; // it refers to the request, and a waiting source to this
+  };
+  const giveUp = (reason: unknown): Promise<void> => {
+    const cancelled = reader.cancel(reason).catch((error) => {
+      if (error !== reason) reportError(error, "at the end of a stream");
+    });
+    // A source that waits for something may never notice, and must not keep its request.
+    return settles(cancelled, CLEAN_UP_SECONDS).then(end);
   };
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
-      done = hold(bind((reason) => {
+      release = hold(bind((reason) => {
         controller.error(reason);
         giveUp(reason);
       }));
     },
     pull: bind(async (controller) => {
       try {
-        const { done: ended, value } = await reader.read();
-        if (!ended) return controller.enqueue(bytesOf(value));
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(bytesOf(value));
       } catch (error) {
         giveUp(error);
         throw error;
       }
       controller.close();
-      done();
+      end();
     }),
-    cancel: bind((reason) => reader.cancel(reason).finally(() => done())),
+    cancel: bind(giveUp),
   }, { highWaterMark: 0 });
 }
 
-/** Gives up a body that nobody will read; how it takes that concerns nobody. */
-export function discard(body: unknown): void {
+/** Cancels a body that nobody will read; errors are ignored. */
+export function discard(content: BodyContent | Response): void {
+  if (typeof content === "string") return;
+  // Looking at the body of a `Response` of a value would make a stream of it.
+  const body = content instanceof Response
+    ? valueOf(content) ?? content.body
+    : content;
   if (body instanceof ReadableStream && !body.locked) {
     body.cancel().catch(() => {});
   }
 }
 
 /**
- * The text or bytes that a web response was made of; undefined for a stream, and when the runtime does
- * not tell. Asking for its `body` would turn text into a stream, which takes four times as long to
- * send and loses its Content-Length. So this looks where the runtime keeps it, which is nowhere
- * documented: were it moved, the response would only be slower.
+ * The text or bytes that a web response was made of; undefined for a stream, and where the runtime does
+ * not tell. The property `body` would turn text into a stream, which takes four times as long to send
+ * and loses its Content-Length. Where the runtime keeps the value is not documented: were it moved, the
+ * response would only be slower.
  */
 export function valueOf(
-  answer: Response,
+  response: Response,
 ): string | Uint8Array<ArrayBuffer> | undefined {
-  const kept = innerResponse(answer) as Kept | undefined;
-  const value = lazyBody(answer) ?? kept?.body?.streamOrStatic?.body;
+  const kept = innerResponse(response) as InnerResponse | undefined;
+  const value = lazyBody(response) ?? kept?.body?.streamOrStatic?.body;
   const isValue = typeof value === "string" || value instanceof Uint8Array;
   return isValue ? value as string | Uint8Array<ArrayBuffer> : undefined;
 }
 
-interface Kept {
+interface InnerResponse {
   readonly body?: { readonly streamOrStatic?: { readonly body?: unknown } };
 }
 
