@@ -3,6 +3,8 @@
  * tests are in `blog_process_test.ts` and `browser_test.ts`.
  */
 
+import { absoluteImports } from "./import_map.ts";
+
 /** The folder of the project. */
 const ROOT = new URL("../", import.meta.url);
 
@@ -22,9 +24,6 @@ const POSTS = ["one", "two", "three"].map((name) => ({
   content: `The first line of ${name}.\n\nAnd its second paragraph.`,
 }));
 
-/** The names that a checkout of the standard library imports itself. */
-const INTERNAL = ["@std/internal/os"];
-
 /** A copy of the blog in a temporary folder. */
 export class BlogCopy implements AsyncDisposable {
   private constructor(readonly folder: string) {}
@@ -35,7 +34,8 @@ export class BlogCopy implements AsyncDisposable {
     await copy(new URL("blog", ROOT), `${folder}/blog`);
     const posts = `${folder}/blog/data/posts.json`;
     await Deno.writeTextFile(posts, JSON.stringify(POSTS, null, 2));
-    await Deno.writeTextFile(`${folder}/import_map.json`, await importMap());
+    const imports = JSON.stringify({ imports: await absoluteImports() });
+    await Deno.writeTextFile(`${folder}/import_map.json`, imports);
     return new BlogCopy(folder);
   }
 
@@ -187,25 +187,6 @@ export async function taskFlags(): Promise<string[]> {
   return (command.match(/--allow-\S+/g) ?? []).map((flag) =>
     flag.replace(":8000", ":0")
   );
-}
-
-/**
- * An import map with the targets of this process's own: the standard library may be the real one or its
- * stand-ins here, and the blog must use the same.
- */
-async function importMap(): Promise<string> {
-  const { imports } = JSON.parse(
-    await Deno.readTextFile(new URL("compat/import_map.json", ROOT)),
-  );
-  for (const name of [...Object.keys(imports), ...INTERNAL]) {
-    if (!name.startsWith("@")) continue;
-    try {
-      imports[name] = import.meta.resolve(name);
-    } catch {
-      // A name that is not mapped here is not needed here.
-    }
-  }
-  return JSON.stringify({ imports });
 }
 
 /** Copies a file, or a folder without the files that a run of the blog creates. */

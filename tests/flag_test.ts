@@ -1,76 +1,101 @@
-/** Tests the choice between `@std` and its stand-ins, as a process of its own against registries made here. */
+/**
+ * Tests the choice between `@std` and its stand-ins, as a process in a copy of the project, against
+ * registries made here.
+ */
 
 import { assertEquals } from "@std/assert";
+import { Registry } from "../tasks/registry.ts";
+import { standins } from "../tasks/standins.ts";
+import { ProjectCopy } from "./project_copy.ts";
 
 const STANDINS = "--import-map=compat/import_map.json\n";
+const ROOT = new URL("../", import.meta.url);
 
-/** The one module that is asked for, as a registry serves it. */
-const REGISTRY: Record<string, string> = {
-  "/@std/assert/meta.json":
-    `{"scope":"std","name":"assert","versions":{"1.0.0":{}}}`,
-  "/@std/assert/1.0.0_meta.json": `{
-    "exports": { "./assertion-error": "./mod.ts" },
-    "manifest": { "/mod.ts": {
-      "size": 9,
-      "checksum": "sha256-f4c5cf9bb78e85f15dc27180260637cf24b2a24bc39e0788783a3accc4dde614"
-    } }
-  }`,
-  "/@std/assert/1.0.0/mod.ts": "export {}",
+Deno.test("`deno task flag` names a copy of the lock file where the registry has everything", async () => {
+  await using registry = new Registry();
+  for (const release of await standins(ROOT)) registry.add(release);
+  assertEquals(await flag(registry.url), "--lock=.cache/deno.lock\n");
+});
+
+/** Registries that are of no use, by what they do. */
+const USELESS: Record<string, (request: Request) => Response> = {
+  "refuses": () => new Response("Blocked", { status: 403 }),
+  "is a page to log in": () => new Response("<h1>Please log in</h1>"),
+  "has no such package": () => new Response(null, { status: 404 }),
 };
 
-Deno.test("`deno task flag` names nothing when the registry answers", async () => {
-  await using registry = serve((request) => {
-    const file = REGISTRY[new URL(request.url).pathname];
-    return new Response(file ?? null, {
-      status: file === undefined ? 404 : 200,
-    });
+for (const [name, respond] of Object.entries(USELESS)) {
+  Deno.test(`\`deno task flag\` names the stand-ins when the registry ${name}`, async () => {
+    await using registry = serve(respond);
+    assertEquals(await flag(addressOf(registry)), STANDINS);
   });
-  assertEquals(await flag(registry.addr), "");
-});
-
-Deno.test("`deno task flag` names the stand-ins when the registry refuses", async () => {
-  await using registry = serve(() => new Response("Blocked", { status: 403 }));
-  assertEquals(await flag(registry.addr), STANDINS);
-});
-
-Deno.test("`deno task flag` names the stand-ins when the answer is no registry's", async () => {
-  await using registry = serve(() => new Response("<h1>Please log in</h1>"));
-  assertEquals(await flag(registry.addr), STANDINS);
-});
+}
 
 Deno.test("`deno task flag` names the stand-ins when nothing comes back", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  assertEquals(await flag(listener.addr), STANDINS);
+  assertEquals(
+    await flag(`http://127.0.0.1:${listener.addr.port}/`),
+    STANDINS,
+  );
+});
+
+Deno.test("`deno task flag` names the stand-ins when the registry stalls after the first module", async () => {
+  await using registry = new Registry();
+  for (const release of await standins(ROOT)) registry.add(release);
+  const { promise: never, resolve } = Promise.withResolvers<Response>();
+  await using stalling = serve((request) => {
+    const { pathname } = new URL(request.url);
+    return /meta\.json|status/.test(pathname)
+      ? fetch(new URL(pathname.slice(1), registry.url))
+      : never;
+  });
+  assertEquals(await flag(addressOf(stalling), ["2"]), STANDINS);
+  resolve(new Response());
+});
+
+Deno.test("`deno task flag` names the lock file of the tests, unless the blog alone is to run", async () => {
+  await using registry = serve(() => new Response(null, { status: 404 }));
+  assertEquals(
+    await flag(addressOf(registry), [], []),
+    `${STANDINS}--lock=tests/deno.lock\n`,
+  );
 });
 
 function serve(
-  handler: (request: Request) => Response,
+  handler: (request: Request) => Response | Promise<Response>,
 ): Deno.HttpServer<Deno.NetAddr> {
   return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
 }
 
-/** What the choice prints, with a registry at the address and an empty cache. */
-async function flag({ port }: { port: number }): Promise<string> {
+function addressOf({ addr }: Deno.HttpServer<Deno.NetAddr>): string {
+  return `http://127.0.0.1:${addr.port}/`;
+}
+
+/** What the choice prints, with a registry at the address and an empty cache of JSR. */
+async function flag(
+  registry: string,
+  time: readonly string[] = [],
+  program: readonly string[] = ["blog"],
+): Promise<string> {
   const cache = await Deno.makeTempDir();
+  await using copy = await ProjectCopy.make();
   try {
+    await Deno.symlink(await npmCache(), `${cache}/npm`);
     const { stdout } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "-q",
-        "--reload",
-        "--no-config",
-        "--no-lock",
-        "tasks/flag.ts",
-      ],
-      cwd: new URL("../", import.meta.url),
-      env: {
-        JSR_URL: `http://127.0.0.1:${port}/`,
-        DENO_DIR: cache,
-        NO_COLOR: "1",
-      },
+      args: ["task", "-q", "flag", ...program, ...time],
+      cwd: copy.folder,
+      env: { JSR_URL: registry, DENO_DIR: cache, NO_COLOR: "1" },
     }).output();
     return new TextDecoder().decode(stdout);
   } finally {
     await Deno.remove(cache, { recursive: true });
   }
+}
+
+/** Where this machine keeps packages of npm, which are downloaded once. */
+async function npmCache(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json"],
+  }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).npmCache;
 }

@@ -137,6 +137,7 @@ async function surface(module: string): Promise<string[]> {
       "doc",
       "-q",
       "--json",
+      "--no-lock",
       "--import-map=compat/import_map.json",
       module,
     ],

@@ -3,8 +3,7 @@
  * process is asked and told is the tests'.
  */
 
-/** What a checkout of the standard library imports by name from within. */
-const INTERNAL = ["@std/internal/os"];
+import { absoluteImports } from "./import_map.ts";
 
 /** How an application is run. */
 export interface ChildOptions {
@@ -52,7 +51,7 @@ export class ServerProcess implements AsyncDisposable {
   ): Promise<ServerProcess> {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     await Deno.writeTextFile(file, source);
-    const map = JSON.stringify({ imports: await imports() });
+    const map = JSON.stringify({ imports: await absoluteImports() });
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         ...command,
@@ -117,19 +116,4 @@ export class ServerProcess implements AsyncDisposable {
       this.#changed.resolve();
     }
   }
-}
-
-/** Where the names that the framework imports lead in this process. */
-async function imports(): Promise<Record<string, string>> {
-  const map = new URL("../compat/import_map.json", import.meta.url);
-  const { imports } = JSON.parse(await Deno.readTextFile(map));
-  for (const name of [...Object.keys(imports), ...INTERNAL]) {
-    if (!name.startsWith("@")) continue;
-    try {
-      imports[name] = import.meta.resolve(name);
-    } catch {
-      // A name that nothing here maps is one that nothing here needs.
-    }
-  }
-  return imports;
 }

@@ -3,7 +3,7 @@
  * fields it has, what they hold, and the request that submitting makes. Only for tests.
  */
 
-import type { DefaultTreeAdapterTypes } from "parse5";
+import type { DefaultTreeAdapterTypes } from "npm:parse5@^8.1.1";
 
 type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;

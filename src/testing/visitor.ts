@@ -5,7 +5,7 @@
  */
 
 import { getSetCookies } from "@std/http/cookie";
-import { type DefaultTreeAdapterTypes, parse } from "parse5";
+import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
 import { attribute, elementsOf, Form, textOf } from "./form.ts";
 
 /** What answers requests: an `Engine`, `Framework`, or anything with such a door. */
