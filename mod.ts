@@ -53,7 +53,7 @@ export type { BodyContent, CookieOptions } from "./src/response/response.ts";
 
 // Views
 export { View } from "./src/view/view.ts";
-export { Markup, markup } from "./src/html.ts";
+export { html, Markup, markup } from "./src/html.ts";
 
 // Errors
 export { HttpError } from "./src/errors.ts";

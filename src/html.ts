@@ -1,4 +1,4 @@
-/** Owns HTML as text: escaping it, and marking what is HTML already. */
+/** Owns HTML as text: escaping values, and marking text that is HTML already. */
 
 /** Text that is HTML already: it prints unescaped, and is a string in every other respect. */
 export class Markup extends String {}
@@ -6,6 +6,59 @@ export class Markup extends String {}
 /** Marks text as HTML, so that templates print it unescaped. Only for text that is safe to send. */
 export function markup(html: string): Markup {
   return new Markup(html);
+}
+
+/**
+ * A template tag that makes HTML of text: values are escaped, for content and for quoted attributes.
+ * `Markup`, such as that of another `html`, prints as it is, the items of an array one after the other,
+ * and `null` and `undefined` not at all. Throws `TypeError` for a promise, which must be awaited first.
+ *
+ * Escaping makes neither a value safe in an attribute without quotes, in a script or in a style, nor a URL
+ * that runs code.
+ *
+ * @example
+ * ```ts
+ * import { Engine, html } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("/tags/@name", (name) => {
+ *   const tags = [name, "c"].map((tag) => html`<li title="${tag}">${tag}</li>`);
+ *   return html`<ul>${tags}</ul>`;
+ * });
+ *
+ * const response = await app.fetch(new Request("http://localhost/tags/%3Cb%3E"));
+ * assertEquals(
+ *   await response.text(),
+ *   '<ul><li title="&lt;b&gt;">&lt;b&gt;</li><li title="c">c</li></ul>',
+ * );
+ * ```
+ */
+export function html(
+  strings: TemplateStringsArray,
+  ...values: readonly unknown[]
+): Markup {
+  let text = "";
+  for (const [index, raw] of strings.raw.entries()) {
+    if (index > 0) text += printed(values[index - 1]);
+    // What is no escape in JavaScript, such as "\\201C" of CSS, is only there as it was written.
+    text += strings[index] ?? raw;
+  }
+  return new Markup(text);
+}
+
+/** The HTML of a value. */
+function printed(value: unknown): string {
+  if (typeof value === "string") return escape(value);
+  if (value === null || value === undefined) return "";
+  if (value instanceof Markup) return value.toString();
+  if (Array.isArray(value)) return value.map(printed).join("");
+  if (value instanceof Promise) {
+    throw new TypeError(
+      "Cannot print a promise in html: it must be awaited first",
+    );
+  }
+  return escape(String(value));
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -74,6 +74,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       section send sent status toResponse write`,
     "type BodyContent": "",
     "type CookieOptions": "",
+    "function html": "",
     "class Markup": "",
     "function markup": "",
     "class View": "clear exists fetch get has set",

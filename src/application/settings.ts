@@ -8,7 +8,7 @@ import { isHost } from "../request/target.ts";
 
 /** The settings by name, with the type of each. Durations are seconds, sizes are bytes. */
 export interface Settings {
-  /** Replaces the base path of the request: it is stripped from paths and put before URLs. */
+  /** The base path: it is stripped from paths and put before URLs. Of a whole URL, redirects get the host. */
   "framework.base_url": string | null;
   /** Whether the literals of a pattern match case-sensitively. */
   "framework.case_sensitive": boolean;

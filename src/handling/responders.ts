@@ -13,7 +13,8 @@ import {
 } from "../errors.ts";
 import { checkHeader } from "../response/header.ts";
 import { encodeJson, escapeJson } from "../response/json.ts";
-import { locationOf } from "../response/location.ts";
+import { locationOf, originOf } from "../response/location.ts";
+import { Markup } from "../html.ts";
 import { page } from "./pages.ts";
 import type { BodyContent, HttpResponse } from "../response/response.ts";
 import { outside, type Scope } from "../state/scope.ts";
@@ -34,6 +35,7 @@ export function answer(
   }
   if (typeof outcome !== "object" || outcome === null) return;
   if (outcome instanceof Response) return app.response().send(outcome);
+  if (outcome instanceof Markup) return void app.response().write(outcome);
   if (isPlain(outcome)) return app.call("json", outcome);
   if (isContent(outcome)) return void app.response().body(outcome);
   if (Symbol.asyncIterator in outcome) {
@@ -59,7 +61,8 @@ export function halt(app: Application, code = 200, message = ""): never {
 /** Answers with a redirect in place of what there is. */
 export function redirect(app: Application, url: string, code = 303): void {
   checkStatus("redirect", code, 300, 399);
-  const location = locationOf(url, app.base());
+  const origin = originOf(app.setting("framework.base_url"));
+  const location = locationOf(url, app.base(), origin);
   app.response().respond("redirect()", { status: code, headers: { location } });
 }
 

@@ -1,17 +1,18 @@
 /**
- * Owns where the application lies: what of a path is below its base, and where a redirect leads.
+ * Owns the place of the application on its site: the part of a path below its base, and the targets of
+ * redirects.
  */
 
-/** The schemes that make a client run code of whoever wrote the target. */
+/** The schemes that make a client run the code in a target. */
 const CODE: ReadonlySet<string> = new Set(["javascript", "data", "vbscript"]);
 
 /**
- * A target as it may stand in `Location`, encoded. One without a scheme stays on this site: it is put
- * under the base unless it lies there already, as what `getUrl` answers does.
+ * A redirect's target as it can stand in `Location`, encoded. One without a scheme stays on this site: it
+ * gets the base in front, unless it begins with it already, as the URLs of `getUrl` do, and the origin.
  *
  * Throws `TypeError` for control characters, schemes that run code, and what is no URL.
  */
-export function locationOf(url: string, base: string): string {
+export function locationOf(url: string, base: string, origin = ""): string {
   const target = String(url).trim();
   const refused = `Cannot redirect to ${JSON.stringify(url)}`;
   // deno-lint-ignore no-control-regex -- control characters are what must be found
@@ -19,7 +20,7 @@ export function locationOf(url: string, base: string): string {
     throw new TypeError(`${refused}: it has control characters`);
   }
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(target)?.[1]?.toLowerCase();
-  if (scheme === undefined) return onThisSite(target, base);
+  if (scheme === undefined) return onThisSite(target, base, origin);
   if (CODE.has(scheme)) {
     throw new TypeError(`${refused}: the scheme "${scheme}" runs code`);
   }
@@ -27,20 +28,27 @@ export function locationOf(url: string, base: string): string {
   throw new TypeError(`${refused}: it is not a URL`);
 }
 
-function onThisSite(target: string, base: string): string {
+/** The scheme and host of a base URL; nothing for a path. */
+export function originOf(baseUrl: string | null): string {
+  if (baseUrl === null || !/^https?:/i.test(baseUrl)) return "";
+  return URL.parse(baseUrl)?.origin ?? "";
+}
+
+function onThisSite(target: string, base: string, origin: string): string {
   const site = "http://localhost";
   if (/^[?#]/.test(target)) {
     const { search, hash } = new URL(target, site);
     return search + hash || target;
   }
   const { pathname, search, hash } = new URL(`${site}/${target}`);
-  // Clients take a second slash for the beginning of another host.
+  // Clients read a second slash as the beginning of another host.
   const path = pathname.replace(/^\/+/, "/");
   const isRooted = /^[/\\]/.test(target);
-  return (isRooted && isUnder(path, base) ? "" : base) + path + search + hash;
+  const prefix = isRooted && isUnder(path, base) ? "" : base;
+  return origin + prefix + path + search + hash;
 }
 
-/** The path below the base; one that does not lie below it stays as it is. */
+/** The path below the base; a path that does not begin with the base stays as it is. */
 export function withoutBase(path: string, base: string): string {
   return isUnder(path, base) ? path.slice(base.length) || "/" : path;
 }

@@ -1,0 +1,78 @@
+/** Tests the template tag `html`, and `Markup` as what it makes. */
+
+import { html, Markup, markup } from "@framework/core";
+import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import { onBothForms, visit } from "./forms.ts";
+
+const HOSTILE = `<img onerror="x" alt='y'>&amp;`;
+const ESCAPED = "&lt;img onerror=&quot;x&quot; alt=&#39;y&#39;&gt;&amp;amp;";
+
+const PRINTED: [what: string, html: Markup, text: string][] = [
+  ["what has no values as it is", html`<p>&amp;</p>`, "<p>&amp;</p>"],
+  ["text escaped", html`<p>${HOSTILE}</p>`, `<p>${ESCAPED}</p>`],
+  [
+    "text escaped in attributes",
+    html`<p title="${HOSTILE}" lang='${HOSTILE}'>`,
+    `<p title="${ESCAPED}" lang='${ESCAPED}'>`,
+  ],
+  [
+    "markup as it is",
+    html`<p>${html`<b>${"<"}</b>`}</p>`,
+    "<p><b>&lt;</b></p>",
+  ],
+  ["marked text as it is", html`${markup("<b>")}`, "<b>"],
+  [
+    "the items of arrays",
+    html`<ul>${["<", html`<li>`, [1, [2]], null]}</ul>`,
+    "<ul>&lt;<li>12</ul>",
+  ],
+  ["nothing for null and undefined", html`[${null}${undefined}]`, "[]"],
+  ["numbers and booleans", html`${0} ${NaN} ${false} ${1n}`, "0 NaN false 1"],
+  [
+    "an object's own text, escaped",
+    html`${{ toString: () => "<b>" }}`,
+    "&lt;b&gt;",
+  ],
+  ["an object that is a String, escaped", html`${Object("<b>")}`, "&lt;b&gt;"],
+  ["an escape of CSS as it is written", html`"\201C" ${"&"}`, '"\\201C" &amp;'],
+  ["an escape of JavaScript as it is meant", html`a\tb`, "a\tb"],
+];
+
+for (const [what, made, text] of PRINTED) {
+  Deno.test(`\`html\` prints ${what}`, () => {
+    assertInstanceOf(made, Markup);
+    assertEquals(String(made), text);
+  });
+}
+
+Deno.test("`html` refuses a promise, whose text is not there yet", () => {
+  assertThrows(
+    () => html`<p>${Promise.resolve("text")}</p>`,
+    TypeError,
+    "Cannot print a promise in html: it must be awaited first",
+  );
+});
+
+onBothForms(
+  "`route()` sends the markup that a callback returns",
+  async (app) => {
+    app.route("/now/@name", (name) => html`<p>${name}</p>`);
+    app.route("/later/@name", (name) => Promise.resolve(html`<p>${name}</p>`));
+    for (const path of ["/now/%3Cb%3E", "/later/%3Cb%3E"]) {
+      const response = await visit(app, path);
+      assertEquals(await response.text(), "<p>&lt;b&gt;</p>");
+      assertEquals(
+        response.headers.get("content-type"),
+        "text/html; charset=utf-8",
+      );
+    }
+  },
+);
+
+onBothForms("`write()` takes markup", async (app) => {
+  app.route("/@name", (name) => {
+    app.response().write("<ul>").write(html`<li>${name}`).write("</ul>");
+  });
+  const response = await visit(app, "/%3Cb%3E");
+  assertEquals(await response.text(), "<ul><li>&lt;b&gt;</ul>");
+});
