@@ -1,16 +1,16 @@
 /**
- * Owns what is asked of every contender: the requests by name, and what each must answer. How a
- * contender answers is its server's.
+ * Owns the requests that every contender gets, by name, and what their responses must contain. How a
+ * contender responds is written in its server.
  */
 
 /** One kind of request. */
 export interface Case {
   readonly method?: string;
   readonly path: string;
-  /** A form, sent as the body. */
-  readonly form?: string;
+  /** The body, and its content type. */
+  readonly body?: readonly [type: string, text: string];
   readonly status: number;
-  /** What the body must contain. */
+  /** What the response must contain, its head included. */
   readonly contains: string;
   /** Whether the server is started with its filters. */
   readonly filtered?: boolean;
@@ -27,24 +27,48 @@ export const LARGE: string = `<!doctype html><title>Large</title>${
   "<p>All work and no play</p>".repeat(151)
 }`.slice(0, 4_096);
 
-/** A form of 1 kB. */
-const FORM = `name=Ada&text=${"lorem+ipsum%21+".repeat(68)}`.slice(0, 1_000);
+/** A form of three fields and 1 kB. */
+const FORM = `name=Ada&email=ada%40example.com&text=${
+  "lorem+ipsum%21+".repeat(68)
+}`.slice(0, 1_000);
+
+/** A JSON object of 1 kB. */
+const DOCUMENT = JSON.stringify({
+  name: "Ada",
+  email: "ada@example.com",
+  tags: ["a", "b", "c"],
+  orders: Array.from({ length: 17 }, (_, index) => ({
+    id: 1_000 + index,
+    title: `Thing ${index}`,
+    price: index * 1.25,
+    paid: index % 2 === 0,
+  })),
+});
 
 /** What is measured, in the order in which it is shown. */
 export const CASES: Readonly<Record<string, Case>> = {
   text: { path: "/", status: 200, contains: "Hello, World!" },
   parameter: { path: "/user/42", status: 200, contains: "User 42" },
+  header: { path: "/header", status: 200, contains: "x-version: 1" },
   json: { path: "/json", status: 200, contains: '{"message":"Hello' },
+  object: { path: "/object", status: 200, contains: '{"message":"Hello' },
+  async: { path: "/async", status: 200, contains: "Hello after three" },
+  filters: { path: "/", status: 200, contains: "x-count: ", filtered: true },
+  "not found": { path: "/missing", status: 404, contains: "" },
   form: {
     method: "POST",
     path: "/form",
-    form: FORM,
+    body: ["application/x-www-form-urlencoded", FORM],
+    status: 200,
+    contains: "Hello, Ada",
+  },
+  "json body": {
+    method: "POST",
+    path: "/document",
+    body: ["application/json", DOCUMENT],
     status: 200,
     contains: "Hello, Ada",
   },
   vento: { path: "/page", status: 200, contains: "Thing &lt;9&gt;" },
   "4 KB": { path: "/large", status: 200, contains: "All work" },
-  "not found": { path: "/missing", status: 404, contains: "" },
-  filters: { path: "/", status: 200, contains: "Hello", filtered: true },
-  async: { path: "/async", status: 200, contains: "Hello after three" },
 };

@@ -1,16 +1,25 @@
 /**
- * Owns a server process that is measured: starting it, its CPU time and memory, and its end. What is
+ * Owns a server process that is measured: its start, its CPU time and memory, and its end. What is
  * sent to it is the load's.
  */
 
-/** A script that listens on a free port of 127.0.0.1 and prints it, with its arguments. */
+import { pin } from "./cores.ts";
+
+/** A server: its script, and how it is run. */
 export interface Script {
+  /** Listens on a free port of 127.0.0.1 and prints it, unless it is run by workers. */
   readonly file: string;
   readonly args?: readonly string[];
+  /** How many workers of `deno serve --parallel` run the `app` that the script exports. */
+  readonly workers?: number;
+  /** Whether it stays on the server's core. */
+  readonly pinned?: boolean;
 }
 
-/** The flags for Deno that were given to this run, such as an import map: children get them too. */
-const FLAGS = Deno.args.filter((arg) => arg.startsWith("--import-map="));
+/** The flags for Deno that this run was given, such as an import map; children get them too. */
+export const FLAGS: readonly string[] = Deno.args.filter((arg) =>
+  arg.startsWith("--import-map=")
+);
 
 const PERMISSIONS = [
   "--allow-net=127.0.0.1",
@@ -19,6 +28,9 @@ const PERMISSIONS = [
   "--allow-env",
   "--allow-sys",
 ];
+
+/** How long a server may take to listen, in milliseconds. */
+const PATIENCE = 10_000;
 
 /** A running server. */
 export class Child implements AsyncDisposable {
@@ -31,29 +43,36 @@ export class Child implements AsyncDisposable {
     this.port = port;
   }
 
-  /** Starts a script; throws when it does not print a port. */
-  static async start({ file, args = [] }: Script): Promise<Child> {
+  /** Starts a script; throws when it does not listen. */
+  static async start(script: Script): Promise<Child> {
+    const { file, args = [], workers } = script;
+    const served = workers === undefined ? undefined : freePort();
     const process = new Deno.Command(Deno.execPath(), {
       args: [
-        "run",
+        ...served === undefined ? ["run"] : serveFlags(served),
         "--quiet",
         "--no-check",
         "--no-lock",
         ...FLAGS,
         ...PERMISSIONS,
-        new URL(file, import.meta.url).pathname,
+        ...(served === undefined ? [file] : ["servers/served.ts", file])
+          .map((each) => new URL(each, import.meta.url).pathname),
         ...args,
+        ...served === undefined ? [] : ["served"],
       ],
+      env: workers === undefined ? {} : { DENO_JOBS: String(workers) },
       stdin: "null",
       stdout: "piped",
       stderr: "inherit",
     }).spawn();
-    const line = await firstLine(process.stdout);
-    const port = Number(line);
-    if (Number.isInteger(port) && port > 0) return new Child(process, port);
-    process.kill("SIGKILL");
-    await process.status;
-    throw new Error(`Cannot start "${file}": it printed "${line}" as its port`);
+    const port = served ?? Number(await firstLine(process.stdout));
+    const child = new Child(process, port);
+    if (served === undefined ? port > 0 : await listens(port)) {
+      if (script.pinned) pin(process.pid, "server");
+      return child;
+    }
+    await child[Symbol.asyncDispose]();
+    throw new Error(`Cannot start "${file}": it does not listen`);
   }
 
   /**
@@ -85,6 +104,31 @@ export class Child implements AsyncDisposable {
     this.#process.kill("SIGKILL");
     await this.#process.status;
   }
+}
+
+function serveFlags(port: number): string[] {
+  return ["serve", "--parallel", "--host=127.0.0.1", `--port=${port}`];
+}
+
+/** A port that nobody listens on; `deno serve --parallel` would give each worker its own for 0. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Whether a server accepts connections on a port, now or soon. */
+async function listens(port: number): Promise<boolean> {
+  const end = performance.now() + PATIENCE;
+  while (performance.now() < end) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  return false;
 }
 
 async function firstLine(output: ReadableStream<Uint8Array>): Promise<string> {

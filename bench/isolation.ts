@@ -1,8 +1,7 @@
 /**
- * Shows that requests stay apart on real connections, and that nothing of them stays behind: 64
- * connections request an application in which every request sets everything that can be set, each
- * answer is compared, and the server's memory is watched. The argument is the number of seconds, 60
- * when not given.
+ * Shows that requests stay apart on real connections, and that nothing of them is kept: on 64
+ * connections, every request sets everything that can be set, each response is compared, and the
+ * server's memory is watched. The argument is the number of seconds, 60 when not given.
  */
 
 import { Engine } from "@framework/core";
@@ -11,7 +10,7 @@ import { busyAnswer, declareBusy } from "../tests/busy.ts";
 const CONNECTIONS = 64;
 const WINDOW = 5; // seconds
 
-/** What the server's worker tells. */
+/** A message of the server's worker. */
 interface Report {
   readonly port?: number;
   /** The bytes of its heap in use. */
@@ -21,18 +20,18 @@ interface Report {
 if ("WorkerGlobalScope" in globalThis) serve();
 else await measure(Number(Deno.args[0] ?? 60));
 
-/** In the worker: serves the application and tells the size of its heap ten times a second. */
+/** In the worker: serves the application and reports the size of its heap ten times a second. */
 function serve(): void {
-  const tell = (report: Report): void =>
-    Reflect.get(globalThis, "postMessage").call(globalThis, report);
+  const report = (message: Report): void =>
+    Reflect.get(globalThis, "postMessage").call(globalThis, message);
   const app = new Engine();
   declareBusy(app);
   app.start({
     port: 0,
     signals: false,
-    onListen: (address) => tell({ port: (address as Deno.NetAddr).port }),
+    onListen: (address) => report({ port: (address as Deno.NetAddr).port }),
   });
-  setInterval(() => tell({ heap: Deno.memoryUsage().heapUsed }), 100);
+  setInterval(() => report({ heap: Deno.memoryUsage().heapUsed }), 100);
 }
 
 async function measure(seconds: number): Promise<void> {
@@ -45,11 +44,11 @@ async function measure(seconds: number): Promise<void> {
   };
   const origin = `http://127.0.0.1:${await listening.promise}`;
   const end = performance.now() + seconds * 1000;
-  const counts = { answers: 0, wrong: 0 };
+  const counts = { responses: 0, wrong: 0 };
   const timer = setInterval(() => {
     const rss = megabytes(Deno.memoryUsage().rss);
     console.log(
-      `${counts.answers} answers, ${counts.wrong} wrong, heap floor of the server ${
+      `${counts.responses} responses, ${counts.wrong} wrong, heap floor of the server ${
         megabytes(floor)
       } MB, resident ${rss} MB`,
     );
@@ -58,21 +57,21 @@ async function measure(seconds: number): Promise<void> {
   await Promise.all(
     Array.from(
       { length: CONNECTIONS },
-      (_, connection) => keepAsking(origin, connection, end, counts),
+      (_, connection) => keepRequesting(origin, connection, end, counts),
     ),
   );
   clearInterval(timer);
   worker.terminate();
-  console.log(`${counts.answers} answers, ${counts.wrong} wrong`);
+  console.log(`${counts.responses} responses, ${counts.wrong} wrong`);
   if (counts.wrong > 0) Deno.exit(1);
 }
 
-/** One connection: a request after the other, each under a name of its own. */
-async function keepAsking(
+/** One connection: one request after another, each under a name of its own. */
+async function keepRequesting(
   origin: string,
   connection: number,
   end: number,
-  counts: { answers: number; wrong: number },
+  counts: { responses: number; wrong: number },
 ): Promise<void> {
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 1 });
   for (let turn = 0; performance.now() < end; turn++) {
@@ -82,7 +81,7 @@ async function keepAsking(
     const right = await response.text() === busyAnswer(name, seed) &&
       response.headers.get("x-name") === name &&
       response.status === 200 + seed % 2;
-    counts.answers++;
+    counts.responses++;
     if (!right) counts.wrong++;
   }
   client.close();

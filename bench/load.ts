@@ -1,33 +1,38 @@
 /**
- * Owns the load: requests over kept connections, one at a time on each, and what they took. Every
- * response is checked to be as long as the first one, whose status and body are checked themselves.
+ * Owns the load: requests over kept connections, one at a time on each, and how long they took. Every
+ * response must be as long as the first one, of which status and content are checked too.
  */
 
 import type { Case } from "./cases.ts";
 
-/** How a load is made up. */
+/** The size of a load. */
 export interface Load {
   readonly requests: number;
   readonly connections: number;
 }
 
-/** What a load took, in milliseconds a request. */
+/** What the requests took, in milliseconds. */
 export interface Latency {
-  readonly median: number;
+  /** 99 of 100 took no longer. */
   readonly p99: number;
+  /** The load as a whole. */
+  readonly total: number;
 }
 
 /** How long one response may take, in milliseconds. */
 const LIMIT = 30_000;
 
-/** Sends a number of requests and answers how long they took; throws when a response is wrong. */
+/** Sends a number of requests, of several cases in turns; throws when a response is wrong. */
 export async function send(
   port: number,
-  asked: Case,
+  cases: readonly Case[],
   { requests, connections }: Load,
 ): Promise<Latency> {
-  const bytes = encode(asked, port);
-  const length = await check(port, asked);
+  const exchanges: { bytes: Uint8Array; length: number }[] = [];
+  for (const each of cases) {
+    const length = await check(port, each);
+    exchanges.push({ bytes: encode(each, port), length });
+  }
   const times = new Float64Array(requests);
   let sent = 0;
   const work = async (): Promise<void> => {
@@ -36,43 +41,49 @@ export async function send(
     const buffer = new Uint8Array(65_536);
     while (sent < requests) {
       const place = sent++;
+      const { bytes, length } = exchanges[place % exchanges.length]!;
       const start = performance.now();
       await writeAll(connection, bytes);
       await readExactly(connection, buffer, length);
       times[place] = performance.now() - start;
     }
   };
+  const begin = performance.now();
   await Promise.all(Array.from({ length: connections }, work));
-  times.sort();
-  return { median: at(times, 0.5), p99: at(times, 0.99) };
+  const total = performance.now() - begin;
+  return { p99: at(times.sort(), 0.99), total };
 }
 
 /**
- * Sends one request on a connection of its own and answers how many bytes came back; throws when the
- * status or the body is wrong.
+ * Sends one request on a connection of its own and returns how many bytes came back; throws when the
+ * status or the content is wrong.
  */
-export async function check(port: number, asked: Case): Promise<number> {
+export async function check(port: number, wanted: Case): Promise<number> {
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
   const timer = setTimeout(() => connection.close(), LIMIT);
-  await writeAll(connection, encode(asked, port));
+  await writeAll(connection, encode(wanted, port));
   const buffer = new Uint8Array(65_536);
   let text = "";
-  while (!isWhole(text)) {
+  while (!isComplete(text)) {
     const size = await connection.read(buffer);
-    if (size === null) throw wrong(asked, text, "it ended early");
+    if (size === null) throw wrongResponse(wanted, text, "it ended early");
     text += Array.from(buffer.subarray(0, size), toCharacter).join("");
   }
   clearTimeout(timer);
   const [status] = /(?<=^HTTP\/1\.1 )\d+/.exec(text) ?? [];
-  if (Number(status) !== asked.status) throw wrong(asked, text, "its status");
-  if (!text.includes(asked.contains)) throw wrong(asked, text, "its body");
+  if (Number(status) !== wanted.status) {
+    throw wrongResponse(wanted, text, "its status");
+  }
+  if (!text.includes(wanted.contains)) {
+    throw wrongResponse(wanted, text, "its content");
+  }
   return text.length;
 }
 
 const toCharacter = (byte: number): string => String.fromCharCode(byte);
 
 /** Whether a response, read as Latin-1, is complete. */
-function isWhole(text: string): boolean {
+function isComplete(text: string): boolean {
   const end = text.indexOf("\r\n\r\n");
   if (end < 0) return false;
   const [length] = /(?<=\r\ncontent-length: *)\d+/i.exec(text) ?? [];
@@ -81,28 +92,21 @@ function isWhole(text: string): boolean {
     : text.length >= end + 4 + Number(length);
 }
 
-function wrong(asked: Case, text: string, what: string): Error {
-  return new Error(
-    `The answer to "${asked.path}" is wrong: ${what}, in ${
-      JSON.stringify(text.slice(0, 500))
-    }`,
-  );
+function wrongResponse({ path }: Case, text: string, what: string): Error {
+  const got = JSON.stringify(text.slice(0, 500));
+  return new Error(`The response to "${path}" is wrong: ${what}, in ${got}`);
 }
 
 function encode(
-  { method = "GET", path, form }: Case,
+  { method = "GET", path, body }: Case,
   port: number,
 ): Uint8Array<ArrayBuffer> {
   const lines = [`${method} ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`];
-  if (form !== undefined) {
-    lines.push(
-      "Content-Type: application/x-www-form-urlencoded",
-      `Content-Length: ${form.length}`,
-    );
+  const [type, text = ""] = body ?? [];
+  if (type !== undefined) {
+    lines.push(`Content-Type: ${type}`, `Content-Length: ${text.length}`);
   }
-  return new TextEncoder().encode(
-    `${lines.join("\r\n")}\r\n\r\n${form ?? ""}`,
-  );
+  return new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n${text}`);
 }
 
 async function writeAll(

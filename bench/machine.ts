@@ -1,11 +1,11 @@
-/** Owns what is said about where a result comes from. */
+/** Owns the description of a run: the machine, the runtime, the method, and the versions of peers. */
 
 import { CONTENDERS } from "./contenders.ts";
 import type { Plan } from "./plan.ts";
 
-/** The machine, the runtime, and how the figures came about. */
+/** The machine, the runtime, and how the figures were measured. */
 export async function describeMachine(plan: Plan): Promise<string> {
-  const { rounds, requests, starts } = plan;
+  const { rounds, laps, requests, starts } = plan;
   const cpu = await Deno.readTextFile("/proc/cpuinfo");
   const [model = "unknown"] = /(?<=^model name\s*: ).*/m.exec(cpu) ?? [];
   const cores = cpu.match(/^processor\b/gm)?.length ?? 1;
@@ -22,10 +22,10 @@ export async function describeMachine(plan: Plan): Promise<string> {
     (kilobytes / 1_024 ** 2).toFixed(0)
   } GB; load ${busy} before the first run.
 
-Medians, with the lowest and the highest in parentheses. All contenders take turns within one run: ${rounds} turns of ${requests} requests over 32 kept connections, ${starts} starts. A ratio compares a contender with the bare server of the same turn. CPU time is that of the whole server process, user and kernel, all threads; latency is seen by the client, which has the other core and saturates the server.`;
+Medians, with the lower and upper quartile in parentheses; ≈ marks a ratio whose spread, from quartile to quartile, is larger than its distance from 1. All contenders take turns within one run: ${rounds} rounds of ${requests} requests over 32 kept connections, shared among ${laps} sets of fresh processes; ${starts} starts. A ratio divides by the other contender's measurement of the same round. CPU time is that of the whole server process, user and kernel, all threads; latency is seen by the client.`;
 }
 
-/** The versions of what is measured. */
+/** The versions of the peers. */
 export async function describePeers(): Promise<string> {
   const files = new Set(Object.values(CONTENDERS).map(({ file }) => file));
   const found = new Set<string>();

@@ -4,37 +4,51 @@
  *
  *     deno task bench [--quick] [part …]
  *
- * The parts are `requests`, `router`, `start`, `memory` and `blog`, or the names of requests such as
- * `text`; without one, everything is measured and the results are written.
+ * The parts are `quiet`, `busy`, `parallel`, `router`, `start`, `memory` and `blog`, or the names of
+ * requests such as `text`; without one, everything is measured and the results are written.
  */
 
 import { measureBlog } from "./blog.ts";
 import { CASES } from "./cases.ts";
 import { describeMachine, describePeers } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
-import { type Plan, QUICK, THOROUGH } from "./plan.ts";
-import { measureRequests } from "./requests.ts";
+import { measureParallel } from "./parallel.ts";
+import { FULL, type Plan, QUICK } from "./plan.ts";
+import { measureBusy, measureQuiet } from "./requests.ts";
 import { measureRouter } from "./router_process.ts";
 import { measureStart } from "./start.ts";
+import { type Figures, printTargets, recordRouter } from "./targets.ts";
+
+type Measure = (plan: Plan, figures: Figures) => Promise<string>;
+
+const RESULTS = new URL("results.md", import.meta.url);
+
+const parts = Deno.args.filter((arg) => !arg.startsWith("--"));
+const named = parts.filter((name) => Object.hasOwn(CASES, name));
+const cases = named.length > 0 ? named : Object.keys(CASES);
 
 /** The parts in order: their titles, and what measures them. */
-const PARTS: Readonly<
-  Record<string, readonly [title: string, (plan: Plan) => Promise<string>]>
-> = {
-  requests: [
+const PARTS: Readonly<Record<string, readonly [string, Measure]>> = {
+  quiet: [
     "Requests",
-    (plan) => measureRequests(Object.keys(CASES), plan),
+    (plan, figures) => measureQuiet(cases, plan, figures),
   ],
-  router: ["Router", measureRouter],
+  busy: [
+    "Requests, beside a neighbour that thrashes memory",
+    (plan, figures) => measureBusy(cases, plan, figures),
+  ],
+  parallel: ["`deno serve --parallel`, two workers", measureParallel],
+  router: ["Router", async (plan, figures) => {
+    const text = await measureRouter(plan);
+    recordRouter(text, figures);
+    return text;
+  }],
   start: ["Start", measureStart],
   memory: ["Memory", measureMemory],
   blog: ["Blog", measureBlog],
 };
 
-const RESULTS = new URL("results.md", import.meta.url);
-
-const asked = Deno.args.filter((arg) => !arg.startsWith("--"));
-const unknown = asked.find((name) =>
+const unknown = parts.find((name) =>
   !Object.hasOwn(PARTS, name) && !Object.hasOwn(CASES, name)
 );
 if (unknown !== undefined) {
@@ -45,17 +59,31 @@ if (unknown !== undefined) {
   Deno.exit(2);
 }
 
-const plan = Deno.args.includes("--quick") ? QUICK : THOROUGH;
-const cases = asked.filter((name) => Object.hasOwn(CASES, name));
-const sections: string[] = [await describeMachine(plan)];
+const quick = Deno.args.includes("--quick");
+const plan = quick ? QUICK : FULL;
+const figures: Figures = new Map();
+const sections = [await describeMachine(plan)];
+if (quick) {
+  console.log("Quick look: few turns, nothing is written; trust no figure\n");
+}
 console.log(sections[0]);
 for (const [name, [title, measure]] of Object.entries(PARTS)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
-  sections.push(`## ${title}\n\n${await measure(plan)}`);
-  console.log(`\n${sections.at(-1)}`);
+  if (!isWanted(name)) continue;
+  const begin = performance.now();
+  sections.push(`## ${title}\n\n${await measure(plan, figures)}`);
+  const minutes = (performance.now() - begin) / 60_000;
+  console.log(`\n${sections.at(-1)}\n\n(${minutes.toFixed(1)} minutes)`);
 }
-if (cases.length > 0) console.log(await measureRequests(cases, plan));
+sections.splice(1, 0, `## Targets\n\n${printTargets(figures)}`);
+console.log(`\n${sections[1]}`);
 sections.push(await describePeers());
-if (asked.length === 0) {
+if (quick) console.log("\nQuick look: nothing was written");
+else if (parts.length === 0) {
   await Deno.writeTextFile(RESULTS, `# Results\n\n${sections.join("\n\n")}\n`);
+}
+
+/** Whether a part was named, or a request of it without any part, or nothing at all. */
+function isWanted(part: string): boolean {
+  if (parts.length === 0 || parts.includes(part)) return true;
+  return part === "quiet" && parts.length === named.length;
 }

@@ -1,75 +1,140 @@
-/** Measures what a request costs: CPU time of the server process, and latency. */
+/** Measures what a request costs: the CPU time of the server process, and latency. */
 
 import { type Case, CASES } from "./cases.ts";
-import { BASE, CONTENDERS, withServers } from "./contenders.ts";
+import type { Child, Script } from "./child.ts";
+import { BASE, CONTENDERS, OURS, RIVALS, withServers } from "./contenders.ts";
+import { pin, unpin } from "./cores.ts";
 import { send } from "./load.ts";
+import { withNeighbour } from "./neighbour.ts";
 import type { Plan } from "./plan.ts";
-import { figure, ratios, show, table } from "./statistics.ts";
+import { figure, ratios, show, showRatio, table } from "./statistics.ts";
+import type { Figures, Mode } from "./targets.ts";
 
-interface Samples {
+/** The measurements of one contender, by round. */
+export interface Samples {
   /** Microseconds a request. */
   readonly cpu: number[];
   /** Milliseconds. */
   readonly p99: number[];
+  /** Requests a second. */
+  readonly rate: number[];
 }
 
 const CONNECTIONS = 32;
 
-/** Measures the cases whose names are given, of all contenders in turns. */
-export async function measureRequests(
+/** Measures cases by name, of all contenders on a quiet machine. */
+export async function measureQuiet(
   names: readonly string[],
   plan: Plan,
+  figures: Figures,
 ): Promise<string> {
+  return await measureCases(names, "quiet", plan, figures);
+}
+
+/** Measures cases by name, of a few contenders beside a neighbour that thrashes memory. */
+export async function measureBusy(
+  names: readonly string[],
+  plan: Plan,
+  figures: Figures,
+): Promise<string> {
+  return await withNeighbour(() => measureCases(names, "busy", plan, figures));
+}
+
+async function measureCases(
+  names: readonly string[],
+  mode: Mode,
+  plan: Plan,
+  figures: Figures,
+): Promise<string> {
+  const contenders = mode === "quiet" ? CONTENDERS : RIVALS;
   const parts: string[] = [];
+  pin(Deno.pid, "load");
   for (const name of names) {
-    const samples = await measureCase(CASES[name]!, plan);
-    parts.push(`### ${name}\n\n${print(samples)}`);
+    const samples = await measureCase(CASES[name]!, contenders, plan);
+    record(samples, name, mode, figures);
+    parts.push(`### ${name}, ${mode}\n\n${print(samples)}`);
     console.log(`\n${parts.at(-1)}`);
   }
+  unpin(Deno.pid);
   return parts.join("\n\n");
 }
 
-/** Starts all servers, warms them up and loads one after the other, round after round. */
+/** Measures one case with several sets of fresh processes: no two processes are quite as fast. */
 async function measureCase(
-  asked: Case,
-  { rounds, requests, warmup }: Plan,
-): Promise<Map<string, Samples>> {
+  wanted: Case,
+  contenders: Readonly<Record<string, Script>>,
+  plan: Plan,
+): Promise<ReadonlyMap<string, Samples>> {
   const scripts = Object.fromEntries(
-    Object.entries(CONTENDERS).map(([name, { file, args = [] }]) => [
-      name,
-      { file, args: asked.filtered ? [...args, "filtered"] : args },
-    ]),
+    Object.entries(contenders).map(([name, { file, args = [] }]) => [name, {
+      file,
+      args: wanted.filtered ? [...args, "filtered"] : args,
+      pinned: true,
+    }]),
   );
-  return await withServers(scripts, async (servers) => {
-    const samples = new Map<string, Samples>();
-    for (const [name, { port }] of servers) {
-      samples.set(name, { cpu: [], p99: [] });
-      await send(port, asked, { requests: warmup, connections: CONNECTIONS });
+  const samples = new Map<string, Samples>();
+  for (let lap = 0; lap < plan.laps; lap++) {
+    await withServers(
+      scripts,
+      (servers) => takeTurns(servers, wanted, plan, samples),
+    );
+  }
+  return samples;
+}
+
+/** Warms servers up, then loads one after the other, in alternating order; adds to the samples. */
+export async function takeTurns(
+  servers: ReadonlyMap<string, Child>,
+  wanted: Case,
+  { rounds, laps, requests, warmup }: Plan,
+  samples: Map<string, Samples>,
+): Promise<void> {
+  for (const [name, { port }] of servers) {
+    if (!samples.has(name)) samples.set(name, { cpu: [], p99: [], rate: [] });
+    const load = { requests: warmup, connections: CONNECTIONS };
+    await send(port, [wanted], load);
+  }
+  const order = [...servers];
+  for (let round = 0; round < rounds / laps; round++) {
+    for (const [name, server] of order) {
+      const before = server.cpu();
+      const load = { requests, connections: CONNECTIONS };
+      const { p99, total } = await send(server.port, [wanted], load);
+      const sample = samples.get(name)!;
+      sample.cpu.push((server.cpu() - before) / (requests + 1));
+      sample.p99.push(p99);
+      sample.rate.push(requests / (total / 1_000));
     }
-    for (let round = 0; round < rounds; round++) {
-      for (const [name, server] of servers) {
-        const before = server.cpu();
-        const load = { requests, connections: CONNECTIONS };
-        const { p99 } = await send(server.port, asked, load);
-        const { cpu, p99: latencies } = samples.get(name)!;
-        cpu.push((server.cpu() - before) / requests);
-        latencies.push(p99);
-      }
-    }
-    return samples;
-  });
+    order.reverse();
+  }
+}
+
+/** Keeps this framework's ratios to all others, for the targets. */
+function record(
+  samples: ReadonlyMap<string, Samples>,
+  name: string,
+  mode: Mode,
+  figures: Figures,
+): void {
+  const ours = samples.get(OURS)!;
+  for (const [other, { cpu, p99 }] of samples) {
+    figures.set(`${name} / ${other}, ${mode}`, ratios(ours.cpu, cpu));
+    figures.set(`${name}, p99 / ${other}, ${mode}`, ratios(ours.p99, p99));
+  }
 }
 
 function print(samples: ReadonlyMap<string, Samples>): string {
   const base = samples.get(BASE)!;
+  const ours = samples.get(OURS)!;
   return table(
-    ["", "CPU µs a request", "× bare", "p99 ms", "× bare"],
+    ["", "CPU µs a request", "× bare", "framework × it", "p99 ms", "× bare"],
     [...samples].map(([name, { cpu, p99 }]) => [
       name,
       show(figure(cpu), 1),
-      show(ratios(cpu, base.cpu), 2),
+      showRatio(ratios(cpu, base.cpu)),
+      showRatio(ratios(ours.cpu, cpu)),
       show(figure(p99), 2),
-      ratios(p99, base.p99).median.toFixed(2),
+      showRatio(ratios(p99, base.p99)),
     ]),
   );
 }

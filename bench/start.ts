@@ -2,10 +2,12 @@
 
 import { CASES } from "./cases.ts";
 import { Child } from "./child.ts";
-import { BASE, CONTENDERS } from "./contenders.ts";
+import { BASE, CONTENDERS, OURS } from "./contenders.ts";
 import { check } from "./load.ts";
+import { countModules } from "./modules.ts";
 import type { Plan } from "./plan.ts";
-import { figure, ratios, show, table } from "./statistics.ts";
+import { figure, ratios, show, showRatio, table } from "./statistics.ts";
+import type { Figures } from "./targets.ts";
 
 interface Samples {
   /** Milliseconds by the clock. */
@@ -15,7 +17,10 @@ interface Samples {
 }
 
 /** Starts every contender in turns; the first round only fills the caches. */
-export async function measureStart({ starts }: Plan): Promise<string> {
+export async function measureStart(
+  { starts }: Plan,
+  figures: Figures,
+): Promise<string> {
   const samples = new Map<string, Samples>();
   for (let round = -1; round < starts; round++) {
     for (const [name, script] of Object.entries(CONTENDERS)) {
@@ -30,19 +35,25 @@ export async function measureStart({ starts }: Plan): Promise<string> {
       }
     }
   }
-  return print(samples);
+  const ours = samples.get(OURS)!.clock;
+  for (const [name, { clock }] of samples) {
+    figures.set(`start / ${name}`, ratios(ours, clock));
+  }
+  return `${print(samples)}\n\n${await countModules(figures)}`;
 }
 
 function print(samples: ReadonlyMap<string, Samples>): string {
   const base = samples.get(BASE)!;
+  const ours = samples.get(OURS)!;
   return table(
-    ["", "ms to the first 200", "× bare", "CPU ms", "× bare"],
+    ["", "ms to the first 200", "× bare", "framework × it", "CPU ms", "× bare"],
     [...samples].map(([name, { clock, cpu }]) => [
       name,
       show(figure(clock), 0),
-      show(ratios(clock, base.clock), 2),
+      showRatio(ratios(clock, base.clock)),
+      showRatio(ratios(ours.clock, clock)),
       show(figure(cpu), 0),
-      ratios(cpu, base.cpu).median.toFixed(2),
+      showRatio(ratios(cpu, base.cpu)),
     ]),
   );
 }

@@ -1,9 +1,10 @@
-/** `Deno.serve` with nothing but conditions: the same answers with the least work. */
+/** `Deno.serve` with nothing but conditions: the same responses with the least work. */
 
 import { LARGE } from "../cases.ts";
 import { renderPage } from "./page.ts";
 
 const HTML = { headers: { "content-type": "text/html; charset=utf-8" } };
+const VERSIONED = { headers: { ...HTML.headers, "x-version": "1" } };
 
 function handle(request: Request): Response | Promise<Response> {
   const path = request.url.slice(request.url.indexOf("/", 8));
@@ -11,17 +12,26 @@ function handle(request: Request): Response | Promise<Response> {
   if (path.startsWith("/user/")) {
     return new Response(`User ${decodeURIComponent(path.slice(6))}`, HTML);
   }
-  if (path === "/json") return Response.json({ message: "Hello, World!" });
-  if (path === "/form") return greet(request);
+  if (path === "/header") return new Response("Hello, World!", VERSIONED);
+  if (path === "/json" || path === "/object") {
+    return Response.json({ message: "Hello, World!" });
+  }
+  if (path === "/form") return readForm(request);
+  if (path === "/document") return readDocument(request);
   if (path === "/page") return page();
   if (path === "/large") return new Response(LARGE, HTML);
   if (path === "/async") return wait();
   return new Response("Not found", { ...HTML, status: 404 });
 }
 
-async function greet(request: Request): Promise<Response> {
+async function readForm(request: Request): Promise<Response> {
   const form = new URLSearchParams(await request.text());
   return new Response(`Hello, ${form.get("name")}`, HTML);
+}
+
+async function readDocument(request: Request): Promise<Response> {
+  const { name } = await request.json();
+  return new Response(`Hello, ${name}`, HTML);
 }
 
 async function page(): Promise<Response> {
@@ -44,11 +54,14 @@ async function filtered(request: Request): Promise<Response> {
   return response;
 }
 
-Deno.serve(
-  {
+const fetch = Deno.args.includes("filtered") ? filtered : handle;
+
+export const app = { fetch };
+
+if (!Deno.args.includes("served")) {
+  Deno.serve({
     port: 0,
     hostname: "127.0.0.1",
     onListen: ({ port }) => console.log(port),
-  },
-  Deno.args.includes("filtered") ? filtered : handle,
-);
+  }, fetch);
+}

@@ -21,12 +21,22 @@ app.get(
   (request, response) => void response.send(`User ${request.params.id}`),
 );
 app.get(
-  "/json",
+  "/header",
+  (_request, response) =>
+    void response.set("x-version", "1").send("Hello, World!"),
+);
+app.get(
+  ["/json", "/object"],
   (_request, response) => void response.json({ message: "Hello, World!" }),
 );
 app.post(
   "/form",
   express.urlencoded({ extended: false }),
+  (request, response) => void response.send(`Hello, ${request.body.name}`),
+);
+app.post(
+  "/document",
+  express.json(),
   (request, response) => void response.send(`Hello, ${request.body.name}`),
 );
 app.get("/page", async (_request, response) => {

@@ -31,9 +31,19 @@ app.get(
   "/user/:id",
   ({ params }, reply) => reply.type(HTML).send(`User ${params.id}`),
 );
+app.get(
+  "/header",
+  (_request, reply) =>
+    reply.type(HTML).header("x-version", "1").send("Hello, World!"),
+);
 app.get("/json", () => ({ message: "Hello, World!" }));
+app.get("/object", () => ({ message: "Hello, World!" }));
 app.post(
   "/form",
+  ({ body }, reply) => reply.type(HTML).send(`Hello, ${body.name}`),
+);
+app.post(
+  "/document",
   ({ body }, reply) => reply.type(HTML).send(`Hello, ${body.name}`),
 );
 app.get(

@@ -10,9 +10,18 @@ Framework.set(
 
 Framework.route("/", () => "Hello, World!");
 Framework.route("/user/@id", (id) => `User ${id}`);
+Framework.route("/header", () => {
+  Framework.response().header("x-version", "1");
+  return "Hello, World!";
+});
 Framework.route("/json", () => Framework.json({ message: "Hello, World!" }));
+Framework.route("/object", () => ({ message: "Hello, World!" }));
 Framework.route(
   "POST /form",
+  () => `Hello, ${Framework.request().data.name}`,
+);
+Framework.route(
+  "POST /document",
   () => `Hello, ${Framework.request().data.name}`,
 );
 Framework.route(
@@ -36,7 +45,11 @@ if (Deno.args.includes("filtered")) {
   });
 }
 
-Framework.start({
-  port: 0,
-  onListen: (address) => console.log((address as Deno.NetAddr).port),
-});
+export { Framework as app };
+
+if (!Deno.args.includes("served")) {
+  Framework.start({
+    port: 0,
+    onListen: (address) => console.log((address as Deno.NetAddr).port),
+  });
+}

@@ -18,10 +18,19 @@ if (Deno.args.includes("filtered")) {
 
 app.get("/", () => html(raw("Hello, World!")));
 app.get("/user/:id", (event) => html(raw(`User ${event.context.params?.id}`)));
+app.get("/header", (event) => {
+  event.res.headers.set("x-version", "1");
+  return html(raw("Hello, World!"));
+});
 app.get("/json", () => ({ message: "Hello, World!" }));
+app.get("/object", () => ({ message: "Hello, World!" }));
 app.post("/form", async (event) => {
   const form = new URLSearchParams(await event.req.text());
   return html(raw(`Hello, ${form.get("name")}`));
+});
+app.post("/document", async (event) => {
+  const { name } = await event.req.json() as { name: string };
+  return html(raw(`Hello, ${name}`));
 });
 app.get("/page", async () => html(raw(await renderPage())));
 app.get("/large", () => html(raw(LARGE)));

@@ -5,7 +5,7 @@ import { contextStorage, getContext } from "npm:hono@4.13.19/context-storage";
 import { LARGE } from "../cases.ts";
 import { renderPage } from "./page.ts";
 
-const app = new Hono();
+export const app = new Hono();
 const stored = Deno.args.includes("context");
 const contextOf = (context: Context): Context =>
   stored ? getContext() : context;
@@ -25,9 +25,19 @@ app.get("/user/:id", (c) => {
   const context = contextOf(c);
   return context.html(`User ${context.req.param("id")}`);
 });
+app.get("/header", (c) => {
+  const context = contextOf(c);
+  context.header("x-version", "1");
+  return context.html("Hello, World!");
+});
 app.get("/json", (c) => contextOf(c).json({ message: "Hello, World!" }));
+app.get("/object", (c) => contextOf(c).json({ message: "Hello, World!" }));
 app.post("/form", async (c) => {
   const { name } = await contextOf(c).req.parseBody();
+  return contextOf(c).html(`Hello, ${name}`);
+});
+app.post("/document", async (c) => {
+  const { name } = await contextOf(c).req.json();
   return contextOf(c).html(`Hello, ${name}`);
 });
 app.get("/page", async (c) => contextOf(c).html(await renderPage()));
@@ -39,8 +49,10 @@ app.get("/async", async (c) => {
   return contextOf(c).html(text);
 });
 
-Deno.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  onListen: ({ port }) => console.log(port),
-}, app.fetch);
+if (!Deno.args.includes("served")) {
+  Deno.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    onListen: ({ port }) => console.log(port),
+  }, app.fetch);
+}
