@@ -5,7 +5,6 @@
 
 import { deno, type Outcome } from "./command.ts";
 import { rehearse } from "./package.ts";
-import { oversized } from "./size.ts";
 
 const { output } = await deno(["task", "-q", "flag"]);
 const flags = output.split("\n").filter((line) => line !== "");
@@ -31,7 +30,7 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   documentation: async () =>
     deno(["doc", "--lint", ...flags, ...await entries()]),
   package: () => rehearse(flags.length > 0),
-  size: () => weigh(),
+  house: () => deno(["task", "-q", "house"]),
 };
 
 if (Deno.args.includes("--without-tests")) delete CHECKS["tests"];
@@ -41,11 +40,19 @@ for (const [name, check] of Object.entries(CHECKS)) {
   const { success, report } = await check().catch(broken);
   if (!success) failed++;
   console.log(success ? `ok      ${name}` : `FAILED  ${name}\n${report}`);
+  if (success) warn(report);
 }
 console.log(
   `${Object.keys(CHECKS).length - failed} checks passed, ${failed} failed`,
 );
 Deno.exit(failed === 0 ? 0 : 1);
+
+/** Prints the warnings of a check that passed. */
+function warn(report: string): void {
+  for (const line of report.split("\n")) {
+    if (line.startsWith("warning ")) console.log(`        ${line}`);
+  }
+}
 
 /** A check that could not be made has failed. */
 function broken(error: unknown): Outcome {
@@ -56,10 +63,4 @@ function broken(error: unknown): Outcome {
 async function entries(): Promise<string[]> {
   const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
   return Object.values<string>(exports);
-}
-
-async function weigh(): Promise<Outcome> {
-  const problems = await oversized("src");
-  const report = problems.join("\n");
-  return { success: problems.length === 0, output: report, report };
 }
