@@ -49,7 +49,12 @@ export type { Fields, Nested, NestedRecord } from "./src/request/fields.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export type { Files } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";
-export type { BodyContent, CookieOptions } from "./src/response/response.ts";
+export type {
+  BodyContent,
+  CookieOptions,
+  EventsOptions,
+  ServerSentEvent,
+} from "./src/response/response.ts";
 
 // Views
 export { View } from "./src/view/view.ts";

@@ -70,10 +70,12 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class UploadedFile": "moveTo",
     "type Files": "",
     "class HttpResponse": `
-      body cache clear clearBody cookie header reopen replace respond seal
+      body cache clear clearBody cookie events header reopen replace respond seal
       section send sent status toResponse write`,
     "type BodyContent": "",
     "type CookieOptions": "",
+    "interface EventsOptions": "heartbeat",
+    "interface ServerSentEvent": "comment data event id retry",
     "function html": "",
     "class Markup": "",
     "function markup": "",

@@ -10,6 +10,11 @@
 import { checkStatus, report } from "../errors.ts";
 import type { Markup } from "../html.ts";
 import {
+  type EventsOptions,
+  eventStream,
+  type ServerSentEvent,
+} from "./events.ts";
+import {
   checkHeader,
   cookieLine,
   type CookieOptions,
@@ -25,6 +30,7 @@ import {
 } from "./outgoing.ts";
 import { type BodyContent, discard } from "./stream.ts";
 
+export type { EventsOptions, ServerSentEvent } from "./events.ts";
 export type { CookieOptions } from "./header.ts";
 export type { BodyContent } from "./stream.ts";
 
@@ -55,24 +61,21 @@ export interface Outcome {
 }
 
 /**
- * The response being built for one request; `Framework.response()` returns the current one. A stream
- * that a callback returns, such as the server-sent events here, runs in the scope of its request.
+ * The response being built for one request; `Framework.response()` returns the current one.
  *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";
  * import { assertEquals } from "@std/assert";
- * import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
  *
  * const app = new Engine();
- * app.route("/events", () => {
- *   app.response().header("content-type", "text/event-stream").cache(false);
- *   return ReadableStream.from([{ data: "one" }, { data: "two" }])
- *     .pipeThrough(new ServerSentEventStream());
+ * app.route("POST /notes", () => {
+ *   app.response().status(201).header("location", "/notes/1").write("Created");
  * });
  *
- * const response = await app.fetch(new Request("http://localhost/events"));
- * assertEquals(await response.text(), "data:one\n\ndata:two\n\n");
+ * const request = new Request("http://localhost/notes", { method: "POST" });
+ * const response = await app.fetch(request);
+ * assertEquals([response.status, response.headers.get("location")], [201, "/notes/1"]);
  * ```
  */
 export class HttpResponse {
@@ -204,6 +207,37 @@ export class HttpResponse {
       );
     }
     return this.header("cache-control", `max-age=${Math.floor(seconds)}`);
+  }
+
+  /**
+   * Sends server-sent events: sets the content type, forbids caches and proxies to keep them, and makes
+   * the events the body. They run in the scope of the request; when the client leaves, the iterable's
+   * `return()` is called. Throws `RangeError` when the heartbeat is no time.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from "@framework/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new Engine();
+   * app.route("/numbers", () => void app.response().events(numbers()));
+   *
+   * async function* numbers() {
+   *   for (let id = 1; id <= 2; id++) yield { id, data: `number ${id}` };
+   * }
+   *
+   * const response = await app.fetch(new Request("http://localhost/numbers"));
+   * assertEquals(response.headers.get("content-type"), "text/event-stream");
+   * assertEquals(await response.text(), "data:number 1\nid:1\n\ndata:number 2\nid:2\n\n");
+   * ```
+   */
+  events(
+    source: AsyncIterable<ServerSentEvent>,
+    options: EventsOptions = {},
+  ): this {
+    const stream = eventStream(source, options);
+    return this.header("content-type", "text/event-stream").cache(false)
+      .header("x-accel-buffering", "no").body(stream);
   }
 
   /** Whether the response is sealed: its status and body cannot be changed any more. */

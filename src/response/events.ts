@@ -1,0 +1,90 @@
+/**
+ * Owns server-sent events: the stream of an iterable's events, kept alive by heartbeats while there are
+ * none (HTML standard, section 9.2). Their encoding is the standard library's.
+ */
+
+import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
+import { settles } from "../timer.ts";
+
+/** A server-sent event. */
+export interface ServerSentEvent {
+  /** The text; each of its lines is a line of the event. */
+  data?: string;
+  /** The name that listeners are registered under; `message` when not given. */
+  event?: string;
+  /** Sent back as `Last-Event-ID` when the client connects again. */
+  id?: string | number;
+  /** After how many milliseconds the client connects again. */
+  retry?: number;
+  /** A line that clients ignore. */
+  comment?: string;
+}
+
+/** How server-sent events are sent. */
+export interface EventsOptions {
+  /** After how many seconds without an event a comment is sent, 15 when not given; 0 for never. */
+  heartbeat?: number;
+}
+
+const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
+
+/**
+ * The events as bytes, read no faster than by the client. When the client leaves, the iterator's
+ * `return()` is called at once. Throws `RangeError` when the heartbeat is no time.
+ */
+export function eventStream(
+  source: AsyncIterable<ServerSentEvent>,
+  { heartbeat = 15 }: EventsOptions,
+): ReadableStream<Uint8Array> {
+  if (!(heartbeat >= 0)) {
+    throw new RangeError(
+      `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
+    );
+  }
+  const iterator = source[Symbol.asyncIterator]();
+  const encode = encoder();
+  const ended = Promise.withResolvers<void>();
+  let next: Promise<IteratorResult<ServerSentEvent>> | undefined;
+
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        next ??= iterator.next();
+        if (!await comes(next)) {
+          return controller.enqueue(await encode(HEARTBEAT));
+        }
+        const { done, value } = await next;
+        next = undefined;
+        if (done) controller.close();
+        else controller.enqueue(await encode(value));
+      } catch (error) {
+        await end();
+        throw error;
+      }
+    },
+    cancel: end,
+  }, { highWaterMark: 0 });
+
+  async function end(): Promise<void> {
+    ended.resolve();
+    await iterator.return?.();
+  }
+
+  /** Whether the event comes before a heartbeat is due. */
+  async function comes(event: Promise<unknown>): Promise<boolean> {
+    if (heartbeat === 0) return true;
+    const settled = event.then(() => {}, () => {});
+    return await settles(Promise.race([settled, ended.promise]), heartbeat);
+  }
+}
+
+/** Encodes one event at a time. */
+function encoder(): (event: ServerSentEvent) => Promise<Uint8Array> {
+  const { readable, writable } = new ServerSentEventStream();
+  const writer = writable.getWriter();
+  const reader = readable.getReader();
+  return async (event) => {
+    const [{ value }] = await Promise.all([reader.read(), writer.write(event)]);
+    return value!;
+  };
+}

@@ -1,0 +1,207 @@
+/** Tests server-sent events: what is sent, heartbeats, and that their source ends with its client. */
+
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Engine, type ServerSentEvent } from "@framework/core";
+import { type App, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+
+function later(milliseconds = 0): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** The events given, and then none, without an end. */
+class Endless implements AsyncIterable<ServerSentEvent> {
+  /** Settles with the first call of `return()`. */
+  readonly ended = Promise.withResolvers<void>();
+  returned = 0;
+
+  constructor(readonly events: ServerSentEvent[] = []) {}
+
+  [Symbol.asyncIterator](): AsyncIterator<ServerSentEvent> {
+    return {
+      next: () => {
+        const value = this.events.shift();
+        return value === undefined
+          ? new Promise(() => {})
+          : Promise.resolve({ done: false, value });
+      },
+      return: () => {
+        this.returned++;
+        this.ended.resolve();
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+  }
+}
+
+onBothForms(
+  "`events()` sends each event, in the scope of its request",
+  async (app) => {
+    app.route("/", () => {
+      app.set("user", "ada");
+      return app.response().events(events());
+    });
+    async function* events(): AsyncGenerator<ServerSentEvent> {
+      yield { data: "a\nb", event: "news", id: 7, retry: 100 };
+      await later();
+      yield { data: String(app.get("user")) };
+      yield { comment: "end" };
+    }
+    const response = await visit(app, "/");
+    assertEquals(
+      Object.fromEntries(response.headers),
+      {
+        "cache-control": "no-store",
+        "content-type": "text/event-stream",
+        "x-accel-buffering": "no",
+      },
+    );
+    assertEquals(
+      await response.text(),
+      "event:news\ndata:a\ndata:b\nid:7\nretry:100\n\ndata:ada\n\n:end\n\n",
+    );
+  },
+);
+
+onBothForms(
+  "`events()` sends a heartbeat where no event comes, and loses none",
+  async (app) => {
+    app.route("/", () => app.response().events(slow(), { heartbeat: 0.001 }));
+    const ready = Promise.withResolvers<void>();
+    async function* slow(): AsyncGenerator<ServerSentEvent> {
+      await ready.promise;
+      yield { data: "at last" };
+    }
+    const stream = (await visit(app, "/")).body!
+      .pipeThrough(new TextDecoderStream());
+    let text = "";
+    for await (const chunk of stream) {
+      text += chunk;
+      if (text === ":heartbeat\n\n:heartbeat\n\n") ready.resolve();
+    }
+    assert(/^(:heartbeat\n\n){2,}data:at last\n\n$/.test(text), text);
+  },
+);
+
+onBothForms(
+  "`events()` ends its source when the client leaves, though no event comes",
+  async (app) => {
+    for (const heartbeat of [0, 1_000]) {
+      const source = new Endless();
+      app.init();
+      app.route("/", () => app.response().events(source, { heartbeat }));
+      const reader = (await visit(app, "/")).body!.getReader();
+      const read = reader.read();
+      await later();
+      assertEquals(source.returned, 0);
+      await reader.cancel();
+      assertEquals([source.returned, (await read).done], [1, true]);
+    }
+  },
+);
+
+onBothForms(
+  "`events()` ends its source in the scope of its request",
+  async (app) => {
+    let ended: unknown;
+    app.route("/", () => {
+      app.set("user", "ada");
+      return app.response().events(events());
+    });
+    async function* events(): AsyncGenerator<ServerSentEvent> {
+      try {
+        while (true) {
+          yield { data: "x" };
+          await later();
+        }
+      } finally {
+        await later();
+        ended = app.get("user");
+      }
+    }
+    const reader = (await visit(app, "/")).body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    assertEquals(ended, "ada");
+  },
+);
+
+for (const heartbeat of [0, 0.01]) {
+  Deno.test(`\`events()\` with a heartbeat of ${heartbeat} s ends its source when the client leaves its socket`, async () => {
+    const app = new Engine();
+    const source = new Endless([{ data: "first" }]);
+    app.route("/", () => app.response().events(source, { heartbeat }));
+    await using server = app.start({ port: 0, signals: false, onListen() {} });
+    const { port } = server.addr as Deno.NetAddr;
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    await connection.write(new TextEncoder().encode(request));
+    const decoder = new TextDecoder();
+    let text = "";
+    while (!text.includes("data:first\n\n")) {
+      const buffer = new Uint8Array(1024);
+      const length = await connection.read(buffer);
+      text += decoder.decode(buffer.subarray(0, length ?? 0));
+    }
+    connection.close();
+    await source.ended.promise;
+    assertEquals(source.returned, 1);
+  });
+}
+
+onBothForms(
+  "`events()` ends its source after an event that cannot be sent",
+  async (app) => {
+    let ended = false;
+    app.route("/", () => app.response().events(events()));
+    async function* events(): AsyncGenerator<ServerSentEvent> {
+      try {
+        yield { event: "two\nlines", data: "x" };
+        await later();
+      } finally {
+        ended = true;
+      }
+    }
+    const log = await logOf(async () => {
+      const error = await (await visit(app, "/")).text().catch(String);
+      assertStringIncludes(error, "SyntaxError");
+    });
+    assertEquals([ended, log], [true, []]);
+  },
+);
+
+onBothForms("`events()` ends a source that is never read", async (app) => {
+  const ways: Record<string, (app: App, source: Endless) => unknown> = {
+    HEAD: (app, source) => app.response().events(source),
+    GET: (app, source) => {
+      app.json(1);
+      return app.response().events(source);
+    },
+  };
+  for (const [method, way] of Object.entries(ways)) {
+    const source = new Endless();
+    app.init();
+    app.route("/", () => way(app, source));
+    const response = await visit(app, "/", { method });
+    await response.body?.cancel();
+    assertEquals(source.returned, 1, method);
+  }
+});
+
+onBothForms("`events()` refuses a heartbeat that is no time", async (app) => {
+  app.route("/", () => {
+    for (const heartbeat of [-1, NaN, "soon" as never]) {
+      assertThrows(
+        () => app.response().events(new Endless(), { heartbeat }),
+        RangeError,
+        `the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
+      );
+    }
+  });
+  assertEquals((await visit(app, "/")).status, 200);
+});
