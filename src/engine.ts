@@ -4,7 +4,7 @@
  * live in the rooms below; the defaults enter through the same `map` and `register` that a user calls.
  */
 
-import { Backlog } from "./state/background.ts";
+import { BackgroundWork } from "./state/background.ts";
 import {
   type CallbackForm,
   type Class,
@@ -33,6 +33,7 @@ import {
   Visit,
 } from "./state/scope.ts";
 import { listen, type Server, type StartOptions } from "./server/listen.ts";
+import { endWithRuntime, whenServed } from "./server/process.ts";
 import {
   checkSetting,
   defaults,
@@ -86,7 +87,7 @@ export class Engine {
     }
   };
 
-  readonly #backlog = new Backlog();
+  readonly #work = new BackgroundWork(this);
   #parts!: Parts;
   #server: Server | undefined;
 
@@ -96,6 +97,11 @@ export class Engine {
       engine.#parts.dispatcher.has(name);
     const prototype = answering(Object.prototype, callByName, knows);
     Object.setPrototypeOf(Engine.prototype, prototype);
+    whenServed(
+      Engine.prototype,
+      (engine: Engine) =>
+        endWithRuntime(engine.#work, () => engine.#shutdownTimeout),
+    );
   }
 
   /** Makes an application of its own: engines share nothing. */
@@ -224,7 +230,7 @@ export class Engine {
     if (current(this)) {
       throw new Error("Cannot initialise: a request is being handled");
     }
-    this.#parts = new Parts(this, this.#backlog);
+    this.#parts = new Parts(this, this.#work);
     const { originals, components } = this.#parts;
     this.set({ ...defaults });
     for (const [name, method] of originals) this.map(name, method);
@@ -249,11 +255,11 @@ export class Engine {
       ? "a request is being handled"
       : this.#server && "it is listening already";
     if (why !== undefined) throw new Error(`Cannot start the server: ${why}`);
-    const name = "framework.shutdown_timeout";
-    const patience = () => outside(() => this.#parts.application.setting(name));
-    const server = listen(this.fetch, options, this.#backlog, patience);
+    const seconds = () => this.#shutdownTimeout;
+    const server = listen(this.fetch, options, this.#work, seconds);
     this.#server = server;
-    server.finished.then(() => this.#server = undefined);
+    const forget = (): void => void (this.#server = undefined);
+    server.finished.then(forget, forget);
     return server;
   }
 
@@ -443,6 +449,11 @@ export class Engine {
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#parts.original(name) as OriginalMethod<Name>;
+  }
+
+  get #shutdownTimeout(): number {
+    const name = "framework.shutdown_timeout";
+    return outside(() => this.#parts.application.setting(name));
   }
 
   #run<Result>(name: string, params: unknown[]): Result {

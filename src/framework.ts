@@ -7,6 +7,7 @@ import type { CallbackForm, Class } from "./callback.ts";
 import { callByName, type ConnectionInfo, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/loader.ts";
 import { answering } from "./application/names.ts";
+import { whenServed } from "./server/process.ts";
 
 let engine = new Engine();
 
@@ -168,6 +169,8 @@ export class Framework {
   /** The framework's own version of a mapped method. See {@linkcode Engine.original}. */
   declare static original: Engine["original"];
 }
+
+whenServed(Framework, () => Reflect.get(engine, "onListen"));
 
 // What is only declared above is the engine's own method, whichever engine is behind the class then.
 for (const name of Object.getOwnPropertyNames(Engine.prototype)) {

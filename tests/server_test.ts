@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Engine } from "@framework/core";
+import { Engine, type StartOptions } from "@framework/core";
 import { RawConnection, untilRefused } from "./raw_http.ts";
 
 /** Options of a server for a test: a free port, nothing printed, no signals. */
@@ -76,39 +76,26 @@ Deno.test("`start()` inside a request is an error", async () => {
   assertEquals(await response.text(), "refused");
 });
 
-/** Malformed options, with what the error says of them. */
-const MALFORMED: readonly (readonly [options: unknown, message: string])[] = [
-  [8000, "the options must be an object, got 8000"],
-  [null, "the options must be an object, got null"],
-  [{ ports: 1 }, 'there is no option "ports": did you mean "port"?'],
-  [{ toString: 1 }, 'there is no option "toString"'],
-  [
-    { port: 65_536 },
-    'the option "port" must be a port from 0 to 65535, got 65536',
-  ],
-  [{ port: -1 }, "got -1"],
-  [{ port: 80.5 }, "got 80.5"],
-  [{ port: "80" }, 'got "80"'],
-  [{ hostname: "" }, 'the option "hostname" must be a name or address'],
-  [{ path: 5 }, 'the option "path" must be the path of a socket'],
+/** Malformed options that the compiler lets pass, with what the error says of them. */
+const MALFORMED: readonly (readonly [StartOptions, message: string])[] = [
+  [{ port: 65_536 }, "Cannot listen on 127.0.0.1:65536: Invalid port"],
+  [{ port: -1 }, "Cannot listen on 127.0.0.1:-1: Invalid port"],
+  [{ port: 80.5 }, "Cannot listen on 127.0.0.1:80.5: Invalid port"],
+  [{ port: 0, hostname: "" }, "Cannot listen on :0: invalid empty host"],
   [{ path: "socket", port: 80 }, 'the option "path" excludes "port"'],
-  [{ cert: "x" }, 'the options "cert" and "key" need each other'],
-  [{ key: "x" }, 'the options "cert" and "key" need each other'],
+  [{ path: "socket", cert: "x" }, 'the option "path" excludes "cert"'],
+  [{ port: 0, cert: "x" }, "Both 'cert' and 'key' must be provided"],
+  [{ port: 0, key: "x" }, "Both 'cert' and 'key' must be provided"],
   [{ port: 0, cert: "x", key: "y" }, "Cannot listen on 127.0.0.1:0: "],
-  [{ signal: {} }, 'the option "signal" must be an AbortSignal'],
   [{ signal: AbortSignal.abort() }, "its signal is aborted already"],
-  [{ signals: 1 }, 'the option "signals" must be true or false'],
-  [{ onListen: 1 }, 'the option "onListen" must be a function'],
 ];
 
-Deno.test("`start()` refuses malformed options by their names", () => {
+Deno.test("`start()` refuses malformed options, and can start with others then", async () => {
+  const app = new Engine();
   for (const [options, message] of MALFORMED) {
-    assertThrows(
-      () => new Engine().start(options as object),
-      Error,
-      message,
-    );
+    assertThrows(() => app.start(options), Error, message);
   }
+  await app.start(QUIET).shutdown();
 });
 
 Deno.test("`start()` takes an option that is undefined for one that is not given", async () => {
@@ -212,7 +199,7 @@ Deno.test("`shutdown()` does not wait for deferred work longer than `framework.s
   assertStringIncludes(log, "requests or deferred work left unfinished");
 });
 
-Deno.test("`shutdown()` cuts an endless stream at `framework.shutdown_timeout`", async () => {
+Deno.test("`shutdown()` aborts an endless stream at `framework.shutdown_timeout`", async () => {
   const app = new Engine();
   app.set("framework.shutdown_timeout", 0.05);
   const reasons: unknown[] = [];
@@ -228,7 +215,7 @@ Deno.test("`shutdown()` cuts an endless stream at `framework.shutdown_timeout`",
   assertEquals(reasons.map(String), ["Interrupted: The server has shut down"]);
   assertEquals(
     log,
-    "The server did not wait longer than 0.05 s: streams cut: 1",
+    "The server did not wait longer than 0.05 s: streams aborted: 1",
   );
 });
 

@@ -4,7 +4,7 @@
  */
 
 import type { Application } from "./application.ts";
-import type { Backlog } from "../state/background.ts";
+import type { BackgroundWork } from "../state/background.ts";
 import type { Class, Classes } from "../callback.ts";
 import { Layered, Store } from "../state/layers.ts";
 import type { Registration } from "./loader.ts";
@@ -22,10 +22,10 @@ export interface Component extends Registration {
 export function defaultComponents(
   app: Application,
   owner: object,
-  backlog: Backlog,
+  work: BackgroundWork,
   classes: Classes,
 ): Record<string, Component> {
-  const response = responseContext(app, backlog);
+  const response = responseContext(app, work);
   return {
     request: {
       type: HttpRequest,
@@ -72,14 +72,17 @@ function requestParams(app: Application): [Request, RequestContext] {
   }];
 }
 
-function responseContext(app: Application, backlog: Backlog): ResponseContext {
+function responseContext(
+  app: Application,
+  work: BackgroundWork,
+): ResponseContext {
   return {
     secure: () => app.request().secure,
     debug: () => app.setting("framework.debug"),
     coalesce: () =>
       app.scope("response()").visit.isServed &&
       app.setting("framework.coalesce"),
-    hold: (cut) => backlog.hold(app.scope("response()"), cut),
+    hold: (abort) => work.hold(app.scope("response()"), abort),
   };
 }
 

@@ -1,12 +1,12 @@
 /**
  * Owns what an application consists of, and how its parts reach each other: default methods and
- * components ask the application, for which its dispatcher, variables and backlog answer.
+ * components ask the application, for which its dispatcher, variables and background work answer.
  */
 
 import { answer } from "../handling/responders.ts";
 import type { Application } from "./application.ts";
 import { Autoload } from "./autoload.ts";
-import type { Backlog } from "../state/background.ts";
+import type { BackgroundWork } from "../state/background.ts";
 import { type Component, defaultComponents } from "./components.ts";
 import type { Method } from "../callback.ts";
 import { Dispatcher } from "./registry.ts";
@@ -30,17 +30,17 @@ export class Parts {
   readonly variables: Store<unknown>;
   readonly application: Application;
 
-  /** The engine is the owner; its backlog outlives the parts. */
-  constructor(owner: object, backlog: Backlog) {
+  /** The engine is the owner; its background work outlives the parts. */
+  constructor(owner: object, work: BackgroundWork) {
     const classes = this.autoload = new Autoload(owner);
     this.dispatcher = new Dispatcher(owner, classes);
     this.variables = new Store(owner);
-    const app = this.application = this.#application(owner, backlog);
+    const app = this.application = this.#application(owner, work);
     this.originals = new Map(
       Object.entries(defaultMethods)
         .map(([name, method]) => [name, method.bind(undefined, app)]),
     );
-    const components = defaultComponents(app, owner, backlog, classes);
+    const components = defaultComponents(app, owner, work, classes);
     this.components = new Map(Object.entries(components));
   }
 
@@ -52,7 +52,7 @@ export class Parts {
     throw noSuchMethod(name, "call the original of", names);
   }
 
-  #application(owner: object, backlog: Backlog): Application {
+  #application(owner: object, work: BackgroundWork): Application {
     const { dispatcher, variables } = this;
     const setting = <Key extends keyof Settings>(key: Key, scope?: Scope) =>
       (variables.get(key, scope) ?? defaults[key]) as Settings[Key];
@@ -62,7 +62,7 @@ export class Parts {
       scope: (call) => required(owner, call),
       isHandling: () => current(owner) !== undefined,
       start: (scope) => dispatcher.run("start", [], scope),
-      background: (work) => backlog.add(work),
+      background: (deferred) => work.add(deferred),
       call: (name, ...params) => dispatcher.runTracked(name, params),
       invoke: (match) => invoke(app, match),
       setting,

@@ -1,12 +1,12 @@
 /**
- * Owns listening: the options of `start()`, and the errors of a server that cannot start. The way it
- * ends is in `drain.ts`, what a request asks for in `target.ts`.
+ * Owns listening: the options of `start()`, and the errors of a server that cannot start. How a server
+ * runs and ends is in `server.ts`, the request target in `target.ts`.
  */
 
-import type { Backlog } from "../state/background.ts";
-import { CUT, DrainedServer, endWithProcess, type Server } from "./drain.ts";
+import type { BackgroundWork } from "../state/background.ts";
 import { reportError } from "../errors.ts";
-import { didYouMean } from "../suggestions.ts";
+import { endWithProcess } from "./process.ts";
+import { ABORTED, DrainingServer, type Server } from "./server.ts";
 
 export type { Server };
 
@@ -35,47 +35,40 @@ type Handler = (
   info: Deno.ServeHandlerInfo,
 ) => Response | Promise<Response>;
 
-type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
-
-const isText = (value: unknown): boolean =>
-  typeof value === "string" && value !== "";
-const isPort = (value: unknown): boolean =>
-  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535;
-
-/** What each option takes. */
-const RULES: Readonly<Record<keyof StartOptions, Rule>> = {
-  port: ["a port from 0 to 65535", isPort],
-  hostname: ["a name or address of this machine", isText],
-  path: ["the path of a socket", isText],
-  cert: ["a certificate in PEM", isText],
-  key: ["a private key in PEM", isText],
-  signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
-  signals: ["true or false", (value) => typeof value === "boolean"],
-  onListen: ["a function", (value) => typeof value === "function"],
-};
-
-/** What a server on the socket of a path has not. */
-const EXCLUSIVE = ["port", "hostname", "cert", "key"] as const;
+/** The options that have no meaning beside `path`: the runtime would ignore them. */
+const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
 /**
- * Starts to listen, and tells where; `patience` says for how many seconds a drain waits. Throws
- * `TypeError` or `RangeError` when an option is malformed, and an error of the cause's class when the
- * address is taken, not there, or may not be used.
+ * Starts to listen, and prints where; `timeoutSeconds` bounds a drain. Throws an error of the cause's
+ * class when an option is malformed, or the address is taken, not there, or may not be used.
  */
 export function listen(
   handler: Handler,
   options: StartOptions,
-  backlog: Backlog,
-  patience: () => number,
+  work: BackgroundWork,
+  timeoutSeconds: () => number,
 ): Server {
-  checkOptions(options);
-  const listening = serve(handler, options);
-  const server = new DrainedServer(listening, backlog, patience);
-  const shutdown = (): void => void server.shutdown();
   const { signal, signals = true, onListen = announcer(options) } = options;
+  const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
+  if (options.path !== undefined && conflict !== undefined) {
+    throw new TypeError(
+      `Cannot start the server: the option "path" excludes "${conflict}"`,
+    );
+  }
+  if (signal?.aborted) {
+    throw new Error("Cannot start the server: its signal is aborted already");
+  }
+  const guarded = guard(handler, options, () => server.isDraining);
+  const server: DrainingServer = new DrainingServer(
+    (address) => serve(guarded, options, address),
+    work,
+    timeoutSeconds,
+  );
+  const shutdown = (): void => void server.shutdown();
+  const forget = (): void => signal?.removeEventListener("abort", shutdown);
   signal?.addEventListener("abort", shutdown, { once: true });
+  server.finished.then(forget, forget);
   if (signals) endWithProcess(server);
-  server.finished.then(() => signal?.removeEventListener("abort", shutdown));
   try {
     onListen(server.addr);
   } catch (error) {
@@ -85,102 +78,88 @@ export function listen(
   return server;
 }
 
-function checkOptions(options: StartOptions): void {
-  if (typeof options !== "object" || options === null) {
-    const got = Deno.inspect(options);
-    throw refusal(TypeError, `the options must be an object, got ${got}`);
-  }
-  const given = Object.entries(options)
-    .filter(([, value]) => value !== undefined);
-  for (const [name, value] of given) checkOption(name, value);
-  const { path, cert, key, signal } = options;
-  const excluded = EXCLUSIVE.find((name) => options[name] !== undefined);
-  if (path !== undefined && excluded !== undefined) {
-    throw refusal(TypeError, `the option "path" excludes "${excluded}"`);
-  }
-  if ((cert === undefined) !== (key === undefined)) {
-    throw refusal(TypeError, 'the options "cert" and "key" need each other');
-  }
-  if (signal?.aborted) {
-    throw refusal(Error, "its signal is aborted already");
-  }
-}
-
-function checkOption(name: string, value: unknown): void {
-  const rule = Object.hasOwn(RULES, name)
-    ? RULES[name as keyof StartOptions]
-    : undefined;
-  if (rule === undefined) {
-    const near = didYouMean(name, Object.keys(RULES));
-    throw refusal(TypeError, `there is no option "${name}"${near}`);
-  }
-  const [kind, fits] = rule;
-  if (fits(value)) return;
-  throw refusal(
-    typeof value === "number" ? RangeError : TypeError,
-    `the option "${name}" must be ${kind}, got ${Deno.inspect(value)}`,
-  );
-}
-
-function refusal(type: ErrorConstructor, state: string): Error {
-  return new type(`Cannot start the server: ${state}`);
-}
-
-function serve(handler: Handler, options: StartOptions): Server {
+/** Listens where the options say, or again on an address that they led to. */
+function serve(
+  handler: Handler,
+  options: StartOptions,
+  address?: Deno.Addr,
+): Server {
   const { port = 8000, hostname = "127.0.0.1", path, cert, key } = options;
   const events = { onError, onListen: () => {} };
-  const guarded = guard(handler, cert !== undefined);
   try {
     if (path !== undefined) {
-      return Deno.serve({ path, ...events }, guarded);
+      if (address !== undefined) Deno.removeSync(path);
+      return Deno.serve({ path, ...events }, handler);
     }
-    const tls = cert !== undefined && key !== undefined ? { cert, key } : {};
-    return Deno.serve({ port, hostname, ...tls, ...events }, guarded);
+    const taken = address === undefined ? port : (address as Deno.NetAddr).port;
+    const tls = {
+      ...cert !== undefined && { cert },
+      ...key !== undefined && { key },
+    };
+    return Deno.serve(
+      { port: taken, hostname, ...tls as object, ...events },
+      handler,
+    );
   } catch (cause) {
-    throw explained(cause, path, path ?? addressOf(hostname, port));
+    throw explained(cause, path, path ?? joined(hostname, port));
   }
 }
 
 /**
- * Refuses a request that names the other scheme: an absolute-form can (RFC 9112, section 3.2.2), and
- * would pass for a secure connection.
+ * Refuses requests while the server only waits for bodies that are arriving, and a request that names
+ * the other scheme: an absolute-form can (RFC 9112, section 3.2.2), and would pass for a secure
+ * connection.
  */
-function guard(handler: Handler, isSecure: boolean): Handler {
+function guard(
+  handler: Handler,
+  { cert }: StartOptions,
+  isDraining: () => boolean,
+): Handler {
+  const isSecure = cert !== undefined;
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
+    if (isDraining()) return refusal(503, "The server is shutting down");
     const { url } = request;
     if (url.startsWith(own) || /^https:/i.test(url) === isSecure) {
       return handler(request, info);
     }
-    return new Response("The request target has another scheme", {
-      status: 400,
-    });
+    return refusal(400, "The request target has another scheme");
   };
 }
 
-/** What the application left to the server: a stream that failed, or an error that it does not handle. */
+function refusal(status: number, text: string): Response {
+  const headers: HeadersInit = status === 503 ? { connection: "close" } : {};
+  return new Response(text, { status, headers });
+}
+
+/** Logs what the application left to the server: a failed stream, or an error that it does not handle. */
 function onError(error: unknown): Response {
-  if (error !== CUT) reportError(error, "that the application did not handle");
+  if (error !== ABORTED) {
+    reportError(error, "that the application did not handle");
+  }
   return new Response("Internal Server Error", { status: 500 });
 }
 
-function announcer({ cert }: StartOptions): (address: Deno.Addr) => void {
+function announcer(
+  { cert, signals = true }: StartOptions,
+): (address: Deno.Addr) => void {
   const scheme = cert === undefined ? "http" : "https";
   return (address) => {
     const at = "hostname" in address
-      ? `${scheme}://${addressOf(address.hostname, address.port)}/`
+      ? `${scheme}://${joined(address.hostname, address.port)}/`
       : (address as Deno.UnixAddr).path;
     // deno-lint-ignore no-console -- whoever starts the server wants to know where it is
-    console.log(`Listening on ${at}`);
+    console.log(`Listening on ${at}${signals ? " (Ctrl-C stops it)" : ""}`);
   };
 }
 
-function addressOf(hostname: string, port: number): string {
+/** A host and a port as a URL joins them. */
+function joined(hostname: string, port: number): string {
   const isBare = hostname.includes(":") && !hostname.startsWith("[");
   return `${isBare ? `[${hostname}]` : hostname}:${port}`;
 }
 
-/** An error that says where, and what to do, of the class of the one that the runtime threw. */
+/** An error of the class that the runtime threw, which says where it was to listen and what to do. */
 function explained(
   cause: unknown,
   path: string | undefined,

@@ -1,40 +1,77 @@
 /**
- * Owns what goes on after its response: deferred work, and streams that are still being sent. A server
- * that drains waits for both, and cuts what takes too long.
+ * Owns what an application has not finished: requests without a response, streams that are being sent,
+ * and deferred work. A server that drains waits for them, and aborts the streams that take too long.
  */
 
-import type { Scope } from "./scope.ts";
+import { runningRequests, type Scope } from "./scope.ts";
 
-/** The work of one application that outlives its requests. */
-export class Backlog {
-  readonly #work = new Set<Promise<unknown>>();
-  readonly #cuts = new Set<(reason: unknown) => void>();
+/** How many seconds pass between two looks at the requests that are running. */
+const POLL_SECONDS = 0.02;
 
-  /** Keeps work known until it is done; it must not reject. */
-  add(work: Promise<unknown>): void {
-    this.#work.add(work);
-    work.then(() => this.#work.delete(work));
+/** How much is unfinished, by kind. */
+export interface Unfinished {
+  readonly requests: number;
+  readonly streams: number;
+  readonly deferred: number;
+}
+
+/** The unfinished work of one application. */
+export class BackgroundWork {
+  readonly #owner: object;
+  readonly #deferred = new Set<Promise<unknown>>();
+  readonly #aborts = new Set<(reason: unknown) => void>();
+
+  /** The engine is the owner. */
+  constructor(owner: object) {
+    this.#owner = owner;
   }
 
-  /** Keeps a request open while a stream of it is being sent; the answer is called when it has ended. */
-  hold(scope: Scope, cut: (reason: unknown) => void): () => void {
+  /** Adds deferred work until it settles; it must not reject. */
+  add(work: Promise<unknown>): void {
+    this.#deferred.add(work);
+    work.then(() => this.#deferred.delete(work));
+  }
+
+  /** Adds a stream, which keeps its request open. Call the returned function when it has ended. */
+  hold(scope: Scope, abort: (reason: unknown) => void): () => void {
     const release = scope.hold();
-    this.#cuts.add(cut);
+    this.#aborts.add(abort);
     return () => {
-      this.#cuts.delete(cut);
+      this.#aborts.delete(abort);
       release();
     };
   }
 
-  /** Settles when all work is done, also what is added meanwhile. */
-  async idle(): Promise<void> {
-    while (this.#work.size > 0) await Promise.all(this.#work);
+  /** How much is unfinished now. */
+  count(): Unfinished {
+    return {
+      requests: runningRequests(this.#owner).length,
+      streams: this.#aborts.size,
+      deferred: this.#deferred.size,
+    };
   }
 
-  /** Cuts the streams that are being sent, and answers how many there were. */
-  cutStreams(reason: unknown): number {
-    const cuts = [...this.#cuts];
-    for (const cut of cuts) cut(reason);
-    return cuts.length;
+  /** Resolves when all deferred work is done, including what is added meanwhile. */
+  async deferredDone(): Promise<void> {
+    while (this.#deferred.size > 0) await Promise.all(this.#deferred);
+  }
+
+  /** Resolves when no request runs that fulfils the condition, or after so many seconds. */
+  async requestsDone(
+    seconds: number,
+    condition: (scope: Scope) => boolean = () => true,
+  ): Promise<void> {
+    const end = performance.now() + seconds * 1_000;
+    while (runningRequests(this.#owner).some(condition)) {
+      if (performance.now() >= end) return;
+      await new Promise((resolve) => setTimeout(resolve, POLL_SECONDS * 1_000));
+    }
+  }
+
+  /** Aborts the streams that are being sent, and returns how many there were. */
+  abortStreams(reason: unknown): number {
+    const aborts = [...this.#aborts];
+    for (const abort of aborts) abort(reason);
+    return aborts.length;
   }
 }

@@ -290,6 +290,14 @@ export function contextScope(): Scope | null | undefined {
   return id === undefined ? undefined : find(id)?.root ?? null;
 }
 
+/** The requests that a server handed to an owner and that have no response yet. */
+export function runningRequests(owner: object): Scope[] {
+  return [...open.values()].filter((scope) =>
+    scope === scope.root && scope.owner === owner && scope.visit.isServed &&
+    !scope.answered
+  );
+}
+
 /** The scope with that number, while its request lasts. */
 function find(id: number): Scope | undefined {
   return synchronous?.id === id ? synchronous : open.get(id);

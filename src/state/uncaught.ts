@@ -4,29 +4,46 @@
  * errors are Deno's, unless a server keeps the process alive.
  */
 
-import { isError, isStop, reportError } from "../errors.ts";
-import { contextScope, EndedError, type Scope } from "./scope.ts";
+import { isError, isStop, report, reportError } from "../errors.ts";
+import { contextScope, EndedError, outside, type Scope } from "./scope.ts";
 
-/** How many servers keep the process alive. */
-let keepers = 0;
+/** Of each server that keeps the process alive, the function that ends the process. */
+const keepers = new Set<() => void>();
 
 /** The requests that a rejection has failed, by promise: a promise can still be awaited later. */
 const failed = new WeakMap<Promise<unknown>, Scope>();
+
+let isMainWatched = false;
+let mainError: { readonly reason: unknown } | undefined;
 
 globalThis.addEventListener("error", (event) => catchError(event, event.error));
 globalThis.addEventListener("unhandledrejection", (event) => {
   const scope = catchError(event, event.reason);
   if (scope) failed.set(event.promise, scope);
+  else if (event.defaultPrevented) endIfFatal(event.reason);
 });
 globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
   const scope = failed.get(promise);
   if (scope && scope.failure?.reason === reason) scope.failure = undefined;
 });
 
-/** Keeps the process alive on uncaught errors. Call the returned function to undo. */
-export function surviveErrors(): () => void {
-  keepers += 1;
-  return () => void (keepers -= 1);
+/**
+ * Keeps the process alive on uncaught errors, except those of the main module and of a server of the
+ * runtime: `end` is called then. Call the returned function to undo.
+ */
+export function surviveErrors(end: () => void): () => void {
+  const keeper = (): void => end();
+  keepers.add(keeper);
+  watchMainModule();
+  return () => void keepers.delete(keeper);
+}
+
+/** The main module is imported once more, which gives its error, also one that comes late. */
+function watchMainModule(): void {
+  if (isMainWatched || Deno.mainModule === undefined) return;
+  isMainWatched = true;
+  outside(() => import(Deno.mainModule))
+    .catch((reason) => mainError = { reason });
 }
 
 /** Returns the request that the error has failed, if any. */
@@ -35,7 +52,7 @@ function catchError(event: Event, reason: unknown): Scope | undefined {
   // Deno drops the context of a timer that throws: only the framework's own errors are known then.
   const isOwn = isStop(reason) ||
     isError(reason) && reason instanceof EndedError;
-  if (scope === undefined && !isOwn && keepers === 0) return undefined;
+  if (scope === undefined && !isOwn && keepers.size === 0) return undefined;
   event.preventDefault();
   if (isStop(reason)) return undefined;
   if (!scope || scope.answered || scope.failure) {
@@ -44,4 +61,16 @@ function catchError(event: Event, reason: unknown): Scope | undefined {
   }
   scope.failure = { reason };
   return scope;
+}
+
+/** The error of the main module is known a turn later, since it is a rejection itself. */
+function endIfFatal(reason: unknown): void {
+  if (keepers.size === 0 || contextScope() !== undefined) return;
+  setTimeout(() => {
+    const isMain = mainError?.reason === reason;
+    if (!isMain && !(reason instanceof Deno.errors.Http)) return;
+    const what = isMain ? "the main module failed" : "a server failed";
+    report(`The process ends with status 1: ${what}`);
+    for (const end of keepers) end();
+  });
 }
