@@ -12,7 +12,6 @@ const PORT = 8000;
 
 try {
   blog.start({ hostname: HOSTNAME, port: portOf(Deno.args) });
-  console.log("Press Ctrl+C to stop");
 } catch (error) {
   const isTaken = error instanceof Error &&
     error.cause instanceof Deno.errors.AddrInUse;

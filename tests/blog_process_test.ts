@@ -94,7 +94,7 @@ Deno.test("`deno task blog` starts with the posts that come with it, and says ho
   await blog.end();
   assertEquals(
     blog.printed.replace(/:\d+/, ":8000"),
-    "Listening on http://127.0.0.1:8000/\nPress Ctrl+C to stop\n",
+    "Listening on http://127.0.0.1:8000/ (press Ctrl+C to stop)\n",
   );
 });
 

@@ -51,7 +51,7 @@ Deno.test("`start()` prints its address once, and nothing else", async () => {
   assertEquals((await process.ended()).code, 0);
   assertMatch(
     process.printed,
-    /^Listening on http:\/\/127\.0\.0\.1:\d+\/ \(Ctrl-C stops it\)\n$/,
+    /^Listening on http:\/\/127\.0\.0\.1:\d+\/ \(press Ctrl\+C to stop\)\n$/,
   );
 });
 
@@ -146,7 +146,7 @@ Deno.test("`start()` on a Unix socket names the flags it needs, and works with t
   assertEquals((await process.ended()).code, 0, process.printed);
   assertMatch(
     process.printed,
-    /^Listening on \/.*\/socket \(Ctrl-C stops it\)\n/,
+    /^Listening on \/.*\/socket \(press Ctrl\+C to stop\)\n/,
   );
   assertMatch(process.printed, /\/b\?c http$/m);
   await Deno.remove(path.replace(/\/socket$/, ""), { recursive: true });

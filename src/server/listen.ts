@@ -149,7 +149,9 @@ function announcer(
       ? `${scheme}://${joined(address.hostname, address.port)}/`
       : (address as Deno.UnixAddr).path;
     // deno-lint-ignore no-console -- whoever starts the server wants to know where it is
-    console.log(`Listening on ${at}${signals ? " (Ctrl-C stops it)" : ""}`);
+    console.log(
+      `Listening on ${at}${signals ? " (press Ctrl+C to stop)" : ""}`,
+    );
   };
 }
 

@@ -15,7 +15,7 @@ const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
 
 /**
  * How many milliseconds pass at least between two signals that were sent on purpose: `deno task` and
- * `deno run --watch` pass one Ctrl-C on twice.
+ * `deno run --watch` pass one Ctrl+C on twice.
  */
 const ONE_PRESS = 250;
 
