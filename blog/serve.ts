@@ -1,23 +1,45 @@
 /**
  * Owns the blog as it is served: which store it uses, and where its files are. The default export is for
- * `deno serve`, also with `--parallel`; `main.ts` starts the same on a port of its own.
+ * `deno serve`, also with `--parallel`; `main.ts` starts the same on its own port.
  */
 
 import { Framework } from "@framework/core";
 import { join } from "@std/path/join";
-import { PostFile } from "./posts.ts";
+import { PostFile, type PostStore } from "./posts.ts";
 import { declareBlog } from "./routes.ts";
 
 const folder = import.meta.dirname!;
-const data = join(folder, "data");
 
-const posts = new PostFile(join(data, "posts.json"));
-await posts.seed(join(data, "seed.json"));
-
-declareBlog(Framework.app(), posts, {
+declareBlog(Framework.app(), await openStore(), {
   views: join(folder, "views"),
   cache: join(folder, "cache"),
   public: join(folder, "public"),
 });
 
 export default Framework;
+
+/** Opens the database where `DATABASE_URL` is set and may be read, and the file of posts otherwise. */
+async function openStore(): Promise<PostStore> {
+  const variable = "DATABASE_URL";
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  const url = state === "granted" ? Deno.env.get(variable) : undefined;
+  return url === undefined ? await openFile() : await openDatabase(url);
+}
+
+async function openFile(): Promise<PostStore> {
+  const posts = new PostFile(join(folder, "data", "posts.json"));
+  await posts.seed(join(folder, "data", "seed.json"));
+  return posts;
+}
+
+async function openDatabase(url: string): Promise<PostStore> {
+  // A literal would have Deno download the driver for those who use the file, too.
+  const address = import.meta.resolve("./postgres.ts");
+  const { PostTable }: typeof import("./postgres.ts") = await import(address);
+  try {
+    return await PostTable.open(url);
+  } catch (error) {
+    console.error((error as Error).message);
+    Deno.exit(1);
+  }
+}
