@@ -10,6 +10,7 @@ import { HttpError } from "@framework/core";
 import postgres from "npm:postgres@^3.4.9";
 import { addressOf } from "./database.ts";
 import {
+  cleanText,
   FIELDS,
   type Post,
   type PostList,
@@ -114,7 +115,7 @@ export class PostTable implements PostStore, AsyncDisposable {
       await table.#migrate();
       return table;
     } catch (cause) {
-      await table.#sql.end({ timeout: 0 });
+      await table.#sql.end({ timeout: table.#timeout });
       const { message } = cause as Error;
       throw new Error(`Cannot use the database ${name}: ${message}`, { cause });
     }
@@ -159,11 +160,10 @@ export class PostTable implements PostStore, AsyncDisposable {
 
   /** Finds the first post with that slug. */
   async find(slug: string): Promise<Post | undefined> {
-    const wanted = storable(slug);
     const [row] = await this.#query((sql) =>
       sql<Row[]>`
         select * from blog_posts
-        where md5(slug) = md5(${wanted}) and slug = ${wanted}
+        where md5(slug) = md5(${slug}) and slug = ${slug}
         order by id limit 1`
     );
     return row && toPost(row);
@@ -172,9 +172,9 @@ export class PostTable implements PostStore, AsyncDisposable {
   /** Adds a post behind the others, and returns it once the database has confirmed it. */
   async create(title: string, content: string): Promise<Post> {
     const post = {
-      slug: slugOf(storable(title)),
-      title: storable(title),
-      content: storable(content),
+      slug: slugOf(title),
+      title,
+      content,
     };
     await this.#query((sql) =>
       sql`insert into blog_posts ${sql(post, ...FIELDS)}`
@@ -270,7 +270,7 @@ function toRow(
   index: number,
 ): Omit<Row, "id"> {
   for (const [name, text] of Object.entries({ slug, title, content })) {
-    if (text === storable(text)) continue;
+    if (text === cleanText(text)) continue;
     throw new Error(
       `the "${name}" of post ${
         index + 1
@@ -278,11 +278,6 @@ function toRow(
     );
   }
   return { slug, title, content, fields };
-}
-
-/** PostgreSQL stores neither U+0000 nor halves of surrogate pairs: U+FFFD replaces them, as in a browser. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
 }
 
 /** Whether an error says that the database cannot be used at the moment, and not that a statement is wrong. */

@@ -55,6 +55,11 @@ export function slugOf(title: string): string {
   return title.toLowerCase().replaceAll(" ", "-");
 }
 
+/** Replaces what neither an address nor PostgreSQL can hold, U+0000 and halves of surrogate pairs, by U+FFFD. */
+export function cleanText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\ufffd");
+}
+
 /** A post to be saved, and the promise of its `create()`. */
 interface Pending {
   readonly post: Post;

@@ -5,7 +5,7 @@
 
 import { type Engine, HttpError } from "@framework/core";
 import { join } from "@std/path/join";
-import type { PostStore } from "./posts.ts";
+import { cleanText, type PostStore } from "./posts.ts";
 import { TemplateEngine, type TemplateFolders } from "./view.ts";
 
 /** The folders that the blog reads its pages from. */
@@ -115,12 +115,12 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** A field of the form as text that can be part of an address; a field that was not sent is empty. */
+/** A field of the form as clean text; a field that was not sent is empty. */
 function field(name: string, value: unknown): string {
   if (typeof value === "object" && value !== null) {
     throw new HttpError(400, `The field "${name}" must be text`);
   }
-  return String(value ?? "").toWellFormed();
+  return cleanText(String(value ?? ""));
 }
 
 /** A short fingerprint of a text. */

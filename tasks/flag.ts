@@ -1,8 +1,8 @@
 /**
  * Owns the choice between the standard library and its stand-ins: prints the flags that carry it out, for
- * the blog alone or for everything that is developed here.
+ * the blog, for the blog over PostgreSQL, or for everything that is developed here.
  *
- *     deno run --allow-read --allow-write=.cache --allow-run --reload --no-config --no-lock tasks/flag.ts [blog] [seconds]
+ *     deno run --allow-read --allow-write=.cache --allow-run --reload --no-config --no-lock tasks/flag.ts [blog|postgres] [seconds]
  *
  * The real library is taken where the cache holds it, or where JSR responds at once and delivers the rest
  * within 30 seconds, or as many as are given. A network that drops packets, or stalls, would otherwise hold
@@ -30,6 +30,15 @@ const BLOG: Program = {
   modules: ["blog/main.ts"],
   isTold: false,
 };
+const BLOG_OVER_POSTGRES: Program = {
+  lock: "tests/deno.lock",
+  modules: ["blog/main.ts", "blog/import.ts"],
+  isTold: false,
+};
+const NAMED: Readonly<Record<string, Program>> = {
+  blog: BLOG,
+  postgres: BLOG_OVER_POSTGRES,
+};
 
 /** How many seconds JSR has to deliver one small module, and then everything else. */
 const PROBE_TIME = 1.5;
@@ -38,7 +47,7 @@ const DOWNLOAD_TIME = Number(Deno.args.find((arg) => /^\d+$/.test(arg)) ?? 30);
 const MODULE = "jsr:@std/http@1/status";
 const CACHE = ".cache";
 
-const program = Deno.args.includes("blog") ? BLOG : EVERYTHING;
+const program = NAMED[Deno.args[0] ?? ""] ?? EVERYTHING;
 const copy = await copyOf(program.lock);
 if (await loads(["--cached-only"])) {
   tell("@std from the cache");

@@ -6,11 +6,15 @@
 const VERSIONS = "/usr/lib/postgresql";
 const PASSWORD = "secret/of:the@tests";
 
-/** The settings of the server: nothing is outside of its folder, and it can serve many workers. */
+/**
+ * The settings of the server: no socket outside of its folder, connections for many workers, and no waiting
+ * for the disk, which only a crash of the machine needs.
+ */
 const SETTINGS = [
   "-c listen_addresses=127.0.0.1",
   "-c unix_socket_directories=",
   "-c max_connections=200",
+  "-c fsync=off",
 ];
 
 const programs = await findPrograms();

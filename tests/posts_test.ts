@@ -1,7 +1,25 @@
-/** The file of posts: what is read, what is written, and what is refused. */
+/** The stores of posts: what every store does, and what the file in particular reads, writes and refuses. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { PostFile, slugOf } from "../blog/posts.ts";
+import { type Post, PostFile, type PostStore, slugOf } from "../blog/posts.ts";
+import { STORES, type TemporaryStore } from "./stores.ts";
+
+/** Declares a test on every store; `held` are its first posts. */
+function onEveryStore(
+  name: string,
+  held: readonly Post[],
+  test: (posts: PostStore, store: TemporaryStore) => Promise<void>,
+): void {
+  for (const kind of STORES) {
+    Deno.test(
+      { name: `${name}, on ${kind.name}`, ignore: kind.ignore },
+      async () => {
+        await using store = await kind.create(held);
+        await test(store.posts, store);
+      },
+    );
+  }
+}
 
 /** Runs a test on a temporary file; without a text, the file is missing. */
 async function withFile(
@@ -35,37 +53,109 @@ for (const [title, slug] of slugs) {
   });
 }
 
-Deno.test("`all()` reads the posts in the order of the file", async () => {
-  const list = [{ slug: "b", title: "B", content: "2" }, {
-    slug: "a",
-    title: "A",
-    content: "1",
-  }];
-  await withFile(JSON.stringify(list), async (posts) => {
-    assertEquals(await posts.all(), list);
-  });
-});
+const HELD: Post[] = [
+  { slug: "b", title: "B", content: "2\n3", id: 7, tags: ["x", { y: null }] },
+  { slug: "a", title: "A", content: "" },
+  { slug: "b", title: "Another", content: "4" },
+];
 
-Deno.test("`all()` sees what another program wrote since", async () => {
-  await withFile("[]", async (posts, file) => {
+onEveryStore(
+  "`all()` reads the posts in their order, with every field",
+  HELD,
+  async (posts) => {
+    assertEquals(await posts.all(), HELD);
+  },
+);
+
+onEveryStore(
+  "`all()` reads what another process has written since",
+  [],
+  async (posts, store) => {
     assertEquals(await posts.all(), []);
-    await Deno.writeTextFile(file, `[{"slug":"a","title":"A","content":""}]`);
-    assertEquals((await posts.all()).length, 1);
-  });
-});
+    const post = await (await store.open()).create("A", "");
+    assertEquals(await posts.all(), [post]);
+  },
+);
+
+onEveryStore(
+  "`list()` has the title and at least the first line of every post",
+  HELD,
+  async (posts) => {
+    const { posts: listed, earlier, later } = await posts.list();
+    assertEquals(
+      listed.map((
+        { slug, title, content },
+      ) => [slug, title, content.split("\n")[0]]),
+      [["b", "B", "2"], ["a", "A", ""], ["b", "Another", "4"]],
+    );
+    assertEquals([earlier, later], [undefined, undefined]);
+  },
+);
+
+onEveryStore(
+  "`find()` returns the first post with the slug, with every field",
+  HELD,
+  async (posts) => {
+    assertEquals(await posts.find("b"), HELD[0]);
+  },
+);
+
+onEveryStore(
+  "`find()` returns undefined for any other slug",
+  HELD,
+  async (posts) => {
+    for (const slug of ["B", "", "b ", "%", "_", "' or '1'='1"]) {
+      assertEquals(await posts.find(slug), undefined, slug);
+    }
+  },
+);
+
+const texts = [
+  "",
+  'It\'s "quoted" \\ and \\\\ twice',
+  "'); drop table blog_posts; --",
+  "$1 ${2} :three ? {}",
+  "ÄRGER Straße ✓ 日本語 👩‍👩‍👧",
+  "  spaces  and\ttabs ",
+  "line\r\nline\u2028line",
+  "x".repeat(10_000),
+  "A".repeat(2_700) + " end",
+];
+
+onEveryStore(
+  "`create()` saves texts exactly and finds them by their slugs",
+  [],
+  async (posts, store) => {
+    for (const text of texts) {
+      const post = {
+        slug: slugOf(text),
+        title: text,
+        content: `${text}\n${text}`,
+      };
+      assertEquals(await posts.create(post.title, post.content), post);
+      assertEquals(await (await store.open()).find(post.slug), post);
+    }
+    assertEquals((await posts.all()).map(({ title }) => title), texts);
+  },
+);
+
+onEveryStore(
+  "`create()` saves each of 100 posts once that come at once to several processes",
+  [],
+  async (posts, store) => {
+    const stores = [posts, await store.open(), await store.open()];
+    const titles = Array.from({ length: 100 }, (_, index) => `Post ${index}`);
+    await Promise.all(
+      titles.map((title, index) => stores[index % 3]!.create(title, "")),
+    );
+    const saved = (await posts.all()).map(({ title }) => title);
+    assertEquals(saved.sort(), titles.sort());
+  },
+);
 
 Deno.test("`all()` returns no posts when there is no file", async () => {
   await withFile(undefined, async (posts) => {
     assertEquals(await posts.all(), []);
-  });
-});
-
-Deno.test("`find()` returns the first post with the slug, or undefined", async () => {
-  await withFile(undefined, async (posts) => {
-    await posts.create("Same", "first");
-    await posts.create("same", "second");
-    assertEquals((await posts.find("same"))?.content, "first");
-    assertEquals(await posts.find("other"), undefined);
   });
 });
 
@@ -114,19 +204,6 @@ Deno.test("`create()` loses none of 100 posts that come at once, and keeps their
     const titles = Array.from({ length: 100 }, (_, index) => `Post ${index}`);
     await Promise.all(titles.map((title) => posts.create(title, "text")));
     assertEquals((await posts.all()).map(({ title }) => title), titles);
-  });
-});
-
-Deno.test("`create()` loses nothing when several stores use one file", async () => {
-  await withFile(undefined, async (posts, file) => {
-    const stores = [posts, new PostFile(file), new PostFile(file)];
-    await Promise.all(
-      Array.from(
-        { length: 60 },
-        (_, index) => stores[index % 3]!.create(`${index}`, ""),
-      ),
-    );
-    assertEquals((await posts.all()).length, 60);
   });
 });
 

@@ -1,0 +1,463 @@
+/** The posts in PostgreSQL: pages of the list, migrations, import, and a database that comes and goes. */
+
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Engine } from "@framework/core";
+import { addressOf } from "../blog/database.ts";
+import { type Post, PostFile } from "../blog/posts.ts";
+import { PostTable, type PostTableOptions } from "../blog/postgres.ts";
+import { declareBlog } from "../blog/routes.ts";
+import { isMissing } from "./postgres.ts";
+import { server } from "./stores.ts";
+
+const BLOG = decodeURIComponent(new URL("../blog/", import.meta.url).pathname);
+
+/** Declares a test with an empty database, named by its URL. */
+function databaseTest(
+  name: string,
+  test: (url: string, database: string) => Promise<void>,
+): void {
+  Deno.test({ name, ignore: isMissing }, async () => {
+    const database = await server().createDatabase();
+    await test(server().url(database), database);
+  });
+}
+
+/** The blog over a database. */
+class Blog implements AsyncDisposable {
+  readonly #app = new Engine();
+
+  private constructor(readonly posts: PostTable) {
+    declareBlog(this.#app, posts, {
+      views: `${BLOG}views`,
+      cache: `${BLOG}cache`,
+      public: `${BLOG}public`,
+    });
+  }
+
+  static async open(url: string, options?: PostTableOptions): Promise<Blog> {
+    return new Blog(await PostTable.open(url, options));
+  }
+
+  async get(path: string): Promise<Response> {
+    return await this.#app.fetch(new Request(`http://localhost${path}`));
+  }
+
+  async text(path: string): Promise<string> {
+    return await (await this.get(path)).text();
+  }
+
+  /** The status of the home page, and when a client may try again. */
+  async status(path = "/"): Promise<[number, string | null]> {
+    const response = await this.get(path);
+    await response.body?.cancel();
+    return [response.status, response.headers.get("retry-after")];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.posts[Symbol.asyncDispose]();
+  }
+}
+
+function manyPosts(count: number): Post[] {
+  return Array.from({ length: count }, (_, index) => ({
+    slug: `post-${index}`,
+    title: `Post ${index}`,
+    content: `\n Line one of ${index} \nLine two`,
+  }));
+}
+
+databaseTest(
+  "`list()` reads the first line of each content alone",
+  async (url) => {
+    await using posts = await PostTable.open(url);
+    const contents = ["", "\n", "One\nTwo", " \t\u3000\r\n One \r\nTwo", "One"];
+    for (const content of contents) await posts.create("A", content);
+    const { posts: listed } = await posts.list();
+    assertEquals(listed.map(({ content }) => content), [
+      "",
+      "",
+      "One",
+      "One \r",
+      "One",
+    ]);
+  },
+);
+
+databaseTest(
+  "`GET /` leads through all posts in pages of 100, forth and back",
+  async (url) => {
+    await using blog = await Blog.open(url);
+    await blog.posts.import(manyPosts(250));
+    const follow = async (path: string, link: string): Promise<string[][]> => {
+      const page = await blog.text(path);
+      const titles = [...page.matchAll(/">(Post \d+)</g)].map(([, title]) =>
+        title!
+      );
+      assertStringIncludes(page, "Line one of");
+      assertFalse(page.includes("Line two"));
+      const next = new RegExp(`href="([^"]+)">${link}<`).exec(page)?.[1];
+      return [titles, ...(next ? await follow(next, link) : [])];
+    };
+    const forth = await follow("/", "Later posts");
+    assertEquals(forth.map(({ length }) => length), [100, 100, 50]);
+    assertEquals(forth.flat(), manyPosts(250).map(({ title }) => title));
+    const back = await follow("/?before=end", "Earlier posts");
+    assertEquals(back.map(({ length }) => length), [100, 100, 50]);
+    assertEquals(back.reverse().flat(), forth.flat());
+  },
+);
+
+databaseTest(
+  "`GET /` has no links to other pages when all posts are on one",
+  async (url) => {
+    await using blog = await Blog.open(url);
+    await blog.posts.import(manyPosts(100));
+    for (const path of ["/", "/?before=end"]) {
+      assertFalse((await blog.text(path)).includes("posts</a>"), path);
+    }
+  },
+);
+
+for (const place of ["x", "-1", "1;", "99999999999999999999", "1'", "%00"]) {
+  databaseTest(`\`GET /?after=${place}\` is a 400`, async (url) => {
+    await using blog = await Blog.open(url);
+    assertEquals(await blog.status(`/?after=${place}`), [400, null]);
+    assertEquals(await blog.status(`/?before=${place}`), [400, null]);
+  });
+}
+
+databaseTest(
+  "`list()` and `find()` read only the rows that they need",
+  async (url, database) => {
+    {
+      await using posts = await PostTable.open(url);
+      await posts.import(manyPosts(5_000));
+    }
+    await server().execute("analyze", database);
+    await server().execute("select pg_stat_reset()", database);
+    {
+      await using posts = await PostTable.open(url);
+      await posts.list();
+      await posts.list({ before: "end" });
+      assertEquals((await posts.find("post-4321"))?.title, "Post 4321");
+      assertEquals(await posts.find("none"), undefined);
+    }
+    const read = await until(async () => {
+      const counts = await server().execute(
+        "select seq_tup_read, idx_tup_fetch from pg_stat_user_tables where relname = 'blog_posts'",
+        database,
+      );
+      const [whole = 0, byIndex = 0] = counts.split("|").map(Number);
+      return byIndex > 0 ? { whole, byIndex } : undefined;
+    });
+    // The planner looks at the ends of the index, too.
+    assert(read.byIndex < 210, `${read.byIndex} rows`);
+    assertEquals(read.whole, 0);
+  },
+);
+
+databaseTest(
+  "`open()` migrates once when ten processes start at the same time",
+  async (url, database) => {
+    const tables = await Promise.all(
+      Array.from({ length: 10 }, () => PostTable.open(url)),
+    );
+    await Promise.all(
+      tables.map((table, index) => table.create(`${index}`, "")),
+    );
+    assertEquals((await tables[0]!.all()).length, 10);
+    for (const table of tables) await table[Symbol.asyncDispose]();
+    const statement =
+      "select count(*), count(distinct number) from blog_migrations";
+    assertEquals(await server().execute(statement, database), "2|2");
+  },
+);
+
+databaseTest("`open()` keeps the posts that are there", async (url) => {
+  for (const title of ["One", "Two"]) {
+    await using posts = await PostTable.open(url);
+    await posts.create(title, "");
+  }
+  await using posts = await PostTable.open(url);
+  assertEquals((await posts.all()).map(({ title }) => title), ["One", "Two"]);
+});
+
+databaseTest(
+  "`import()` keeps order, slugs, unknown fields and the spelling of numbers",
+  async (url, database) => {
+    const file = await Deno.makeTempFile();
+    await Deno.writeTextFile(
+      file,
+      `[{"slug":"Own Slug","title":"B","content":"2","id":12345678901234567890,"rating":1.0,
+    "__proto__":{"x":[null,"'"]}},{"slug":"a","title":"A","content":"1"}]`,
+    );
+    await using posts = await PostTable.open(url);
+    await posts.import(await new PostFile(file).export());
+    await Deno.remove(file);
+    const [first, second] = await posts.all();
+    assertEquals([first!.slug, second!.slug], ["Own Slug", "a"]);
+    assertEquals(Object.hasOwn(first!, "__proto__"), true);
+    assertEquals(
+      await server().execute(
+        "select fields from blog_posts order by id",
+        database,
+      ),
+      `{"id": 12345678901234567890, "rating": 1.0, "__proto__": {"x": [null, "'"]}}\n{}`,
+    );
+  },
+);
+
+databaseTest(
+  "`import()` refuses a table with posts, also when two run at once",
+  async (url) => {
+    await using posts = await PostTable.open(url);
+    await using other = await PostTable.open(url);
+    const outcomes = await Promise.allSettled([
+      posts.import(manyPosts(1_500)),
+      other.import(manyPosts(1_500)),
+    ]);
+    assertEquals(outcomes.map(({ status }) => status).sort(), [
+      "fulfilled",
+      "rejected",
+    ]);
+    await assertRejects(
+      () => posts.import(manyPosts(1)),
+      Error,
+      "the table is not empty",
+    );
+    assertEquals(await posts.all(), manyPosts(1_500));
+  },
+);
+
+const unstorable: [what: string, post: Post][] = [
+  ["U+0000", { slug: "a", title: "a\0", content: "" }],
+  ["half a surrogate pair", { slug: "a", title: "a", content: "\ud800" }],
+  ["U+0000 in another field", { slug: "", title: "", content: "", x: "\0" }],
+];
+
+for (const [what, post] of unstorable) {
+  databaseTest(
+    `\`import()\` adds no post when one holds ${what}`,
+    async (url) => {
+      await using posts = await PostTable.open(url);
+      await assertRejects(() => posts.import([...manyPosts(3), post]), Error);
+      assertEquals(await posts.all(), []);
+    },
+  );
+}
+
+const startErrors: [what: string, url: (url: URL) => void, message: string][] =
+  [
+    [
+      "the database is missing",
+      (url) => url.pathname = "/none",
+      `database "none" does not exist`,
+    ],
+    [
+      "the password is wrong",
+      (url) => url.password = "wrong",
+      "password authentication failed",
+    ],
+    ["no server listens", (url) => url.port = "1", "ECONNREFUSED"],
+  ];
+
+for (const [what, change, message] of startErrors) {
+  databaseTest(
+    `\`open()\` names the database and the cause when ${what}`,
+    async (right) => {
+      const url = new URL(right);
+      change(url);
+      const error = await assertRejects(() => PostTable.open(url.href), Error);
+      const { name } = addressOf(url.href);
+      assertStringIncludes(error.message, `Cannot use the database ${name}: `);
+      assertStringIncludes(error.message, message);
+      assertFalse(error.message.includes("secret"));
+    },
+  );
+}
+
+databaseTest(
+  "`open()` refuses a database that cannot store every text",
+  async () => {
+    const database = await server().createDatabase(
+      "encoding 'LATIN1' template template0",
+    );
+    await assertRejects(
+      () => PostTable.open(server().url(database)),
+      Error,
+      "its encoding is LATIN1, not UTF8",
+    );
+  },
+);
+
+const malformed = [
+  "",
+  "secret",
+  "mysql://me:secret@host/blog",
+  "postgres://me:secret@host",
+  "postgres://host/blog?password=secret",
+  "postgres://me:secret@/blog",
+];
+
+for (const url of malformed) {
+  Deno.test(`\`addressOf()\` refuses "${url}" without quoting it`, () => {
+    const { message } = assertThrows(() => addressOf(url), TypeError);
+    assertStringIncludes(message, "Cannot read DATABASE_URL: ");
+    assertFalse(message.includes("secret"));
+  });
+}
+
+Deno.test("`addressOf()` returns host and port, 5432 where none is given", () => {
+  assertEquals(addressOf("postgres://me:secret@db.example/my%20blog"), {
+    host: "db.example:5432",
+    name: `"my blog" at db.example:5432`,
+  });
+  assertEquals(addressOf("postgresql://me@[::1]:7/x").host, "[::1]:7");
+});
+
+for (const mode of ["fast", "immediate"] as const) {
+  databaseTest(
+    `a database that stops (${mode}) is a 503 until it is back`,
+    async (url) => {
+      await using blog = await Blog.open(url);
+      await blog.posts.create("One", "");
+      await server().stop(mode);
+      try {
+        const down = await Promise.all(
+          Array.from({ length: 30 }, () => blog.status()),
+        );
+        assertEquals(new Set(down.map(String)), new Set(["503,5"]));
+        assertEquals(await blog.status("/post/one"), [503, "5"]);
+        assertEquals(await blog.status("/create"), [200, null]);
+      } finally {
+        await server().start();
+      }
+      assertEquals(await blog.status("/post/one"), [200, null]);
+      assertEquals(await blog.status(), [200, null]);
+    },
+  );
+}
+
+databaseTest(
+  "a database that does not respond is a 503 until it does",
+  async (url) => {
+    await using blog = await Blog.open(url, { timeout: 1 });
+    await blog.posts.create("One", "");
+    await server().signal("SIGSTOP");
+    try {
+      assertEquals(await blog.status(), [503, "5"]);
+    } finally {
+      await server().signal("SIGCONT");
+    }
+    assertEquals(await blog.status(), [200, null]);
+  },
+);
+
+databaseTest(
+  "connections to a machine that has vanished are replaced",
+  async (url, database) => {
+    using proxy = new Proxy();
+    const proxied = server().url(database, proxy.port);
+    await using blog = await Blog.open(proxied, { timeout: 1 });
+    assertEquals(await blog.status(), [200, null]);
+    proxy.vanish();
+    assertEquals(await blog.status(), [503, "5"]);
+    assertEquals(await blog.status(), [200, null]);
+  },
+);
+
+databaseTest(
+  "a standby, which takes no posts, is a 503 for a post and no error for a reader",
+  async (url, database) => {
+    await (await PostTable.open(url))[Symbol.asyncDispose]();
+    await using posts = await PostTable.open(url);
+    const readOnly =
+      `alter database ${database} set default_transaction_read_only = on`;
+    await server().execute(readOnly);
+    await server().execute(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
+    );
+    await assertRejects(() => posts.create("One", ""), Error, "out of reach");
+    assertEquals((await posts.list()).posts, []);
+  },
+);
+
+databaseTest(
+  "an error that is not the connection's is a 500",
+  async (url, database) => {
+    await using blog = await Blog.open(url);
+    await server().execute("drop table blog_posts", database);
+    assertEquals(await blog.status(), [500, null]);
+  },
+);
+
+/** A proxy in front of the server. */
+class Proxy implements Disposable {
+  readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  readonly #connections: Deno.Conn[] = [];
+  #isGone = new AbortController();
+
+  constructor() {
+    this.#accept();
+  }
+
+  get port(): number {
+    return this.#listener.addr.port;
+  }
+
+  /** Passes on nothing more on the present connections, and leaves them open. */
+  vanish(): void {
+    this.#isGone.abort();
+    this.#isGone = new AbortController();
+  }
+
+  [Symbol.dispose](): void {
+    this.#listener.close();
+    for (const connection of this.#connections) connection.close();
+  }
+
+  async #accept(): Promise<void> {
+    for await (const client of this.#listener) {
+      const target = await Deno.connect({
+        hostname: "127.0.0.1",
+        port: server().port,
+      });
+      this.#connections.push(client, target);
+      const { signal } = this.#isGone;
+      this.#pass(client, target, signal);
+      this.#pass(target, client, signal);
+    }
+  }
+
+  async #pass(
+    from: Deno.Conn,
+    to: Deno.Conn,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const buffer = new Uint8Array(65_536);
+    try {
+      for (let count; (count = await from.read(buffer)) !== null;) {
+        if (!signal.aborted) await to.write(buffer.subarray(0, count));
+      }
+    } catch {
+      // closed
+    }
+  }
+}
+
+/** Calls a function until it returns a value, for ten seconds at most. */
+async function until<T>(work: () => Promise<T | undefined>): Promise<T> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const value = await work();
+    if (value !== undefined) return value;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("It did not come");
+}
