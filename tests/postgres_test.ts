@@ -362,7 +362,7 @@ databaseTest(
 
 databaseTest(
   "connections to a machine that has vanished are replaced",
-  async (url, database) => {
+  async (_url, database) => {
     using proxy = new Proxy();
     const proxied = server().url(database, proxy.port);
     await using blog = await Blog.open(proxied, { timeout: 1 });
