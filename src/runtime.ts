@@ -1,9 +1,9 @@
 /**
- * Owns looking into what the runtime keeps of its own objects, under symbols of its own. Nothing of
- * that is documented: who looks must know what to do where nothing is found.
+ * Owns reaching into what the runtime keeps of its own objects, under symbols of its own. None of that
+ * is documented, so each function says what happens where nothing is found.
  */
 
-/** A look at what objects of one class keep under a symbol of that description, or their class does. */
+/** Returns a function that reads what an object, or its class, keeps under a symbol of that description. */
 export function slot(description: string): (object: object) => unknown {
   let found: symbol | undefined;
   return (object) => {
@@ -14,38 +14,69 @@ export function slot(description: string): (object: object) => unknown {
   };
 }
 
-/** What the runtime keeps of a request; of one that it serves, this tells a header. */
-const keptOf = slot("request") as (request: Request) => Kept | undefined;
-
-interface Kept {
+/** The runtime's record of a request; that of a served request has these methods. */
+interface RequestRecord {
   header?(name: string): unknown;
+  _wantsUpgrade?(type: string): Promise<unknown>;
 }
 
-const upgradedOf = slot("_upgraded");
+const recordOf = slot("request") as (
+  request: Request,
+) => RequestRecord | undefined;
 
-/** Whether the runtime has served a request, and nobody made it. */
+/** Whether the runtime has served a request, in contrast to one that a program made. */
 export function isHandedOver(request: Request): boolean {
-  return typeof keptOf(request)?.header === "function";
-}
-
-/** Whether a request was made a WebSocket of; false where the runtime does not tell. */
-export function isUpgraded(request: Request): boolean {
-  const kept = keptOf(request);
-  return kept !== undefined && upgradedOf(kept) === true;
+  return typeof recordOf(request)?.header === "function";
 }
 
 /**
- * A header of a request, or null. When the `headers` of a request are looked at, the runtime copies all
- * of them and sends the answer a turn later, a twentieth of the time of a small request; what it keeps
- * itself tells one header alone. Where that is not found, `headers` serves.
+ * A header of a request, or null. Reading `request.headers` makes the runtime copy all headers and send
+ * the response a turn later, a twentieth of the time of a small request; its record has each alone.
+ * Where that is not found, `headers` is read.
  */
 export function headerOf(request: Request, name: string): string | null {
-  const kept = keptOf(request);
-  if (typeof kept?.header !== "function") return request.headers.get(name);
+  const record = recordOf(request);
+  if (typeof record?.header !== "function") return request.headers.get(name);
   try {
-    const value = kept.header(name);
+    const value = record.header(name);
     return typeof value === "string" ? value : null;
   } catch {
     return null; // the request became a WebSocket, which has no headers
   }
+}
+
+/** The upgrades that wait for the response of their request, by request. */
+const upgrades = new Map<Request, (status: number) => void>();
+
+/**
+ * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. The runtime has no way back
+ * from an upgrade: with another response than the upgrade's it closes its server, and without one the
+ * connection stays open for ever. Where its record is not found, the upgrade does not wait.
+ */
+export function postponeUpgrade(request: Request): void {
+  const record = recordOf(request);
+  const upgrade = record?._wantsUpgrade;
+  if (typeof upgrade !== "function" || Object.hasOwn(record!, UPGRADE)) return;
+  record![UPGRADE] = (type) => {
+    if (upgrades.has(request)) throw new Deno.errors.Http("Already upgraded");
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    upgrades.set(request, (status) => {
+      if (status === 101) return resolve(upgrade.call(record, type));
+      reject(
+        new Error(
+          `Cannot open the WebSocket: the status of the response is ${status}, not 101`,
+        ),
+      );
+    });
+    return promise;
+  };
+}
+
+const UPGRADE = "_wantsUpgrade";
+
+/** Opens the WebSocket that waits for the response of a request, or closes it unless the status is 101. */
+export function finishUpgrade(request: Request, status: number): void {
+  if (upgrades.size === 0) return;
+  upgrades.get(request)?.(status);
+  upgrades.delete(request);
 }

@@ -4,12 +4,17 @@
 
 const LONGEST = 2 ** 31 - 1;
 
-/** Calls a function in so many seconds, at most 24 days; the answer is for `clearTimeout`. */
+/** Calls a function in so many seconds, at most 24 days; returns the timer for `clearTimeout`. */
 export function startTimer(
   seconds: number,
   call: () => void,
 ): ReturnType<typeof setTimeout> {
   return setTimeout(call, Math.min(seconds * 1_000, LONGEST));
+}
+
+/** Waits for so many seconds. */
+export function sleep(seconds: number): Promise<void> {
+  return new Promise((resolve) => void startTimer(seconds, resolve));
 }
 
 /** Whether work settles within so many seconds; it must not reject. */

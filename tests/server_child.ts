@@ -11,6 +11,8 @@ export interface ChildOptions {
   readonly command?: readonly string[];
   /** The permissions; `--allow-net=127.0.0.1` when not given. */
   readonly permissions?: readonly string[];
+  /** How many files and connections it may have open at once; as many as this process when not given. */
+  readonly descriptors?: number;
   /** After how many seconds it is ended, as what is waited for will not come; 60 when not given. */
   readonly limit?: number;
 }
@@ -46,22 +48,25 @@ export class ServerProcess implements AsyncDisposable {
     {
       command = ["run"],
       permissions = ["--allow-net=127.0.0.1"],
+      descriptors,
       limit = 60,
     }: ChildOptions = {},
   ): Promise<ServerProcess> {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     await Deno.writeTextFile(file, source);
     const map = JSON.stringify({ imports: await absoluteImports() });
-    const child = new Deno.Command(Deno.execPath(), {
-      args: [
-        ...command,
-        "--no-prompt",
-        "--no-config",
-        "--no-lock",
-        `--import-map=data:application/json,${encodeURIComponent(map)}`,
-        ...permissions,
-        file,
-      ],
+    const [program, ...args] = limited(descriptors, [
+      Deno.execPath(),
+      ...command,
+      "--no-prompt",
+      "--no-config",
+      "--no-lock",
+      `--import-map=data:application/json,${encodeURIComponent(map)}`,
+      ...permissions,
+      file,
+    ]);
+    const child = new Deno.Command(program!, {
+      args,
       env: { NO_COLOR: "1" },
       stdin: "null",
       stdout: "piped",
@@ -116,4 +121,10 @@ export class ServerProcess implements AsyncDisposable {
       this.#changed.resolve();
     }
   }
+}
+
+/** A command that may have only so many files open: the shell lowers the limit and becomes the command. */
+function limited(descriptors: number | undefined, command: string[]): string[] {
+  if (descriptors === undefined) return command;
+  return ["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`, ...command];
 }

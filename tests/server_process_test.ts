@@ -251,45 +251,54 @@ async function openssl(args: string): Promise<string> {
   return new TextDecoder().decode((await command.output()).stdout);
 }
 
-/** What a handler does with a request that it has made a WebSocket of, and what is logged then. */
-const UPGRADED: Record<string, readonly [then: string, log: string]> = {
-  "throws": [`throw new Error("too late");`, "it was answered with 500"],
+/** What a handler does after it has upgraded its request, and the status of the response. */
+const UPGRADED: Record<string, readonly [then: string, status: number]> = {
+  "throws": [`throw new HttpError(403, "Members only");`, 403],
   "throws what nobody handles": [
-    `app.set("framework.handle_errors", false); throw new Error("too late");`,
-    "it was answered with an error",
+    `app.set("framework.handle_errors", false); throw new Error("oops");`,
+    500,
   ],
-  "answers with text": [`return "text";`, "it was answered with 200"],
-  "answers later": [
+  "returns text": [`return "text";`, 200],
+  "redirects later": [
     `await Promise.resolve(); app.redirect("/elsewhere");`,
-    "it was answered with 303",
+    303,
   ],
 };
 
-for (const [what, [then, log]] of Object.entries(UPGRADED)) {
+for (const [what, [then, status]] of Object.entries(UPGRADED)) {
   for (const method of ["GET", "HEAD"]) {
-    Deno.test(`\`start()\` outlives a WebSocket by ${method} whose handler ${what}`, async () => {
+    Deno.test(`\`start()\` responds to ${method} of a WebSocket whose handler ${what}, and keeps nothing open`, async () => {
       await using process = await ServerProcess.start(`
-        import { Engine } from "@framework/core";
+        import { Engine, HttpError } from "@framework/core";
         const app = new Engine();
         app.route("/", () => "alive");
         app.route("/socket", ${then.startsWith("await") ? "async " : ""}() => {
           const { socket } = Deno.upgradeWebSocket(app.request().raw);
           socket.onopen = () => console.log("opened");
+          socket.onerror = ({ error }) => console.log(error.message);
           ${then}
         });
         app.start({ port: 0 });
       `);
       const port = await process.port();
-      using connection = await RawConnection.open(port);
-      await connection.send(
-        `${method} /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
-          "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-      );
-      await process.prints(new RegExp(`A WebSocket is given up: ${log}`));
+      for (let visits = 0; visits < 5; visits++) {
+        using connection = await RawConnection.open(port);
+        await connection.send(upgradeHead(method));
+        const head = await connection.receive("\r\n\r\n");
+        assertMatch(head, new RegExp(`^HTTP/1.1 ${status} `));
+      }
       const response = await fetch(`http://127.0.0.1:${port}/`);
       assertEquals(await response.text(), "alive");
-      assertEquals(process.printed.includes("opened"), false);
+      process.kill("SIGTERM");
+      assertEquals((await process.ended()).code, 0);
+      assertMatch(process.printed, new RegExp(`is ${status}, not 101`));
+      assertEquals(/opened|did not wait/.test(process.printed), false);
     });
   }
+}
+
+function upgradeHead(method: string): string {
+  return `${method} /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
+    "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 }

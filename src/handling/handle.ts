@@ -9,7 +9,7 @@ import { readBody } from "../request/body.ts";
 import { afterwards } from "./deferred.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { firstMatch } from "./defaults.ts";
-import { isUpgraded } from "../runtime.ts";
+import { finishUpgrade } from "../runtime.ts";
 import type { Scope } from "../state/scope.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { checkHost, type Target, targetOf } from "../request/target.ts";
@@ -78,17 +78,8 @@ function finish(app: Application, scope: Scope): Response | Promise<Response> {
   const { request } = scope.visit;
   const answer = app.response(scope).toResponse(request.method === "HEAD");
   end(app, scope);
-  if (!isUpgraded(request) || answer.status === 101) return answer;
-  return abandoned(`it was answered with ${answer.status}`);
-}
-
-/**
- * Never answers a request that became a WebSocket, where the application answers with something else:
- * the runtime would take that for the end of its server, and any 101 would open the socket.
- */
-function abandoned(why: string): Promise<Response> {
-  report(`A WebSocket is given up: ${why}, not with the upgrade's response`);
-  return new Promise(() => {});
+  finishUpgrade(request, answer.status);
+  return answer;
 }
 
 function end(app: Application, scope: Scope): void {
@@ -137,9 +128,8 @@ function* recover(
     return yield finish(app, scope);
   } catch (unhandled) {
     end(app, scope);
-    if (!isUpgraded(scope.visit.request)) throw unhandled;
-    reportError(unhandled, "that the application did not handle");
-    return yield abandoned("it was answered with an error");
+    finishUpgrade(scope.visit.request, 500);
+    throw unhandled;
   }
 }
 

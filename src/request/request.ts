@@ -6,6 +6,7 @@
 
 import { Content, type Data } from "./content.ts";
 import { type Bytes, type Fields, parseFields } from "./fields.ts";
+import { headerOf, postponeUpgrade } from "../runtime.ts";
 import type { Files } from "./upload.ts";
 
 /** What is known about a request beside the web `Request`. */
@@ -210,7 +211,10 @@ export class HttpRequest {
    */
   get raw(): Request {
     const bytes = this.#context.body;
-    if (bytes === undefined) return this.#raw;
+    if (bytes === undefined) {
+      if (headerOf(this.#raw, "upgrade") !== null) postponeUpgrade(this.#raw);
+      return this.#raw;
+    }
     // Made of the request itself it would take over its signal, of which the runtime warns.
     const { url, method, headers } = this.#raw;
     return this.#replay ??= new Request(url, { method, headers, body: bytes });

@@ -88,7 +88,6 @@ function serve(
   const events = { onError, onListen: () => {} };
   try {
     if (path !== undefined) {
-      if (address !== undefined) Deno.removeSync(path);
       return Deno.serve({ path, ...events }, handler);
     }
     const taken = address === undefined ? port : (address as Deno.NetAddr).port;

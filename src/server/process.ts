@@ -6,6 +6,7 @@
 import type { BackgroundWork, Unfinished } from "../state/background.ts";
 import type { DrainingServer } from "./server.ts";
 import { surviveErrors } from "../state/uncaught.ts";
+import { sleep } from "../timer.ts";
 
 /** The signals that end a process, with the status of one that they end at once. */
 const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
@@ -18,6 +19,9 @@ const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
  * `deno run --watch` pass one Ctrl+C on twice.
  */
 const ONE_PRESS = 250;
+
+/** How many seconds the runtime gets to send the last response: it does not say when that is done. */
+const FLUSH_SECONDS = 0.2;
 
 /** What is unfinished, in the words of the message. */
 const UNITS: readonly (readonly [keyof Unfinished, string])[] = [
@@ -79,7 +83,8 @@ export function endWithRuntime(
   if (isServing) return;
   isServing = true;
   surviveErrors(async () => {
-    await work.requestsDone(timeoutSeconds());
+    await work.allDone(timeoutSeconds());
+    await sleep(FLUSH_SECONDS);
     exit(1);
   });
 }

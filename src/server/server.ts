@@ -5,8 +5,7 @@
 
 import type { BackgroundWork, Unfinished } from "../state/background.ts";
 import { report } from "../errors.ts";
-import type { Scope } from "../state/scope.ts";
-import { settles } from "../timer.ts";
+import { settles, sleep } from "../timer.ts";
 
 /**
  * The handle of a running server. `shutdown()` drains it: it stops listening, gives running requests
@@ -143,7 +142,7 @@ export class DrainingServer implements Server {
     this.isDraining = true;
     const seconds = this.#timeoutSeconds();
     const end = performance.now() + seconds * 1_000;
-    await this.#work.requestsDone(seconds, isReceiving);
+    await this.#work.bodiesRead(seconds);
     const done = Promise.all([this.#stopped, this.#server.shutdown()])
       .then(() => this.#work.deferredDone());
     if (await settles(done, (end - performance.now()) / 1_000)) return;
@@ -155,14 +154,4 @@ export class DrainingServer implements Server {
     ].join(", ");
     report(`The server did not wait longer than ${seconds} s: ${outcome}`);
   }
-}
-
-/** Whether the body of a request is still arriving, or a route may be reading it. */
-function isReceiving({ visit: { request, body } }: Scope): boolean {
-  const canHaveBody = request.method !== "GET" && request.method !== "HEAD";
-  return canHaveBody && body === undefined && request.body !== null;
-}
-
-function sleep(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
 }

@@ -4,8 +4,9 @@
  */
 
 import { runningRequests, type Scope } from "./scope.ts";
+import { sleep } from "../timer.ts";
 
-/** How many seconds pass between two looks at the requests that are running. */
+/** How many seconds pass between two looks at what is running. */
 const POLL_SECONDS = 0.02;
 
 /** How much is unfinished, by kind. */
@@ -56,16 +57,14 @@ export class BackgroundWork {
     while (this.#deferred.size > 0) await Promise.all(this.#deferred);
   }
 
-  /** Resolves when no request runs that fulfils the condition, or after so many seconds. */
-  async requestsDone(
-    seconds: number,
-    condition: (scope: Scope) => boolean = () => true,
-  ): Promise<void> {
-    const end = performance.now() + seconds * 1_000;
-    while (runningRequests(this.#owner).some(condition)) {
-      if (performance.now() >= end) return;
-      await new Promise((resolve) => setTimeout(resolve, POLL_SECONDS * 1_000));
-    }
+  /** Resolves when no body of a request is arriving any more, or after so many seconds. */
+  bodiesRead(seconds: number): Promise<void> {
+    return poll(seconds, () => runningRequests(this.#owner).some(isReceiving));
+  }
+
+  /** Resolves when nothing is unfinished, or after so many seconds. */
+  allDone(seconds: number): Promise<void> {
+    return poll(seconds, () => Object.values(this.count()).some(Boolean));
   }
 
   /** Aborts the streams that are being sent, and returns how many there were. */
@@ -74,4 +73,16 @@ export class BackgroundWork {
     for (const abort of aborts) abort(reason);
     return aborts.length;
   }
+}
+
+/** Whether the body of a request is still arriving, or a route may be reading it. */
+function isReceiving({ visit: { request, body } }: Scope): boolean {
+  const canHaveBody = request.method !== "GET" && request.method !== "HEAD";
+  return canHaveBody && body === undefined && request.body !== null;
+}
+
+/** Looks now and again: counting what begins and ends would cost each request more. */
+async function poll(seconds: number, isBusy: () => boolean): Promise<void> {
+  const end = performance.now() + seconds * 1_000;
+  while (isBusy() && performance.now() < end) await sleep(POLL_SECONDS);
 }

@@ -1,0 +1,161 @@
+/**
+ * A server out of file descriptors: the runtime stops accepting connections then, and the server listens
+ * again, or the process ends with status 1.
+ */
+
+import { assertEquals, assertMatch } from "@std/assert";
+import { RawConnection } from "./raw_http.ts";
+import { type ChildOptions, ServerProcess } from "./server_child.ts";
+
+/** Few enough to use up in a moment. */
+const FEW: ChildOptions = { descriptors: 64 };
+
+const STOPPED = /stopped accepting connections.*: Too many open files/;
+
+/** Opens idle connections until the process has no descriptors left, and closes them at the end. */
+async function exhausted(
+  process: ServerProcess,
+  work: () => Promise<unknown> = async () => {},
+): Promise<void> {
+  const port = await process.port();
+  using connections = new DisposableStack();
+  for (let count = 0; count < 64; count++) {
+    try {
+      connections.use(await RawConnection.open(port));
+    } catch (error) {
+      if (error instanceof Deno.errors.ConnectionRefused) break;
+      throw error;
+    }
+  }
+  await process.prints(/Too many open files/);
+  await work();
+}
+
+async function text(process: ServerProcess, path: string): Promise<string> {
+  const url = `http://127.0.0.1:${await process.port()}${path}`;
+  return await (await fetch(url)).text();
+}
+
+Deno.test("`start()` listens again when the process was out of descriptors, and goes on with what runs", async () => {
+  await using process = await ServerProcess.start(
+    `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    const { promise, resolve } = Promise.withResolvers();
+    app.route("/slow", () => {
+      console.log("asked");
+      return promise;
+    });
+    app.route("/", () => resolve("late") ?? "Hello");
+    app.start({ port: 0 });
+  `,
+    FEW,
+  );
+  const slow = text(process, "/slow");
+  await process.prints(/asked/);
+  await exhausted(process, async () => {
+    await process.prints(/accepts connections again/);
+    assertEquals(await text(process, "/"), "Hello");
+    assertEquals(await slow, "late");
+  });
+  assertMatch(process.printed, STOPPED);
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0);
+});
+
+Deno.test("`start()` listens again as often as it must, also on the socket of a path", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/socket`;
+  await using process = await ServerProcess.start(
+    `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    app.route("/", () => "Hello");
+    app.start({ path: ${JSON.stringify(path)} });
+  `,
+    {
+      ...FEW,
+      permissions: [
+        `--allow-read=${path}`,
+        `--allow-write=${path}`,
+        `--allow-net=unix:${path}`,
+      ],
+    },
+  );
+  await process.prints(/Listening/);
+  for (let round = 1; round <= 2; round++) {
+    using connections = new DisposableStack();
+    for (let count = 0; count < 64; count++) {
+      const connection = await Deno.connect({ transport: "unix", path })
+        .catch(() => undefined);
+      if (connection === undefined) break;
+      connections.use(connection);
+    }
+    await process.prints(new RegExp(`(?:connections again[^]*){${round}}`));
+  }
+  using client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
+  const response = await fetch("http://localhost/", { client });
+  assertEquals(await response.text(), "Hello");
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0);
+  await Deno.remove(folder, { recursive: true });
+});
+
+/** A server that cannot listen again: it gives its permission up. */
+function stranded(options: string): string {
+  return `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    app.set("framework.shutdown_timeout", 0.2);
+    const server = app.start({ port: 0, ${options} });
+    console.log("Listening on http://127.0.0.1:" + server.addr.port + "/");
+    Deno.permissions.revokeSync({ name: "net", host: "127.0.0.1" });
+    const timer = setInterval(() => {}, 1000);
+    server.finished.catch((error) => {
+      console.log("rejected:", error.message);
+      clearInterval(timer);
+    });
+  `;
+}
+
+Deno.test("`start()` ends the process with status 1 when it cannot listen again", async () => {
+  await using process = await ServerProcess.start(stranded(""), FEW);
+  await exhausted(process);
+  assertEquals((await process.ended()).code, 1);
+  assertMatch(process.printed, /cannot listen again: .*the permission/);
+  assertMatch(process.printed, /rejected: Cannot listen on 127\.0\.0\.1:/);
+});
+
+Deno.test("`start()` with `signals: false` rejects `finished` alone when it cannot listen again", async () => {
+  const source = stranded("signals: false, onListen() {}");
+  await using process = await ServerProcess.start(source, FEW);
+  await exhausted(process);
+  assertEquals((await process.ended()).code, 0);
+  assertMatch(process.printed, /rejected: Cannot listen on 127\.0\.0\.1:/);
+});
+
+Deno.test("`deno serve` ends with status 1 when the process is out of descriptors, after what runs", async () => {
+  await using process = await ServerProcess.start(
+    `
+    import { Framework } from "@framework/core";
+    setInterval(() => {}, 1000);
+    Framework.route("/slow", async () => {
+      console.log("asked");
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return "late";
+    });
+    export default Framework;
+  `,
+    {
+      ...FEW,
+      command: ["serve", "--host=127.0.0.1", "--port=0"],
+      permissions: [],
+    },
+  );
+  const slow = text(process, "/slow");
+  await process.prints(/asked/);
+  await exhausted(process);
+  assertEquals(await slow, "late");
+  assertEquals((await process.ended()).code, 1);
+  assertMatch(process.printed, /ends with status 1: a server failed/);
+});
