@@ -22,9 +22,8 @@ async function exhausted(
   for (let count = 0; count < 64; count++) {
     try {
       connections.use(await RawConnection.open(port));
-    } catch (error) {
-      if (error instanceof Deno.errors.ConnectionRefused) break;
-      throw error;
+    } catch {
+      break; // refused or reset: the next line says whether for this reason
     }
   }
   await process.prints(/Too many open files/);
@@ -66,36 +65,30 @@ Deno.test("`start()` listens again when the process was out of descriptors, and 
 Deno.test("`start()` listens again as often as it must, also on the socket of a path", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/socket`;
+  const permissions = [
+    `--allow-read=${path}`,
+    `--allow-write=${path}`,
+    `--allow-net=unix:${path}`,
+  ];
   await using process = await ServerProcess.start(
     `
     import { Engine } from "@framework/core";
-    const app = new Engine();
-    app.route("/", () => "Hello");
-    app.start({ path: ${JSON.stringify(path)} });
+    new Engine().start({ path: ${JSON.stringify(path)} });
   `,
-    {
-      ...FEW,
-      permissions: [
-        `--allow-read=${path}`,
-        `--allow-write=${path}`,
-        `--allow-net=unix:${path}`,
-      ],
-    },
+    { ...FEW, permissions },
   );
   await process.prints(/Listening/);
   for (let round = 1; round <= 2; round++) {
-    using connections = new DisposableStack();
-    for (let count = 0; count < 64; count++) {
-      const connection = await Deno.connect({ transport: "unix", path })
-        .catch(() => undefined);
-      if (connection === undefined) break;
-      connections.use(connection);
-    }
+    await using _client = await ServerProcess.start(
+      `
+      const options = { transport: "unix", path: ${JSON.stringify(path)} };
+      for (let count = 0; count < 64; count++) await Deno.connect(options);
+      await new Promise(() => setInterval(() => {}, 1000));
+    `,
+      { permissions },
+    );
     await process.prints(new RegExp(`(?:connections again[^]*){${round}}`));
   }
-  using client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
-  const response = await fetch("http://localhost/", { client });
-  assertEquals(await response.text(), "Hello");
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0);
   await Deno.remove(folder, { recursive: true });
