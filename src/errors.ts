@@ -44,6 +44,32 @@ export class HttpError extends Error {
   }
 }
 
+/** A place in a source that is not JavaScript. */
+export interface SourcePlace {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** The whole text. */
+  readonly source: string;
+}
+
+/** An error in a template, with its place: its stack would lead into compiled code. */
+export class TemplateError extends Error {
+  /** Where the template is wrong. */
+  readonly place: SourcePlace;
+
+  /** The message is what is wrong there. */
+  constructor(message: string, place: SourcePlace, options?: ErrorOptions) {
+    const { file, line, source } = place;
+    const text = source.split("\n")[line - 1]?.trimEnd();
+    super(
+      `Cannot render "${file}" at line ${line}: ${message}\n  ${line} | ${text}`,
+      options,
+    );
+    this.place = place;
+  }
+}
+
 /** Throws `RangeError` unless a status is an integer in the range; the action goes into the message. */
 export function checkStatus(
   action: string,

@@ -4,6 +4,7 @@ import {
   assertEquals,
   assertFalse,
   assertInstanceOf,
+  assertMatch,
   assertRejects,
   assertStrictEquals,
   assertStringIncludes,
@@ -13,6 +14,8 @@ import { HttpError } from "../src/errors.ts";
 import { Store } from "../src/state/layers.ts";
 import { markup } from "../src/html.ts";
 import { View, type ViewContext } from "../src/view/view.ts";
+import { logOf } from "./log.ts";
+import { ServerProcess } from "./server_child.ts";
 
 type Files = Record<string, string>;
 
@@ -35,6 +38,7 @@ async function withView(
   }
 }
 
+/** The settings of a view, which a test changes. */
 class Settings implements ViewContext {
   readonly variables = new Store<unknown>(this);
   ending = ".php";
@@ -496,6 +500,136 @@ Deno.test("`fetch()` lets an `HttpError` and what is no error out of a template 
   });
 });
 
+Deno.test("`fetch()` names the absolute paths that it tried below a relative folder", async () => {
+  await withView({}, async (view, _folder, settings) => {
+    settings.folder = "./no-views/";
+    const root = `${Deno.cwd()}/no-views`;
+    await assertRejects(
+      () => view.fetch("home"),
+      Error,
+      `tried "${root}/home", "${root}/home.php", "${root}/home.vto"`,
+    );
+  });
+});
+
+Deno.test("`fetch()` without the permission to read names the flag of the views folder", async () => {
+  await using process = await ServerProcess.start(`
+    import { Engine } from "@framework/core";
+    const view = new Engine().view();
+    for (const work of [view.fetch("home"), view.exists("home")]) {
+      await work.catch((error) => console.log(error.name, error.message));
+    }
+  `);
+  await process.ended();
+  const line =
+    'NotCapable Cannot read the template "./views/home": the permission is missing, run with --allow-read=./views\n';
+  assertEquals(process.printed, line + line);
+});
+
+const names: [
+  what: string,
+  template: string,
+  locals: Record<string, unknown>,
+  reported: string | undefined,
+][] = [
+  ["that is printed", "<p>\n{{ titel }}", { title: 1 }, '"titel" at line 2'],
+  ["that is looped over", "{{ for x of itms }}{{ x }}{{ /for }}", {}, "itms"],
+  ["in a filter", '{{ name |> replace("a", b) }}', { name: "x" }, "b"],
+  [
+    "of which a property is read",
+    "{{ post.title }}",
+    {},
+    "post",
+  ],
+  [
+    "that is there, but undefined",
+    "{{ title }}",
+    { title: undefined },
+    undefined,
+  ],
+  ["that is a global", "{{ encodeURIComponent(Math.max(1)) }}", {}, undefined],
+  ["that the template sets", "{{ set a = 1 }}{{ a }}", {}, undefined],
+  [
+    "that the template captures",
+    "{{ set a }}x{{ /set }}{{ a }}",
+    {},
+    undefined,
+  ],
+  [
+    "that the template declares",
+    "{{> const [a, { b }] = [1, {}] }}{{ a }}{{ b }}",
+    {},
+    undefined,
+  ],
+  [
+    "that a loop declares",
+    "{{ for [k, v] of {} }}{{ k }}{{ v }}{{ /for }}",
+    {},
+    undefined,
+  ],
+  [
+    "of a function and its parameter",
+    "{{ function f(a) }}{{ a }}{{ /function }}{{ f(1) }}",
+    {},
+    undefined,
+  ],
+  [
+    "that is an arrow's parameter",
+    "{{ [1].map((a) => a) }}{{ [1].map(b => b) }}",
+    {},
+    undefined,
+  ],
+  ["that is a key", "{{ JSON.stringify({ a: 1 }) }}", {}, undefined],
+  [
+    "that the template tests by `if`",
+    "{{ if a }}{{ a }}{{ /if }}",
+    {},
+    undefined,
+  ],
+  [
+    "that the template tests by `!`",
+    "{{ if !a && 1 }}x{{ /if }}",
+    {},
+    undefined,
+  ],
+  ["that has an alternative", '{{ a ?? "x" }}{{ b || "x" }}', {}, undefined],
+  ["that is compared", "{{ a === undefined }}", {}, undefined],
+  ["in a text or a comment", '{{# a #}}{{ "b" }}', {}, undefined],
+];
+
+for (const [what, template, locals, reported] of names) {
+  const verb = reported === undefined ? "passes over" : "reports";
+  Deno.test(`\`fetch()\` under debug ${verb} a name ${what}`, async () => {
+    const log = await logOf(() =>
+      withView({ "page.vto": template }, async (view, _folder, settings) => {
+        settings.debugging = true;
+        await view.fetch("page", locals).catch(() => {});
+        await view.fetch("page", locals).catch(() => {});
+      })
+    );
+    assertEquals(log.length, reported === undefined ? 0 : 1, log.join("\n"));
+    assertStringIncludes(log.join(), reported ?? "");
+  });
+}
+
+Deno.test("`fetch()` under debug says what an undefined name may mean, once for each template", async () => {
+  const files = {
+    "page.vto": '{{ include "part" }}\n{{ titles }}{{ titles }}',
+    "part.vto": "{{ titles }}",
+  };
+  const render = () =>
+    withView(files, async (view, _folder, settings) => {
+      assertEquals(await logOf(() => view.fetch("page", { title: "x" })), []);
+      settings.debugging = true;
+      await view.fetch("page", { title: "x" });
+      await view.fetch("page", { title: "x" });
+    });
+  assertEquals(await logOf(render), [
+    'The template "page" uses the undefined name "titles" at line 2: did you mean "title"?',
+    'The template "part" uses the undefined name "titles" at line 1: did you mean "title"?',
+  ]);
+});
+
 Deno.test("`fetch()` stops a template that includes itself", async () => {
   await withView({ "page.vto": `{{ include "page" }}` }, async (view) => {
     await assertRejects(
@@ -632,4 +766,48 @@ Deno.test("`render()` of a template that fails is a 500 that does not show its c
     assertEquals(page.slice(0, 4), "500 ");
     assertFalse(page.includes("fail()"));
   });
+});
+
+/** The debug page of a template that calls what is not there. */
+async function debugPage(template: string): Promise<string> {
+  let page = "";
+  await withApp({ "page.vto": template }, async (app, visit) => {
+    app.set("framework.debug", true);
+    app.route("/", () => app.render("page", { fail: () => broken() }));
+    await logOf(async () => page = await visit("/"));
+  });
+  return page;
+}
+
+function broken(): never {
+  throw new RangeError("too much");
+}
+
+Deno.test("`framework.debug` shows the lines of a template that fails, and no code of Vento", async () => {
+  const page = await debugPage(
+    "<p>first</p>\n<p>{{ greet() }}</p>\n<p>last</p>",
+  );
+  assertStringIncludes(page, "greet is not a function");
+  assertStringIncludes(
+    page,
+    "<pre>1  &lt;p&gt;first&lt;/p&gt;\n" +
+      "<mark>2  &lt;p&gt;{{ greet() }}&lt;/p&gt;</mark>\n" +
+      "3  &lt;p&gt;last&lt;/p&gt;</pre>",
+  );
+  assertFalse(page.includes("__exports"));
+});
+
+Deno.test("`framework.debug` shows the application's code that a template's error came from", async () => {
+  const page = await debugPage("{{ fail() }}");
+  assertMatch(
+    page,
+    /<mark>\d+ {4}throw new RangeError\(&quot;too much&quot;\);<\/mark>/,
+  );
+});
+
+Deno.test("`framework.debug` folds the frames of the framework, of Vento and of the runtime", async () => {
+  const page = await debugPage("{{ fail() }}");
+  assertMatch(page, /at broken \(file:.*view_test\.ts:\d+:\d+\)/);
+  assertMatch(page, /\(\d+ frames of the framework\)/);
+  assertFalse(/at .*(?:\/src\/|ventojs)/.test(page));
 });

@@ -5,6 +5,7 @@
  */
 
 import type { Application } from "../application/application.ts";
+import { type SourcePlace, TemplateError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { escape } from "../html.ts";
 import type { Route } from "../routing/route.ts";
@@ -19,6 +20,11 @@ const LOOPBACK =
   /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
 
 const LINES_AROUND = 4;
+
+const FRAMEWORK = new URL("..", import.meta.url).href;
+
+/** The frames of Vento and of the runtime. */
+const FOREIGN = /node_modules\/ventojs\/|\/ventojs[@/]\d|\b(?:ext|node):/;
 
 const STYLE = `<style>
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
@@ -66,25 +72,52 @@ function errors(thrown: unknown, title = "Error", most = 8): string {
     ? thrown
     : { stack: Deno.inspect(thrown), cause: undefined };
   const text = stack ?? String(thrown);
-  const html = `<pre>${escape(masked(text))}</pre>\n${codeAround(text)}`;
-  return section(title, html) + errors(cause, "Caused by", most - 1);
+  const place = thrown instanceof TemplateError ? thrown.place : placeOf(text);
+  const html = `<pre>${escape(masked(folded(text)))}</pre>\n`;
+  return section(title, html + codeAround(place)) +
+    errors(cause, "Caused by", most - 1);
 }
 
-/** The lines around the first place of a stack that is in a file which may be read. */
-function codeAround(stack: string): string {
-  const framework = new URL("..", import.meta.url).href;
-  for (const [, file, line] of stack.matchAll(/(file:[^\s()]+?):(\d+):\d+/g)) {
-    if (file!.startsWith(framework)) continue;
-    const source = readSource(new URL(file!));
-    if (source === undefined) continue;
-    const at = Number(line) - 1;
-    const first = Math.max(0, at - LINES_AROUND);
-    const lines = source.split("\n").slice(first, at + LINES_AROUND + 1)
-      .map((text, index) => `${first + index + 1}  ${escape(masked(text))}`);
-    lines[at - first] = `<mark>${lines[at - first]}</mark>`;
-    return `<p>${escape(file!)}</p>\n<pre>${lines.join("\n")}</pre>\n`;
+/** A stack without the frames of the framework, of Vento and of the runtime, which are counted. */
+function folded(stack: string): string {
+  const lines: string[] = [];
+  let hidden = 0;
+  for (const line of [...stack.split("\n"), ""]) {
+    if (isForeign(line)) {
+      hidden += 1;
+      continue;
+    }
+    if (hidden > 0) lines.push(`    (${hidden} frames of the framework)`);
+    hidden = 0;
+    lines.push(line);
   }
-  return "";
+  return lines.join("\n").trimEnd();
+}
+
+function isForeign(line: string): boolean {
+  return /^\s+at /.test(line) &&
+    (line.includes(FRAMEWORK) || FOREIGN.test(line));
+}
+
+/** The first place of a stack in a file of the application that may be read. */
+function placeOf(stack: string): SourcePlace | undefined {
+  for (const frame of stack.split("\n")) {
+    const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(frame) ?? [];
+    if (file === undefined || isForeign(frame)) continue;
+    const source = readSource(new URL(file));
+    if (source !== undefined) return { file, line: Number(line), source };
+  }
+}
+
+/** The lines around a place. */
+function codeAround(place: SourcePlace | undefined): string {
+  if (place === undefined) return "";
+  const at = place.line - 1;
+  const first = Math.max(0, at - LINES_AROUND);
+  const lines = place.source.split("\n").slice(first, at + LINES_AROUND + 1)
+    .map((text, index) => `${first + index + 1}  ${escape(masked(text))}`);
+  lines[at - first] = `<mark>${lines[at - first]}</mark>`;
+  return `<p>${escape(place.file)}</p>\n<pre>${lines.join("\n")}</pre>\n`;
 }
 
 /** The text of a file, where reading it is permitted already: nobody is asked. */

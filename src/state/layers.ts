@@ -48,6 +48,8 @@ export class Layered<T> implements Layers<T> {
 /** Named values in two layers: reads fall through from the request's to the application's. */
 export class Store<Value> {
   readonly #layers: Layers<Map<string, Value | undefined>>;
+  /** The application's values as a record, until one changes. */
+  #record: Readonly<Record<string, Value>> | undefined;
 
   /** The engine is the owner. */
   constructor(owner: object) {
@@ -70,11 +72,13 @@ export class Store<Value> {
 
   /** Sets a value, for this request when there is one. */
   set(key: string, value: Value): void {
+    this.#record = undefined;
     this.#layers.writable.set(key, value);
   }
 
   /** Clears a value; inside a request the application's stays, hidden from this request. */
   delete(key: string): void {
+    this.#record = undefined;
     const { writable, application } = this.#layers;
     if (writable === application) application.delete(key);
     else writable.set(key, undefined);
@@ -83,6 +87,12 @@ export class Store<Value> {
   /** Clears every value, with the same rule. */
   clear(): void {
     for (const key of this.all().keys()) this.delete(key);
+  }
+
+  /** The same as `all()`, as a record to be read only. */
+  record(): Readonly<Record<string, Value>> {
+    if (this.#layers.own() !== undefined) return Object.fromEntries(this.all());
+    return this.#record ??= Object.fromEntries(this.all());
   }
 
   /** Everything that has a value, by name. */

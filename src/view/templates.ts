@@ -1,41 +1,20 @@
 /**
- * Owns the templates of one folder: finding their files, compiling and running them with Vento, and
- * saying where one of them went wrong. What a template gets to see is `view.ts`'s.
- *
- * Vento is imported with the first render, so that an application without views does not pay for it.
+ * Owns the templates of one folder: finding and reading their files, and the place of an error in them.
  * Templates are code of the application: they are confined to their folder, not to a sandbox.
+ *
+ * The view imports this with the first render: an application without views does not pay for Vento.
  */
 
-import { HttpError } from "../errors.ts";
-import { escape, Markup } from "../html.ts";
+import { HttpError, TemplateError } from "../errors.ts";
 import { outside } from "../state/scope.ts";
+import { reportUndefined } from "./undefined_names.ts";
+import { confine, type Locals, makeVento, type Vento } from "./vento.ts";
 
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
 
-/** How deeply templates may include each other before it counts as a loop. */
-const DEEPEST = 100;
-
-/** Carries the depth of inclusion inside the data that Vento hands down from template to template. */
-const DEPTH = Symbol("depth");
-
-/** An identifier that is no property, with the name in it. */
-const IDENTIFIER =
-  /(?<!(?<!\.\.)\.)(?<![$\w])[$_\p{ID_Start}][$\p{ID_Continue}]*/gu;
-
-/** Global names that are left alone; `name` is a plain name to Vento. */
-const EXEMPT: ReadonlySet<string> = new Set(["globalThis", "name"]);
-
-/** A tag that declares names of its own. */
-const DECLARATION =
-  /^(?:import|export|function|async function)\b|^>[^]*\b(?:let|const|class|function)\b/;
-
-type MakeVento = typeof import("ventojs/web.js").default;
-type Vento = ReturnType<MakeVento>;
-type Token = ReturnType<Vento["tokenize"]>[number];
-
 /** What Vento's errors offer beside a message. */
-interface VentoError {
+interface VentoError extends Error {
   getContext(): Promise<
     { file?: string; source?: string; position?: number; code?: string }
   >;
@@ -45,22 +24,31 @@ interface VentoError {
 export class Templates {
   readonly #folder: string;
   readonly #extension: string;
-  #vento: Vento | undefined;
+  readonly #vento: Vento;
+  #isDebugging = false;
 
   /** Names are looked up as they are, with the extension, and with `.vto`. */
   constructor(folder: string, extension: string) {
     this.#folder = folder;
     this.#extension = extension;
+    const reported = new Set<string>();
+    this.#vento = makeVento({
+      read: (path) => this.#read(path),
+      starts: (template, locals) => {
+        if (this.#isDebugging) reportUndefined(template, locals, reported);
+      },
+    });
   }
 
-  /** Runs a template over the data, which it may change, and answers its text. */
-  async render(name: string, data: Record<string, unknown>): Promise<string> {
-    if (this.#vento === undefined) {
-      const { default: make } = await outside(() => import("ventojs/web.js"));
-      this.#vento ??= prepare(make, (key) => this.#read(key));
-    }
+  /**
+   * Runs a template with the variables and returns its text. Under debug every file is read again, and
+   * undefined names are reported.
+   */
+  async render(name: string, locals: Locals, debug: boolean): Promise<string> {
+    this.#isDebugging = debug;
+    if (debug) this.#vento.cache.clear();
     try {
-      return (await this.#vento.run(name, data)).content;
+      return (await this.#vento.run(name, locals)).content;
     } catch (error) {
       throw await this.#locate(error);
     }
@@ -71,93 +59,52 @@ export class Templates {
     return typeof await this.#find(confine(name)) === "string";
   }
 
-  /** Drops what is compiled, so that every file is read again. */
-  forget(): void {
-    this.#vento?.cache.clear();
-  }
-
-  async #read(name: string): Promise<string> {
-    const file = await this.#find(name);
+  async #read(path: string): Promise<string> {
+    const file = await this.#find(path);
     if (typeof file === "string") return await Deno.readTextFile(file);
-    const tried = file.map((each) => `"${each}"`).join(", ");
+    const tried = await outside(() => absolute(file));
     throw new Error(
-      `Cannot find the template "${name.slice(1)}": tried ${tried}`,
+      `Cannot find the template "${path.slice(1)}": tried ${tried.join(", ")}`,
     );
   }
 
-  /** The file of a template, or every path where there is none. */
-  async #find(name: string): Promise<string | string[]> {
-    const names = new Set([name, name + this.#extension, name + EXTENSION]);
-    const paths = [...names].map((each) =>
-      this.#folder.replace(/[/\\]+$/, "") + each
-    );
-    for (const path of paths) {
-      if (await isFileIn(this.#folder, path)) return path;
+  /** The file of a template, or every path that was tried. */
+  async #find(path: string): Promise<string | string[]> {
+    const folder = this.#folder.replace(/[/\\]+$/, "");
+    const names = new Set([path, path + this.#extension, path + EXTENSION]);
+    const files = [...names].map((name) => folder + name);
+    for (const file of files) {
+      if (await isFileIn(this.#folder, file)) return file;
     }
-    return paths;
+    return files;
   }
 
   /**
    * Makes an error say where in which template it happened. What a template throws on purpose, an
-   * `HttpError` or the end of the request, comes out as it is.
+   * `HttpError` or the end of the request, is returned as it is.
    */
   async #locate(error: unknown): Promise<unknown> {
-    if (!(error instanceof Error) || !("getContext" in error)) return error;
+    if (!isVentoError(error)) return error;
     const cause = error.cause ?? error;
     if (cause instanceof HttpError || !(cause instanceof Error)) return cause;
-    const { file: name = "", source, position, code } =
-      await (error as VentoError).getContext();
-    const path = await this.#find(name);
+    const { file: path = "", source, position, code } = await error
+      .getContext();
+    const found = await this.#find(path);
+    const file = typeof found === "string" ? found : path;
     const at = position ?? await syntaxErrorPosition(code);
-    const place = `"${typeof path === "string" ? path : name}"`;
+    const { message } = error;
     if (source === undefined || at === undefined) {
-      return new Error(`Cannot render ${place}: ${error.message}`, { cause });
+      return new Error(`Cannot render "${file}": ${message}`, { cause });
     }
-    const number = source.slice(0, at).split("\n").length;
-    const line = source.split("\n")[number - 1]?.trimEnd();
-    return new Error(
-      `Cannot render ${place} at line ${number}: ${error.message}\n  ${number} | ${line}`,
-      { cause },
-    );
+    const line = source.slice(0, at).split("\n").length;
+    return new TemplateError(message, { file, line, source }, { cause });
   }
 }
 
-/** Makes a Vento that reads through the given function, and free of some surprises. */
-function prepare(
-  make: MakeVento,
-  read: (name: string) => Promise<string>,
-): Vento {
-  const vento = make({ autoescape: true, includes: loader(read) });
-  vento.filters.escape = makeEscape(vento);
-  vento.tokenPreprocessors.push(declareLocals);
-  forgetFailures(vento);
-  limitDepth(vento);
-  return vento;
-}
-
-/** Vento knows a template by a key: here its name as a path below the folder. */
-function loader(
-  read: (name: string) => Promise<string>,
-): Vento["options"]["loader"] {
-  return {
-    resolve(from, file) {
-      const folder = file.startsWith(".") ? from.replace(/[^/]*$/, "") : "";
-      return confine(folder + file);
-    },
-    async load(key) {
-      return { source: await read(key) };
-    },
-  };
-}
-
-/** A template's name as a path below the views folder, where `..` leads no higher. */
-function confine(name: string): string {
-  const parts: string[] = [];
-  for (const part of name.split(/[/\\]/)) {
-    if (part === "..") parts.pop();
-    else if (part !== "." && part !== "") parts.push(part);
-  }
-  return `/${parts.join("/")}`;
+/** Paths as absolute ones, quoted. */
+async function absolute(paths: readonly string[]): Promise<string[]> {
+  const { resolve } = await import("@std/path/resolve");
+  return paths.map((path) => `"${resolve(path)}"`);
 }
 
 /** Whether there is such a file; one that a link leads to must be in the folder, too. */
@@ -170,80 +117,21 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
     if (error instanceof Deno.errors.NotADirectory) return false;
-    throw error;
-  }
-}
-
-/** Escaping that leaves markup alone, ours and Vento's, and prints every value but null and undefined. */
-function makeEscape(vento: Vento): (value: unknown) => string {
-  const safeString = vento.utils.safeString as (text: string) => object;
-  const Safe = safeString("").constructor as typeof Markup;
-  return (value) => {
-    if (value === null || value === undefined) return "";
-    if (value instanceof Markup || value instanceof Safe) {
-      return value.toString();
-    }
-    return escape(String(value));
-  };
-}
-
-/**
- * Vento makes every plain name in a template a local variable, save those that are global ones
- * (`location`, `process`) or not ASCII. These are declared here, so that each key of the data is one.
- */
-function declareLocals(_vento: Vento, tokens: Token[]): Token[] {
-  const code = tokens.filter(([type]) => type === "tag" || type === "filter")
-    .map(([, code]) => code);
-  const declared = new Set(
-    code.filter((tag) => DECLARATION.test(tag)).flatMap(identifiers),
-  );
-  const locals = new Set<string>();
-  for (const name of code.flatMap(identifiers)) {
-    if (declared.has(name) || EXEMPT.has(name)) continue;
-    if (Object.hasOwn(globalThis, name)) {
-      locals.add(`${name} = "${name}" in it ? it.${name} : globalThis.${name}`);
-    } else if (/[^\w]/.test(name)) locals.add(`${name} = it.${name}`);
-  }
-  if (locals.size === 0) return tokens;
-  return [["tag", `> var ${[...locals].join(", ")};`, 0], ...tokens];
-}
-
-function identifiers(code: string): string[] {
-  return code.match(IDENTIFIER) ?? [];
-}
-
-/** A template that could not be loaded is looked for again the next time. */
-function forgetFailures(vento: Vento): void {
-  const load = vento.load.bind(vento);
-  vento.load = async (file, from, position) => {
-    try {
-      return await load(file, from, position);
-    } catch (error) {
-      vento.cache.delete(
-        vento.options.loader.resolve(from ?? "", String(file)),
-      );
-      throw error;
-    }
-  };
-}
-
-/** A template that includes itself would never end, and take all memory. */
-function limitDepth(vento: Vento): void {
-  const run = vento.run.bind(vento);
-  vento.run = (file, data: { [DEPTH]?: number } = {}, ...from) => {
-    const depth = (data[DEPTH] ?? 0) + 1;
-    if (depth <= DEEPEST) {
-      return run(file, { ...data, [DEPTH]: depth }, ...from);
-    }
-    throw new RangeError(
-      `The template "${file}" is nested deeper than ${DEEPEST}: it may include itself`,
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    throw new Deno.errors.NotCapable(
+      `Cannot read the template "${file}": the permission is missing, run with --allow-read=${folder}`,
+      { cause: error },
     );
-  };
+  }
+}
+
+function isVentoError(error: unknown): error is VentoError {
+  return error instanceof Error && "getContext" in error;
 }
 
 /**
- * Where in the source the JavaScript of a template is wrong. The engine tells only about modules, so
- * the compiled code is read as one, inside a function that nobody calls.
+ * The position in the source where the JavaScript of a template is wrong. The runtime gives it for modules
+ * only, so the compiled code is imported as one, inside a function that nobody calls.
  */
 async function syntaxErrorPosition(code = ""): Promise<number | undefined> {
   const module = `async function template() {${code}}`;

@@ -1,21 +1,22 @@
 /**
- * Owns the default view: the variables every template sees, and rendering with them. Finding and
- * running templates is `templates.ts`'s, when a page is sent the mapped method `render`'s; a class
- * registered under the name `view` replaces all of this.
+ * Owns the default view: the variables of every template, and rendering with them. Finding templates is
+ * left to `templates.ts`, running them to `vento.ts`, and sending the page to the mapped method `render`.
+ * A class registered under the name `view` replaces all of this.
  */
 
 import type { Store } from "../state/layers.ts";
-import { Templates } from "./templates.ts";
+import { outside } from "../state/scope.ts";
+import type { Templates } from "./templates.ts";
 
-/** What a view reads from its application; each function answers for the current request. */
+/** What a view reads from its application; each function is about the current request. */
 export interface ViewContext {
   /** The variables every template sees. */
   readonly variables: Store<unknown>;
   /** The folder of the templates. */
   path(): string;
-  /** The extension a name gets when no file has the bare name. */
+  /** The extension that a template's name may leave out. */
   extension(): string;
-  /** Whether templates are read anew for each render. */
+  /** Whether templates are read again for each render, and undefined names reported. */
   debug(): boolean;
 }
 
@@ -80,8 +81,8 @@ export class View {
   }
 
   /**
-   * Renders a template and answers its text. The data are the template's local variables; where a
-   * name is both, the data win over the view's variables.
+   * Renders a template and returns its text. The data are the template's local variables; where a name
+   * is both, the data win over the view's variables.
    *
    * Rejects with an `Error` that names the tried files when there is no such template, and with one
    * that shows the template's file and line when rendering fails.
@@ -90,28 +91,36 @@ export class View {
     file: string,
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<string> {
-    const { variables } = this.#context;
-    const locals = { ...Object.fromEntries(variables.all()), ...data };
-    const templates = this.#current();
-    if (this.#context.debug()) templates.forget();
-    return await templates.render(file, locals);
+    const locals = { ...this.#context.variables.record(), ...data };
+    const debug = this.#context.debug();
+    const templates = this.#current() ?? await this.#load();
+    return templates.render(file, locals, debug);
   }
 
   /** Whether there is a file for a template of that name. */
-  exists(file: string): Promise<boolean> {
-    return this.#current().has(file);
+  async exists(file: string): Promise<boolean> {
+    const templates = this.#current() ?? await this.#load();
+    return templates.has(file);
   }
 
-  /** The templates for the current settings: a request may have views of its own. */
-  #current(): Templates {
+  /** The templates for the current settings, once loaded: a request may have views of its own. */
+  #current(): Templates | undefined {
+    return this.#templates.get(this.#key());
+  }
+
+  /** Makes the templates for the current settings, and loads the template engine with the first of them. */
+  async #load(): Promise<Templates> {
     const path = this.#context.path();
     const extension = this.#context.extension();
-    const key = `${extension}\0${path}`;
-    let templates = this.#templates.get(key);
-    if (templates === undefined) {
-      templates = new Templates(path, extension);
-      this.#templates.set(key, templates);
-    }
+    const key = this.#key();
+    const { Templates } = await outside(() => import("./templates.ts"));
+    const templates = this.#templates.get(key) ??
+      new Templates(path, extension);
+    this.#templates.set(key, templates);
     return templates;
+  }
+
+  #key(): string {
+    return `${this.#context.extension()}\0${this.#context.path()}`;
   }
 }
