@@ -61,6 +61,16 @@ Deno.test("`deno task flag` names the lock file of the tests, unless the blog al
   );
 });
 
+Deno.test("`deno.lock` has what the blog imports from npm, since all of it is downloaded for the blog", async () => {
+  const { specifiers } = await json("deno.lock");
+  const { imports } = await json("deno.json");
+  const npm = Object.values<string>(imports).filter((target) =>
+    target.startsWith("npm:")
+  );
+  // Whoever runs `deno test` or `deno check` without `$(deno task -q flag)` adds all other packages.
+  assertEquals(Object.keys(specifiers), npm);
+});
+
 function serve(
   handler: (request: Request) => Response | Promise<Response>,
 ): Deno.HttpServer<Deno.NetAddr> {
@@ -90,6 +100,12 @@ async function flag(
   } finally {
     await Deno.remove(cache, { recursive: true });
   }
+}
+
+async function json(
+  file: string,
+): Promise<Record<string, Record<string, string>>> {
+  return JSON.parse(await Deno.readTextFile(new URL(file, ROOT)));
 }
 
 /** Where this machine keeps packages of npm, which are downloaded once. */
