@@ -3,6 +3,7 @@
  * tests are in `blog_process_test.ts` and `browser_test.ts`.
  */
 
+import { Process } from "../tasks/process.ts";
 import { absoluteImports } from "./import_map.ts";
 
 /** The folder of the project. */
@@ -13,9 +14,6 @@ const CREATED = /^cache$|^posts\.json$|\.(?:lock|new)$/;
 
 /** The parts of the project that `deno task blog` reads beside the blog. */
 const PROJECT = ["deno.json", "deno.lock", "mod.ts", "src", "compat", "tasks"];
-
-/** Seconds after which a process is killed that has not ended. */
-const LIMIT = 120;
 
 /** The posts of a copy. */
 const POSTS = ["one", "two", "three"].map((name) => ({
@@ -80,15 +78,11 @@ export class BlogCopy implements AsyncDisposable {
 }
 
 /** A running blog. */
-export class BlogProcess implements AsyncDisposable {
+export class BlogProcess extends Process {
   /** The address it listens on; empty when it has ended without listening. */
   origin = "";
   /** Resolves when it listens, or has ended. */
   readonly listening: Promise<void>;
-  /** Its output, standard output and error mixed. */
-  printed = "";
-  readonly #process: Deno.ChildProcess;
-  readonly #ended: Promise<unknown>;
 
   /** Starts Deno in the folder. */
   constructor(
@@ -96,26 +90,9 @@ export class BlogProcess implements AsyncDisposable {
     args: readonly string[],
     env: Record<string, string> = {},
   ) {
-    this.#process = new Deno.Command(Deno.execPath(), {
-      args: [...args],
-      cwd: folder,
-      env: { NO_COLOR: "1", ...env },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const child = this.#process;
-    const limit = setTimeout(() => child.kill("SIGKILL"), LIMIT * 1000);
-    this.listening = promise;
-    this.#ended = Promise.all([
-      this.#read(this.#process.stdout, resolve),
-      this.#read(this.#process.stderr, resolve),
-    ])
-      .then(() => {
-        clearTimeout(limit);
-        resolve();
-      });
+    super([Deno.execPath(), ...args], { cwd: folder, env });
+    this.listening = this.prints(/Listening on (http:\/\/[\d.]+:\d+)/)
+      .then(([, origin]) => void (this.origin = origin!), () => {});
   }
 
   /** Creates a post and returns the status; 0 when there was no response. */
@@ -137,31 +114,11 @@ export class BlogProcess implements AsyncDisposable {
   /** Sends a signal and returns the exit code. */
   async end(signal: Deno.Signal = "SIGTERM"): Promise<number> {
     try {
-      this.#process.kill(signal);
+      this.kill(signal);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error; // it has ended already
     }
-    const { code } = await this.#process.status;
-    await this.#ended;
-    return code;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end("SIGKILL");
-  }
-
-  async #read(
-    stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-    listens: () => void,
-  ): Promise<void> {
-    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-      this.printed += part;
-      const origin = /Listening on (http:\/\/[\d.]+:\d+)/.exec(this.printed)
-        ?.[1];
-      if (origin === undefined) continue;
-      this.origin = origin;
-      listens();
-    }
+    return (await this.ended()).code;
   }
 }
 

@@ -3,6 +3,8 @@
  * What is tested is `browser_test.ts`'s.
  */
 
+import { Process } from "../tasks/process.ts";
+
 /** The names Chromium may have; the first that is installed is used. */
 const PROGRAMS = [
   "chromium",
@@ -30,15 +32,12 @@ const KEYS: Readonly<Record<string, { code: number; text?: string }>> = {
 type Message = Record<string, unknown>;
 
 /** A running Chromium. */
-export class Chromium implements AsyncDisposable {
-  readonly #process: Deno.ChildProcess;
+export class Chromium extends Process {
   readonly #profile: string;
-  readonly #messages: Messages;
 
-  private constructor(process: Deno.ChildProcess, profile: string) {
-    this.#process = process;
+  private constructor(program: string, profile: string) {
+    super([program, ...FLAGS, `--user-data-dir=${profile}`, "about:blank"]);
     this.#profile = profile;
-    this.#messages = new Messages(process.stderr);
   }
 
   /** The name of the installed program; undefined when there is none. */
@@ -61,18 +60,13 @@ export class Chromium implements AsyncDisposable {
   /** Starts an installed program. */
   static async launch(program: string): Promise<Chromium> {
     const profile = await Deno.makeTempDir({ prefix: "chromium" });
-    const process = new Deno.Command(program, {
-      args: [...FLAGS, `--user-data-dir=${profile}`, "about:blank"],
-      stdin: "null",
-      stdout: "null",
-      stderr: "piped",
-    }).spawn();
-    return new Chromium(process, profile);
+    return new Chromium(program, profile);
   }
 
   /** Opens a page of that size in CSS pixels. */
   async open(width: number, height: number, dark = false): Promise<Page> {
-    const address = `http://127.0.0.1:${await this.#messages.port}/json/new`;
+    const [, port] = await this.prints(/listening on ws:\/\/[^:]+:(\d+)/);
+    const address = `http://127.0.0.1:${port}/json/new`;
     const target = await (await fetch(address, { method: "PUT" })).json();
     const socket = new WebSocket(target.webSocketDebuggerUrl);
     await new Promise((resolve) => socket.onopen = resolve);
@@ -95,10 +89,8 @@ export class Chromium implements AsyncDisposable {
     return page;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#process.kill("SIGKILL");
-    await this.#process.status;
-    await this.#messages.end;
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
     await Deno.remove(this.#profile, { recursive: true });
   }
 }
@@ -212,33 +204,5 @@ export class Page implements AsyncDisposable {
       this.complaints.push(params.exceptionDetails.text);
     }
     this.#events.get(method)?.();
-  }
-}
-
-/** What Chromium writes to its standard error: read to the end, so that it never has to wait. */
-class Messages {
-  /** The port for the protocol. */
-  readonly port: Promise<string>;
-  /** Settles when Chromium has ended. */
-  readonly end: Promise<void>;
-
-  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    this.port = promise;
-    this.end = this.#read(stream, resolve, reject);
-  }
-
-  async #read(
-    stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-    found: (port: string) => void,
-    missing: (reason: Error) => void,
-  ): Promise<void> {
-    let text = "";
-    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-      text += part;
-      const port = /listening on ws:\/\/[^:]+:(\d+)/.exec(text)?.[1];
-      if (port !== undefined) found(port);
-    }
-    missing(new Error(`Cannot start Chromium: ${text}`));
   }
 }

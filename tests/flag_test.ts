@@ -64,11 +64,11 @@ Deno.test("`deno task flag` names the lock file of the tests, unless the blog al
 Deno.test("`deno.lock` has what the blog imports from npm, since all of it is downloaded for the blog", async () => {
   const { specifiers } = await json("deno.lock");
   const { imports } = await json("deno.json");
-  const npm = Object.values<string>(imports).filter((target) =>
+  const npm = Object.values(imports!).filter((target) =>
     target.startsWith("npm:")
   );
   // Whoever runs `deno test` or `deno check` without `$(deno task -q flag)` adds all other packages.
-  assertEquals(Object.keys(specifiers), npm);
+  assertEquals(Object.keys(specifiers!), npm);
 });
 
 function serve(

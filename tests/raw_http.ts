@@ -67,7 +67,7 @@ export async function sendRaw(port: number, text: string): Promise<RawAnswer> {
 
 /** Waits until nobody takes connections at a port any more. */
 export async function untilRefused(port: number): Promise<void> {
-  for (;;) {
+  for (let turn = 0; turn < 2_000; turn++) {
     try {
       (await Deno.connect({ hostname: "127.0.0.1", port })).close();
     } catch (error) {
@@ -76,6 +76,7 @@ export async function untilRefused(port: number): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+  throw new Error(`Cannot wait longer: port ${port} still takes connections`);
 }
 
 /** A connection that was reset has ended, too. */
