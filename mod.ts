@@ -12,12 +12,19 @@ export { Engine } from "./src/engine.ts";
 export type {
   ConnectionInfo,
   MaybePromise,
+  MethodParameters,
+  Original,
   OriginalMethod,
+  VariableValue,
 } from "./src/engine.ts";
-export type { MethodParameters, Original } from "./src/handling/parameters.ts";
+export type { Fetch, Mountable } from "./src/handling/mount.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";
-export type { Filter, Mapped } from "./src/application/registry.ts";
-export type { InstanceOf, Registered } from "./src/application/loader.ts";
+export type {
+  Filter,
+  InstanceOf,
+  Mapped,
+  Registered,
+} from "./src/application/registry.ts";
 export type { Settings } from "./src/application/settings.ts";
 export type { Server, StartOptions } from "./src/server/listen.ts";
 

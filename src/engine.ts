@@ -1,44 +1,43 @@
 /**
- * Owns an application: the core methods, the door `fetch` through which each request comes, and the
- * way from a name to what is mapped or registered under it. The steps of a request and the defaults
- * live in the rooms below; the defaults enter through the same `map` and `register` that a user calls.
+ * Owns the engine, one of the two forms of an application: the core methods, the door `fetch` by which
+ * every request comes in, and `start`. What a request does then is in `handling/handle.ts`; the defaults
+ * enter by the same `map` and `register` that a user calls.
  */
 
-import { BackgroundWork } from "./state/background.ts";
+import { Application } from "./application/application.ts";
+import { type Call, checkName, FORM, offering } from "./application/names.ts";
+import type {
+  Filter,
+  InstanceOf,
+  Mapped,
+  Registered,
+} from "./application/registry.ts";
+import type { Settings } from "./application/settings.ts";
 import {
   type CallbackForm,
   type Class,
   type Method,
   resolveCallback,
 } from "./callback.ts";
-import { paramsOf } from "./application/components.ts";
-import type { Filter, Mapped } from "./application/registry.ts";
-import { framed } from "./handling/frames.ts";
+import { beginning } from "./handling/defaults.ts";
 import { handle } from "./handling/handle.ts";
-import type { InstanceOf, Registered } from "./application/loader.ts";
-import { answering, type Call, checkName } from "./application/names.ts";
-import type { MethodParameters, Original } from "./handling/parameters.ts";
-import { Parts } from "./application/parts.ts";
+import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { Route, RouteCallback } from "./routing/route.ts";
-import type { Router } from "./routing/router.ts";
-import {
-  type ConnectionInfo,
-  current,
-  enter,
-  outside,
-  Scope,
-  Visit,
-} from "./state/scope.ts";
+import type { Match, Router, UrlParameters } from "./routing/router.ts";
 import { listen, type Server, type StartOptions } from "./server/listen.ts";
 import { endWithRuntime, whenServed } from "./server/process.ts";
+import { BackgroundWork } from "./state/background.ts";
 import {
-  checkSetting,
-  defaults,
-  type Settings,
-} from "./application/settings.ts";
+  configure,
+  type ConnectionInfo,
+  current,
+  Owner,
+  withoutRequest,
+  writingScope,
+} from "./state/scope.ts";
 import type { View } from "./view/view.ts";
 
 export type { ConnectionInfo };
@@ -46,10 +45,44 @@ export type { ConnectionInfo };
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** What an extensible method does by itself; of `start`, the part that answers a request. */
+/** The names of the extensible methods that the framework brings. */
+export type Original =
+  | "start"
+  | "stop"
+  | "halt"
+  | "route"
+  | "group"
+  | "redirect"
+  | "render"
+  | "error"
+  | "notFound"
+  | "etag"
+  | "lastModified"
+  | "json"
+  | "jsonp"
+  | "getUrl"
+  | "post"
+  | "put"
+  | "patch"
+  | "delete"
+  | "defer"
+  | "send"
+  | "mount";
+
+/** What an extensible method does by itself; of `start`, the part that handles a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"
   ? () => unknown
   : Engine[Name];
+
+/** The parameters of each extensible method: what its filters find. */
+export type MethodParameters = {
+  [Name in Exclude<Original, "start">]: Parameters<Engine[Name]>;
+};
+
+/** What a variable of that name takes: a setting its own type, any other name everything. */
+export type VariableValue<Key extends string> = Key extends keyof Settings
+  ? Settings[Key] | null
+  : unknown;
 
 /** Calls a method or class of an engine by its name; for the static form. */
 export let callByName: Call<Engine>;
@@ -72,35 +105,30 @@ export let callByName: Call<Engine>;
  */
 export class Engine {
   /**
-   * Answers a web request: the one door for `start()`, for `deno serve` and for tests. It rejects
+   * Handles a web request: the one door for `start()`, for `deno serve` and for tests. It rejects
    * only when `framework.handle_errors` is false.
    */
   readonly fetch = (
     request: Request,
     info?: ConnectionInfo,
-  ): Response | Promise<Response> => {
-    const scope = new Scope(this, new Visit(request, info));
-    try {
-      return enter(scope, handle, this.#parts.application, scope);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  };
+  ): Response | Promise<Response> => handle(this.#app, request, info);
 
-  readonly #work = new BackgroundWork(this);
-  #parts!: Parts;
+  readonly #owner = new Owner();
+  readonly #background = new BackgroundWork(this.#owner);
+  #app!: Application;
   #server: Server | undefined;
 
   static {
-    callByName = (engine, name, params) => engine.#run(name, params);
+    callByName = (engine, name, params) => engine.#call(name, params);
     const knows = (engine: Engine, name: string) =>
-      engine.#parts.dispatcher.has(name);
-    const prototype = answering(Object.prototype, callByName, knows);
+      engine.#app.registry.has(name);
+    const prototype = offering(Object.prototype, callByName, knows);
     Object.setPrototypeOf(Engine.prototype, prototype);
+    Object.defineProperty(Engine.prototype, FORM, { value: true });
     whenServed(
       Engine.prototype,
       (engine: Engine) =>
-        endWithRuntime(engine.#work, () => engine.#shutdownTimeout),
+        endWithRuntime(engine.#background, () => engine.#shutdownTimeout),
     );
   }
 
@@ -129,17 +157,15 @@ export class Engine {
   ): this & Mapped<Name, Callback> {
     checkName(name, "map");
     const what = `the method "${name}"`;
-    const callable = resolveCallback(callback, this.#parts.autoload, what);
-    const route = () => current(this)?.root.match?.toRoute() ?? null;
+    const callable = resolveCallback(callback, this.#app.autoload, what);
+    const route = () => {
+      const match = current(this.#owner)?.root.match as Match | undefined;
+      return match?.toRoute() ?? null;
+    };
     const method: Method = passRoute
       ? (...params) => callable(...params, route())
       : callable;
-    const isDefault = this.#parts.originals.get(name) === callback;
-    const app = this.#parts.application;
-    this.#parts.dispatcher.map(
-      name,
-      isDefault ? method : framed(app, name, method),
-    );
+    this.#app.map(name, method);
     this.#expose(name);
     return this as this & Mapped<Name, Callback>;
   }
@@ -159,36 +185,34 @@ export class Engine {
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
     checkName(name, "register");
-    const component = this.#parts.components.get(name);
-    this.#parts.dispatcher.register(name, {
+    this.#app.register(name, {
       type,
-      params: paramsOf(component, type, params),
+      params,
       callback: callback as ((instance: object) => unknown) | undefined,
-      lifetime: component?.lifetime,
     });
     this.#expose(name);
     return this as this & Registered<Name, Type>;
   }
 
-  /** Adds a filter that runs before a method, behind those that are there. */
+  /** Appends a filter that runs before a method. */
   before(name: string, filter: Filter): void {
-    this.#parts.dispatcher.filter(name, "before", filter);
+    this.#app.filter(name, "before", filter);
   }
 
-  /** Adds a filter that runs after a method, behind those that are there. */
+  /** Appends a filter that runs after a method. */
   after(name: string, filter: Filter): void {
-    this.#parts.dispatcher.filter(name, "after", filter);
+    this.#app.filter(name, "after", filter);
   }
 
   /** Adds a folder in which classes known by their name are looked for. */
   path(folder: string | URL): void {
-    this.#parts.autoload.add(folder);
+    this.#app.autoload.add(folder);
   }
 
   /** The value of a setting, or undefined when it was cleared. */
   get<Key extends keyof Settings>(key: Key): Settings[Key] | undefined;
   /** The value of a variable, or undefined. */
-  get<Value = unknown>(key: string): Value;
+  get<Value = unknown>(key: string): Value | undefined;
   /** Declares a route for GET. */
   get<Path extends string, Pass extends boolean = false, Result = unknown>(
     path: Path,
@@ -198,43 +222,46 @@ export class Engine {
   ): Route;
   get(...params: never[]): unknown {
     return params.length === 1
-      ? this.#parts.variables.get(params[0]!)
+      ? this.#app.variables.get(params[0]!)
       : this.router().get(...params as unknown as Parameters<Router["get"]>);
   }
 
   /**
-   * Sets a variable, or each of a record: for the whole application while it is being declared, for
-   * the current request alone inside one. Throws `TypeError` when a value does not fit its setting.
+   * Sets a variable: for the whole application while it is being declared, for the current request
+   * alone inside one. Throws `TypeError` when a value does not fit its setting, `Error` in code that
+   * belongs to no request once the application serves.
    */
-  set(key: string | Readonly<Record<string, unknown>>, value?: unknown): void {
-    const variables = typeof key === "string" ? { [key]: value } : key;
-    const entries = Object.entries(variables);
-    for (const [name, each] of entries) checkSetting(name, each);
-    for (const [name, each] of entries) this.#parts.variables.set(name, each);
+  set<Key extends string>(key: Key, value: VariableValue<Key>): void;
+  /** Sets each variable of a record. */
+  set(
+    variables: Readonly<
+      & { [Key in keyof Settings]?: Settings[Key] | null }
+      & Record<string, unknown>
+    >,
+  ): void;
+  set(...[key, value]: never[]): void {
+    this.#app.set(typeof key === "string" ? { [key]: value } : key!);
   }
 
   /** Whether a variable is set, to anything but null and undefined. */
   has(key: string): boolean {
-    return this.#parts.variables.has(key);
+    return this.#app.variables.has(key);
   }
 
   /** Clears a variable or several; without a key all of them, settings too. */
   clear(key: string | readonly string[] = []): void {
-    if (typeof key === "string") this.#parts.variables.delete(key);
-    else if (key.length === 0) this.#parts.variables.clear();
-    else for (const name of key) this.#parts.variables.delete(name);
+    const { variables } = this.#app;
+    if (typeof key === "string") this.#app.clear([key]);
+    else this.#app.clear(key.length > 0 ? key : variables.all().keys());
   }
 
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
   init(): void {
-    if (current(this)) {
+    if (writingScope(this.#owner)) {
       throw new Error("Cannot initialise: a request is being handled");
     }
-    this.#parts = new Parts(this, this.#work);
-    const { originals, components } = this.#parts;
-    this.set({ ...defaults });
-    for (const [name, method] of originals) this.map(name, method);
-    for (const [name, { type }] of components) this.register(name, type);
+    this.#app = new Application(this.#owner, this.#background, beginning);
+    this.#app.declareDefaults();
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */
@@ -242,35 +269,74 @@ export class Engine {
     return this;
   }
 
+  /**
+   * Runs work as the application itself and returns what it returns: what it sets holds for every
+   * request from then on. It needs no other call before the application serves; afterwards it is the
+   * way to change the application, from a timer as well as from a handler. Inside there is no request.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from "@framework/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new Engine();
+   * app.set("visits", 0);
+   * app.route("/", () => {
+   *   app.configure(() => app.set("visits", app.get<number>("visits")! + 1));
+   *   return `${app.get("visits")}`;
+   * });
+   *
+   * await app.fetch(new Request("http://localhost/"));
+   * const second = await app.fetch(new Request("http://localhost/"));
+   * assertEquals(await second.text(), "2");
+   * ```
+   */
+  configure<Result>(work: () => Result): Result {
+    if (typeof work !== "function") {
+      const got = Deno.inspect(work);
+      throw new TypeError(
+        `Cannot configure the application: the work must be a function, got ${got}`,
+      );
+    }
+    return configure(this.#owner, work);
+  }
+
   // Extensible methods: each runs with its filters, and can be mapped anew
 
   /**
-   * Listens for requests and answers the server's handle. The process drains on SIGINT and SIGTERM.
+   * Listens for requests and returns the server's handle. The process drains on SIGINT and SIGTERM.
    *
    * Throws when the engine listens already, when the address is taken, or when the permission for
-   * it is missing. Each request runs the mapped method `start` with its filters.
+   * it is missing. Each request runs the mapped method `start` with its filters. From then on the
+   * application is declared: changes go through {@linkcode configure}.
    */
   start(options: StartOptions = {}): Server {
-    const why = current(this)
+    const why = current(this.#owner)
       ? "a request is being handled"
       : this.#server && "it is listening already";
     if (why !== undefined) throw new Error(`Cannot start the server: ${why}`);
     const seconds = () => this.#shutdownTimeout;
-    const server = listen(this.fetch, options, this.#work, seconds);
+    const server = listen(this.fetch, options, this.#background, seconds);
     this.#server = server;
-    const forget = (): void => void (this.#server = undefined);
+    const release = this.#owner.serve();
+    const forget = (): void => {
+      this.#server = undefined;
+      release();
+    };
     server.finished.then(forget, forget);
     return server;
   }
 
   /** Ends the request at once and sends the current response, under another status if given. */
-  stop(...params: MethodParameters["stop"]): never {
-    return this.#run("stop", params);
+  stop(code?: number): never;
+  stop(...params: never[]): never {
+    return this.#call("stop", params);
   }
 
   /** Ends the request at once; the content so far is dropped, the headers stay. */
-  halt(...params: MethodParameters["halt"]): never {
-    return this.#run("halt", params);
+  halt(code?: number, message?: string): never;
+  halt(...params: never[]): never {
+    return this.#call("halt", params);
   }
 
   /**
@@ -289,7 +355,7 @@ export class Engine {
   // An overload, so that filters see the arguments that were given and no more; of `never`, so that
   // the compiler never says that a wrong call would have suited the implementation.
   route(...params: never[]): Route {
-    return this.#run("route", params);
+    return this.#call("route", params);
   }
 
   /** Declares what the callback declares under a prefix, with middleware for all of it. */
@@ -299,33 +365,41 @@ export class Engine {
     middleware?: readonly Middleware[],
   ): void;
   group(...params: never[]): void {
-    return this.#run("group", params);
+    return this.#call("group", params);
   }
 
   /**
    * Answers with a redirect, 303 unless another code is given; a relative target lies under the base.
    * Throws `TypeError` for targets that run code or carry control characters.
    */
-  redirect(...params: MethodParameters["redirect"]): MaybePromise<void> {
-    return this.#run("redirect", params);
+  redirect(url: string, code?: number): MaybePromise<void>;
+  redirect(...params: never[]): MaybePromise<void> {
+    return this.#call("redirect", params);
   }
 
   /**
    * Renders a template into the body, at the place of this call even when it is not awaited; with a
    * key the result is kept as a view variable for later templates instead.
    */
-  render(...params: MethodParameters["render"]): Promise<void> {
-    return this.#run("render", params);
+  render(
+    file: string,
+    data?: Record<string, unknown>,
+    key?: string,
+  ): Promise<void>;
+  render(...params: never[]): Promise<void> {
+    return this.#call("render", params);
   }
 
   /** Answers with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
-  error(...params: MethodParameters["error"]): MaybePromise<void> {
-    return this.#run("error", params);
+  error(error: unknown): MaybePromise<void>;
+  error(...params: never[]): MaybePromise<void> {
+    return this.#call("error", params);
   }
 
   /** Answers with the page of what is not found, status 404. */
-  notFound(...params: MethodParameters["notFound"]): MaybePromise<void> {
-    return this.#run("notFound", params);
+  notFound(): MaybePromise<void>;
+  notFound(...params: never[]): MaybePromise<void> {
+    return this.#call("notFound", params);
   }
 
   /**
@@ -333,18 +407,18 @@ export class Engine {
    * methods other than GET and HEAD (RFC 9110, section 13). The type is `"strong"`, `"string"`,
    * which is strong too, or `"weak"`.
    */
-  etag(...params: MethodParameters["etag"]): MaybePromise<void> {
-    return this.#run("etag", params);
+  etag(id: string, type?: "string" | "strong" | "weak"): MaybePromise<void>;
+  etag(...params: never[]): MaybePromise<void> {
+    return this.#call("etag", params);
   }
 
   /**
    * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends the
    * request with 304 (RFC 9110, section 13.1.3).
    */
-  lastModified(
-    ...params: MethodParameters["lastModified"]
-  ): MaybePromise<void> {
-    return this.#run("lastModified", params);
+  lastModified(time: number): MaybePromise<void>;
+  lastModified(...params: never[]): MaybePromise<void> {
+    return this.#call("lastModified", params);
   }
 
   /**
@@ -352,24 +426,40 @@ export class Engine {
    * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError`
    * naming the place of a BigInt or a cycle.
    */
-  json(...params: MethodParameters["json"]): MaybePromise<void> {
-    return this.#run("json", params);
+  json(
+    data: unknown,
+    code?: number,
+    encode?: boolean,
+    charset?: string,
+    option?: number,
+  ): MaybePromise<void>;
+  json(...params: never[]): MaybePromise<void> {
+    return this.#call("json", params);
   }
 
   /**
    * Answers with JSON inside a call of the function that the query parameter `param` names. Throws
    * {@linkcode HttpError} 400 when that is no dotted identifier of at most 128 characters.
    */
-  jsonp(...params: MethodParameters["jsonp"]): MaybePromise<void> {
-    return this.#run("jsonp", params);
+  jsonp(
+    data: unknown,
+    param?: string,
+    code?: number,
+    encode?: boolean,
+    charset?: string,
+    option?: number,
+  ): MaybePromise<void>;
+  jsonp(...params: never[]): MaybePromise<void> {
+    return this.#call("jsonp", params);
   }
 
   /**
    * The URL path of the route with that alias, the parameters encoded into it. Throws when the alias
    * is unknown, or a value is missing or does not fit its place.
    */
-  getUrl(...params: MethodParameters["getUrl"]): string {
-    return this.#run("getUrl", params);
+  getUrl(alias: string, params?: UrlParameters): string;
+  getUrl(...params: never[]): string {
+    return this.#call("getUrl", params);
   }
 
   /** Declares a route for POST. */
@@ -380,7 +470,7 @@ export class Engine {
     alias?: string,
   ): Route;
   post(...params: never[]): Route {
-    return this.#run("post", params);
+    return this.#call("post", params);
   }
 
   /** Declares a route for PUT. */
@@ -391,7 +481,7 @@ export class Engine {
     alias?: string,
   ): Route;
   put(...params: never[]): Route {
-    return this.#run("put", params);
+    return this.#call("put", params);
   }
 
   /** Declares a route for PATCH. */
@@ -402,7 +492,7 @@ export class Engine {
     alias?: string,
   ): Route;
   patch(...params: never[]): Route {
-    return this.#run("patch", params);
+    return this.#call("patch", params);
   }
 
   /** Declares a route for DELETE. */
@@ -413,34 +503,55 @@ export class Engine {
     alias?: string,
   ): Route;
   delete(...params: never[]): Route {
-    return this.#run("delete", params);
+    return this.#call("delete", params);
   }
 
   /** Keeps work for after the response; the server waits for it before it ends. */
-  defer(...params: MethodParameters["defer"]): void {
-    return this.#run("defer", params);
+  defer(work: () => unknown): void;
+  defer(...params: never[]): void {
+    return this.#call("defer", params);
+  }
+
+  /**
+   * Sends the final web response: the last method of every request, also of a 304, 404, 500, a refused
+   * request and a HEAD, inside the request's scope. Filter it to look at the response or to replace it;
+   * a filter that fails is logged, and the client gets a plain 500. By itself it returns its parameter.
+   */
+  send(response: Response): MaybePromise<Response>;
+  send(...params: never[]): MaybePromise<Response> {
+    return this.#call("send", params);
+  }
+
+  /**
+   * Hands every request under the prefix to another application: an engine, a function from a web
+   * request to its response, or an object with such a `fetch`. It gets the canonical path without the
+   * prefix and the body unread, and stands in the order of declaration like a route.
+   */
+  mount(prefix: string, app: Mountable): void;
+  mount(...params: never[]): void {
+    return this.#call("mount", params);
   }
 
   // Components
 
   /** The current request, or with false a new object of it; throws outside one. */
   request(...params: [shared?: boolean]): HttpRequest {
-    return this.#run("request", params);
+    return this.#call("request", params);
   }
 
   /** The response being built for the current request, or with false a new one; throws outside one. */
   response(...params: [shared?: boolean]): HttpResponse {
-    return this.#run("response", params);
+    return this.#call("response", params);
   }
 
   /** The router, or with false a new one. */
   router(...params: [shared?: boolean]): Router {
-    return this.#run("router", params);
+    return this.#call("router", params);
   }
 
   /** The view, the default one or that of a class registered as `view`; with false a new one. */
   view<Type extends object = View>(...params: [shared?: boolean]): Type {
-    return this.#run("view", params);
+    return this.#call("view", params);
   }
 
   /**
@@ -448,23 +559,23 @@ export class Engine {
    * without filters.
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
-    return this.#parts.original(name) as OriginalMethod<Name>;
+    return this.#app.original(name) as OriginalMethod<Name>;
   }
 
   get #shutdownTimeout(): number {
     const name = "framework.shutdown_timeout";
-    return outside(() => this.#parts.application.setting(name));
+    return withoutRequest(() => this.#app.setting(name));
   }
 
-  #run<Result>(name: string, params: unknown[]): Result {
-    return this.#parts.dispatcher.runTracked(name, params) as Result;
+  #call<Result>(name: string, params: unknown[]): Result {
+    return this.#app.registry.call(name, params) as Result;
   }
 
   /** Makes the name of an application's method or class callable without a search for it. */
   #expose(name: string): void {
-    if (name in this || current(this)) return;
+    if (name in this || current(this.#owner)) return;
     Object.defineProperty(this, name, {
-      value: (...params: unknown[]) => this.#run(name, params),
+      value: (...params: unknown[]) => this.#call(name, params),
       configurable: true,
     });
   }

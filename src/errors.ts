@@ -140,8 +140,8 @@ export function reportError(thrown: unknown, place: string): void {
   report(`Error ${place}: ${what}`);
 }
 
-/** Writes a line to the server's error log. */
+/** Writes a line to the server's error log, with the time before it. */
 export function report(line: string): void {
   // deno-lint-ignore no-console -- this is the error log
-  console.error(line);
+  console.error(`${new Date().toISOString()} ${line}`);
 }

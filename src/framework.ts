@@ -5,8 +5,8 @@
 
 import type { CallbackForm, Class } from "./callback.ts";
 import { callByName, type ConnectionInfo, Engine } from "./engine.ts";
-import type { InstanceOf } from "./application/loader.ts";
-import { answering } from "./application/names.ts";
+import type { InstanceOf } from "./application/registry.ts";
+import { FORM, offering } from "./application/names.ts";
 import { whenServed } from "./server/process.ts";
 
 let engine = new Engine();
@@ -86,6 +86,9 @@ export class Framework {
   /** Sets everything back to the defaults. See {@linkcode Engine.init}. */
   declare static init: Engine["init"];
 
+  /** Runs work as the application itself. See {@linkcode Engine.configure}. */
+  declare static configure: Engine["configure"];
+
   /** The engine behind this class; one that is given takes its place, such as in a test. */
   static app(replacement: Engine = engine): Engine {
     if (!(replacement instanceof Engine)) {
@@ -154,6 +157,12 @@ export class Framework {
   /** Keeps work for after the response. See {@linkcode Engine.defer}. */
   declare static defer: Engine["defer"];
 
+  /** Sends the final web response. See {@linkcode Engine.send}. */
+  declare static send: Engine["send"];
+
+  /** Hands requests to another application. See {@linkcode Engine.mount}. */
+  declare static mount: Engine["mount"];
+
   /** The current request. See {@linkcode Engine.request}. */
   declare static request: Engine["request"];
 
@@ -170,8 +179,6 @@ export class Framework {
   declare static original: Engine["original"];
 }
 
-whenServed(Framework, () => Reflect.get(engine, "onListen"));
-
 // What is only declared above is the engine's own method, whichever engine is behind the class then.
 for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
@@ -179,10 +186,13 @@ for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   define(name, (...params) => engine[method](...params as []));
 }
 
+Object.defineProperty(Framework, FORM, { value: true });
+whenServed(Framework, () => Reflect.get(engine, "onListen"));
+
 // Any other name may be mapped for the current request alone, or on an engine before it came here.
 Object.setPrototypeOf(
   Framework,
-  answering(
+  offering(
     Function.prototype,
     (_, name, params) => callByName(engine, name, params),
   ),

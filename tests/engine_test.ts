@@ -19,6 +19,7 @@ const NAMES = [
   ...["start", "stop", "halt", "route", "group", "redirect", "render", "error"],
   ...["notFound", "etag", "lastModified", "json", "jsonp", "getUrl"],
   ...["post", "put", "patch", "delete", "defer", "original", "fetch"],
+  ...["configure", "send", "mount"],
   ...["request", "response", "router", "view"],
 ];
 

@@ -354,12 +354,12 @@ onBothForms(
   },
 );
 
-onBothForms("a filter that is no function is refused", (app) => {
+onBothForms("a filter that is not a function is refused", (app) => {
   for (const filter of [undefined, null, "x", {}]) {
     const error = assertThrows(
       () => app.after("json", filter as unknown as () => void),
       TypeError,
     );
-    assertStringIncludes(error.message, "the filter is no function");
+    assertStringIncludes(error.message, "the filter must be a function");
   }
 });

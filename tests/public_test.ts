@@ -9,21 +9,24 @@ import { assertEquals } from "@std/assert";
 const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "mod.ts": {
     "class Framework": `
-      after app before clear defer delete error etag fetch get getUrl group
-      halt has init json jsonp lastModified map notFound original patch path
-      post put redirect register render request response route router set
+      after app before clear configure defer delete error etag fetch get getUrl
+      group
+      halt has init json jsonp lastModified map mount notFound original patch path
+      post put redirect register render request response route router send set
       start stop view`,
     "class Engine": `
-      after app before clear defer delete error etag fetch get getUrl group
-      halt has init json jsonp lastModified map notFound original patch path
-      post put redirect register render request response route router set
+      after app before clear configure defer delete error etag fetch get getUrl
+      group
+      halt has init json jsonp lastModified map mount notFound original patch path
+      post put redirect register render request response route router send set
       start stop view`,
     "interface ConnectionInfo": "remoteAddr",
     "type MaybePromise": "",
     "type OriginalMethod": "",
-    "interface MethodParameters": `
-      defer error etag getUrl group halt json jsonp lastModified notFound
-      redirect render stop`,
+    "type MethodParameters": "",
+    "type VariableValue": "",
+    "type Fetch": "",
+    "type Mountable": "",
     "type Original": "",
     "type CallbackForm": "",
     "type Filter": "",
@@ -60,7 +63,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type ResourceAction": "",
     "interface ResourceOptions": "except only",
     "class HttpRequest": `
-      accept ajax base cookies data files getBody getBytes getHeader ip length
+      accept ajax base cookies data files getBody getBytes getHeader id ip length
       method proxy_ip query raw referrer scheme secure type url user_agent`,
     "type Cookies": "",
     "type Data": "",

@@ -1,7 +1,12 @@
 /** Tests the response that is being built: its head, its body, and what a callback may return. */
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { HttpResponse } from "@framework/core";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Framework, HttpResponse } from "@framework/core";
 import { type App, onBothForms, visit } from "./forms.ts";
 
 /** What a route answers whose callback only works on the response. */
@@ -257,8 +262,20 @@ onBothForms("`route()` sends what its callback returns", async (app) => {
     [() => undefined, "", null],
     [() => null, "", null],
     [() => false, "", null],
-    [() => 42, "", null],
-    [() => new Date(), "", null],
+    [
+      () => new Date(0),
+      '"1970-01-01T00:00:00.000Z"',
+      "application/json; charset=utf-8",
+    ],
+    [
+      () => new URL("http://a/"),
+      '"http://a/"',
+      "application/json; charset=utf-8",
+    ],
+    [() => new Point(), '{"x":1}', "application/json; charset=utf-8"],
+    [() => app.response().write("text"), "text", "text/html; charset=utf-8"],
+    [() => app, "", null],
+    [() => Framework, "", null],
   ];
   for (const [index, [returned, text, type]] of cases.entries()) {
     app.route(`/${index}`, returned);
@@ -274,6 +291,36 @@ onBothForms("`route()` sends what its callback returns", async (app) => {
     }
   }
 });
+
+class Point {
+  x = 1;
+}
+
+onBothForms(
+  "`route()` fails on a returned value that cannot be sent, and names the route and the value",
+  async (app) => {
+    // deno-lint-ignore no-explicit-any -- the compiler refuses these values
+    const values: any[] = [
+      ...[42, 7n, Symbol("s"), () => "f", class A {}],
+      ...[new Map([[1, 2]]), new Set([1]), new Error("e"), new Headers()],
+      (function* () {})(),
+    ];
+    for (const [index, value] of values.entries()) {
+      for (const path of [`/${index}`, `/${index}/later`]) {
+        const returned = () =>
+          path.endsWith("later") ? Promise.resolve(value) : value;
+        app.route(`GET ${path}`, returned);
+        const response = await visit(app, path);
+        assertEquals(response.status, 500, path);
+        const text = await response.text();
+        assertStringIncludes(
+          text,
+          `the route &quot;GET ${path}&quot; returned:`,
+        );
+      }
+    }
+  },
+);
 
 async function* words(): AsyncGenerator<string> {
   yield "te";

@@ -32,7 +32,7 @@ function declarePlain(app: Engine): void {
   app.route("GET /own/@n", async (n) => {
     app.set("own", n);
     await pause();
-    app.response().header("x-own", app.get<string>("own"));
+    app.response().header("x-own", app.get<string>("own") ?? "");
     return { own: app.get("own"), url: app.request().url };
   });
   app.route("GET /page/@n", async (n) => {

@@ -468,7 +468,7 @@ Deno.test("an engine is usable where a module load left an ended request behind"
     await (await fetch(`http://127.0.0.1:${server.addr.port}${path}`)).text();
   assertEquals(await get("/import"), "imported");
   assertEquals(await get("/"), "plain");
-  before = () => app.set("name", "application");
+  before = () => app.configure(() => app.set("name", "application"));
   assertEquals(await get("/"), "plain");
   assertEquals(app.get("name"), "application");
   await server.shutdown();

@@ -366,7 +366,11 @@ Deno.test("`framework.hosts` answers a request that is made by its URL", async (
 Deno.test("`framework.hosts` takes nothing that no request can name", () => {
   const app = new Engine();
   for (const host of ["http://a.test", "*.a.test", "a.test/", "", 1, "a b"]) {
-    assertThrows(() => app.set("framework.hosts", [host]), TypeError, "hosts");
+    assertThrows(
+      () => app.set("framework.hosts", [host] as string[]),
+      TypeError,
+      "hosts",
+    );
     assertEquals(isHost(host), false);
   }
 });

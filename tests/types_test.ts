@@ -126,7 +126,7 @@ Deno.test("`get()` types settings, variables as asked for, and routes", () => {
   function debug() {
     return app.get("framework.debug");
   }
-  const name: string = app.get<string>("name");
+  const name: string | undefined = app.get<string>("name");
   const unknown: unknown = app.get("name");
   const route: Route = app.get("/", () => "");
   assertEquals([name, unknown, route.pattern], [undefined, undefined, "/"]);

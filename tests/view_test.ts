@@ -12,6 +12,7 @@ import {
 import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";
 import { Store } from "../src/state/layers.ts";
+import { Owner } from "../src/state/scope.ts";
 import { markup } from "../src/html.ts";
 import { View, type ViewContext } from "../src/view/view.ts";
 import { logOf } from "./log.ts";
@@ -40,7 +41,7 @@ async function withView(
 
 /** The settings of a view, which a test changes. */
 class Settings implements ViewContext {
-  readonly variables = new Store<unknown>(this);
+  readonly variables = new Store<unknown>(new Owner());
   ending = ".php";
   debugging = false;
 

@@ -6,7 +6,7 @@
 
 import type { Class, Classes } from "../callback.ts";
 import { Layered } from "../state/layers.ts";
-import { current, outside } from "../state/scope.ts";
+import { current, type Owner, withoutRequest } from "../state/scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
@@ -21,14 +21,13 @@ interface Shelf {
 
 /** The folders of autoloaded classes and the classes found so far, in the two layers of the state. */
 export class Autoload implements Classes {
-  readonly #owner: object;
+  readonly #owner: Owner;
   readonly #shelves: Layered<Shelf>;
 
-  /** The engine is the owner. */
-  constructor(owner: object) {
+  constructor(owner: Owner) {
     this.#owner = owner;
     const create = (): Shelf => ({ folders: [], found: new Map() });
-    this.#shelves = new Layered(owner, create);
+    this.#shelves = new Layered(create, owner);
   }
 
   /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
@@ -56,7 +55,7 @@ export class Autoload implements Classes {
     if (known !== undefined) return known;
     const folders = [...application.folders, ...own?.folders ?? []];
     // What a module does while it is loaded is not the work of the request that needs it first.
-    const finding = outside(() => search(name, folders));
+    const finding = withoutRequest(() => search(name, folders));
     found.set(name, finding);
     finding.catch(() => found.delete(name)); // the next call tries again
     return finding;
@@ -65,10 +64,10 @@ export class Autoload implements Classes {
   /** The instance of a class whose methods answer the current request: one for each request. */
   make(type: Class): object {
     const scope = current(this.#owner);
-    const known = scope?.layer(type) as object | undefined;
+    const known = scope?.own(type) as object | undefined;
     if (known !== undefined) return known;
     const made = new type();
-    scope?.setLayer(type, made);
+    scope?.setOwn(type, made);
     return made;
   }
 }

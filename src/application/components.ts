@@ -1,17 +1,17 @@
 /**
- * Owns the components that the framework brings: the class of each, what its constructor is given, and
- * how long an instance lives. They are registered through the same door as a user's class.
+ * Owns the components that the framework brings: the class of each, what its constructor gets, and how
+ * long an instance lives. They are registered by the same door as a user's class.
  */
 
-import type { Application } from "./application.ts";
-import type { BackgroundWork } from "../state/background.ts";
-import type { Class, Classes } from "../callback.ts";
-import { Layered, Store } from "../state/layers.ts";
-import type { Registration } from "./loader.ts";
+import type { Class } from "../callback.ts";
 import { HttpRequest, type RequestContext } from "../request/request.ts";
 import { HttpResponse, type ResponseContext } from "../response/response.ts";
-import { Router, RouteTable } from "../routing/router.ts";
+import { Router } from "../routing/router.ts";
+import { RouteTable } from "../routing/table.ts";
+import { Layered, Store } from "../state/layers.ts";
 import { View, type ViewContext } from "../view/view.ts";
+import type { Application } from "./application.ts";
+import type { Registration } from "./registry.ts";
 
 /** A component: how instances of its default class are made. */
 export interface Component extends Registration {
@@ -19,79 +19,54 @@ export interface Component extends Registration {
 }
 
 /** The components of an application. */
-export function defaultComponents(
-  app: Application,
-  owner: object,
-  work: BackgroundWork,
-  classes: Classes,
-): Record<string, Component> {
-  const response = responseContext(app, work);
+export function components(app: Application): Record<string, Component> {
+  const routes = new Layered(() => new RouteTable(), app.owner);
   return {
     request: {
       type: HttpRequest,
       params: () => requestParams(app),
-      lifetime: "each request",
+      slot: "httpRequest",
     },
     response: {
       type: HttpResponse,
-      params: [response],
-      lifetime: "each request",
+      params: [responseContext(app)],
+      slot: "httpResponse",
     },
-    router: {
-      type: Router,
-      params: [new Layered(owner, () => new RouteTable()), classes],
-    },
-    view: { type: View, params: [viewContext(app, new Store(owner))] },
+    router: { type: Router, params: [routes, app.autoload] },
+    view: { type: View, params: [viewContext(app)] },
   };
 }
 
-/** The component's own parameters, for its default class and those that extend it and are given none. */
-export function paramsOf(
-  component: Component | undefined,
-  type: Class | string,
-  params: readonly unknown[],
-): Registration["params"] {
-  const isDefault = component !== undefined && params.length === 0 &&
-    typeof type === "function" &&
-    (type === component.type || type.prototype instanceof component.type);
-  return isDefault ? component.params : params;
-}
-
 function requestParams(app: Application): [Request, RequestContext] {
-  const { visit } = app.scope("request()");
-  visit.remember();
-  const { request, target, remote, body } = visit;
+  const scope = app.scope("request()");
+  const { request, target } = scope;
+  scope.remember();
   return [request, {
     path: target.path,
     search: target.search,
-    base: app.base(),
-    remote,
-    trustProxy: app.setting("framework.trust_proxy"),
-    methodOverride: app.setting("framework.method_override"),
-    body,
+    base: app.base(scope),
+    remote: scope.remote,
+    trustProxy: app.setting("framework.trust_proxy", scope),
+    methodOverride: app.setting("framework.method_override", scope),
+    body: scope.root.body,
   }];
 }
 
-function responseContext(
-  app: Application,
-  work: BackgroundWork,
-): ResponseContext {
+/** What a response asks its application. */
+export function responseContext(app: Application): ResponseContext {
   return {
     secure: () => app.request().secure,
     debug: () => app.setting("framework.debug"),
     coalesce: () =>
-      app.scope("response()").visit.isServed &&
+      app.scope("response()").info !== undefined &&
       app.setting("framework.coalesce"),
-    hold: (abort) => work.hold(app.scope("response()"), abort),
+    hold: (abort) => app.background.hold(app.scope("response()"), abort),
   };
 }
 
-function viewContext(
-  app: Application,
-  variables: Store<unknown>,
-): ViewContext {
+function viewContext(app: Application): ViewContext {
   return {
-    variables,
+    variables: new Store(app.owner),
     path: () => app.setting("framework.views.path"),
     extension: () => app.setting("framework.views.extension"),
     debug: () => app.setting("framework.debug"),

@@ -1,6 +1,6 @@
 /**
  * Owns the names of mapped methods and registered classes: which may be given, what each reserved one
- * is reserved for, and how an object answers to the given ones.
+ * is reserved for, and how an object offers the given ones.
  */
 
 /** The core methods: they can be neither mapped, nor registered over, nor filtered. */
@@ -16,7 +16,11 @@ const CORE_METHODS = [
   "clear",
   "init",
   "app",
+  "configure",
 ];
+
+/** Marks the forms of an application: returned by a callback, they are the end of a chain of calls. */
+export const FORM: unique symbol = Symbol("form of an application");
 
 /** The names that cannot be given, by the reason. */
 const RESERVED: readonly (readonly [why: string, names: readonly string[]])[] =
@@ -63,10 +67,10 @@ export type Call<Receiver> = (
 ) => unknown;
 
 /**
- * A prototype that answers to each name that can be given and that `knows` agrees to, with a function
+ * A prototype that offers each name that can be given and that `knows` agrees to, with a function
  * that makes the call. What an object has of its own, or the given prototype has, never comes here.
  */
-export function answering<Receiver extends object>(
+export function offering<Receiver extends object>(
   prototype: object,
   call: Call<Receiver>,
   knows: (receiver: Receiver, name: string) => boolean = () => true,

@@ -1,21 +1,28 @@
 /**
- * Owns the mapped methods and their filters, and the way from a name to what is called: a mapped
- * method, or else a registered class. Which names may be mapped is the rule of `names.ts`.
+ * Owns what is called by its name: mapped methods with their filters, and registered classes with their
+ * shared instances. Which names can be given is the rule of `names.ts`.
  */
 
+import type { Class, Method } from "../callback.ts";
+import { reportError } from "../errors.ts";
 import { Store } from "../state/layers.ts";
-import type { Method } from "../callback.ts";
-import { type Finder, type Kept, Loader, type Registration } from "./loader.ts";
-import { checkName } from "./names.ts";
-import { noSuchMethod } from "../suggestions.ts";
-import { current, type Scope } from "../state/scope.ts";
+import {
+  configure,
+  current,
+  currentOrThrow,
+  type Owner,
+  type Scope,
+} from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
+import { noSuchMethod } from "../suggestions.ts";
+import type { Autoload } from "./autoload.ts";
+import { checkName } from "./names.ts";
 
 /**
- * Runs before or after a method. `params` is the argument array itself and `output` the box of the
- * method's result; both may be changed. `false` ends the chain of filters, not the method.
+ * Runs before or after a method. `params` is the argument array itself and `output` holds the method's
+ * result; both may be changed. `false` ends the chain of filters, not the method.
  */
-// deno-lint-ignore no-explicit-any -- what a method takes and answers is the method's own
+// deno-lint-ignore no-explicit-any -- what a method takes and returns is its own
 export type Filter = (params: any[], output: { value: any }) => unknown;
 
 /** What an engine gains by a mapped method: nothing that the compiler knows when the name is any string. */
@@ -27,128 +34,58 @@ export type Mapped<Name extends string, Callback> = string extends Name
       : Method;
   };
 
+/** The instances of a class; of an autoloaded one, the compiler knows nothing. */
+export type InstanceOf<Type> = Type extends Class<infer Instance> ? Instance
+  : object;
+
+/** What an engine gains by a registered class: nothing that the compiler knows when the name is any string. */
+export type Registered<Name extends string, Type> = string extends Name
+  ? unknown
+  : {
+    [Key in Name]: (
+      shared?: boolean,
+    ) => Type extends Class ? InstanceOf<Type> : Promise<object>;
+  };
+
+/** Runs a method, with its filters, where its output belongs: `render` in place, `error` on a page. */
+export type Frame = (method: MappedMethod, params: unknown[]) => unknown;
+
 /** A method with its filters; another one takes its place when it changes. */
-interface Mapping {
-  readonly method: Method;
-  readonly before: readonly Filter[];
-  readonly after: readonly Filter[];
-}
+export class MappedMethod {
+  /** Whether it is the framework's own, without filters. */
+  readonly isPlain: boolean;
 
-/** What can be called by its name, in the two layers of the state; a mapped method hides a class. */
-export class Dispatcher {
-  readonly #owner: object;
-  readonly #loader: Loader;
-  readonly #entries: Store<Mapping | Kept>;
-
-  /** The engine is the owner; `classes` finds those that are autoloaded. */
-  constructor(owner: object, classes: Finder) {
-    this.#owner = owner;
-    this.#loader = new Loader(owner, classes);
-    this.#entries = new Store(owner);
+  constructor(
+    readonly method: Method,
+    readonly isDefault: boolean,
+    readonly frame: Frame | undefined,
+    readonly before: readonly Filter[] = [],
+    readonly after: readonly Filter[] = [],
+  ) {
+    this.isPlain = isDefault && before.length === 0 && after.length === 0;
   }
 
-  /** Maps a method; one of that name is replaced, its filters stay. */
-  map(name: string, method: Method): void {
-    const { before, after } = this.#mapping(name) ?? UNFILTERED;
-    this.#entries.set(name, { method, before, after });
+  /** Runs the method with its filters; inside a request, in its frame. */
+  call(params: unknown[], scope?: Scope): unknown {
+    return this.frame === undefined || scope === undefined
+      ? this.run(params)
+      : this.frame(this, params);
   }
 
-  /**
-   * Registers a class; one of that name is replaced, and with it the shared instance. Throws
-   * `TypeError` when it is none.
-   */
-  register(name: string, registration: Registration): void {
-    const kept = this.#loader.kept(name, registration);
-    if (!this.#mapping(name)) this.#entries.set(name, kept);
+  /** Runs the method with its filters. */
+  run(params: unknown[]): unknown {
+    return this.before.length === 0 && this.after.length === 0
+      ? this.method(...params)
+      : run(this.#filtered(params));
   }
 
-  /**
-   * Adds a filter behind those that are there. Throws `TypeError` when it is none, or when there is
-   * no such method.
-   */
-  filter(name: string, moment: "before" | "after", filter: Filter): void {
-    const action = `add a filter ${moment}`;
-    checkName(name, action);
-    if (typeof filter !== "function") {
-      throw new TypeError(
-        `Cannot ${action} "${name}": the filter is no function`,
-      );
-    }
-    const mapping = this.#mapping(name);
-    if (mapping === undefined) throw this.#unknown(name, action);
-    const filters = [...mapping[moment], filter];
-    this.#entries.set(name, { ...mapping, [moment]: filters });
+  *#filtered(params: unknown[]): Steps<unknown> {
+    const output: { value: unknown } = { value: undefined };
+    yield* chain(this.before, params, output);
+    output.value = yield this.method(...params);
+    yield* chain(this.after, params, output);
+    return output.value;
   }
-
-  /** Whether something is mapped or registered under the name. */
-  has(name: string): boolean {
-    return this.#entries.has(name);
-  }
-
-  /**
-   * Calls a method with its filters, or answers an instance of a class: a new one for `false`. What
-   * is called is looked up in the given scope, or else in the current one.
-   */
-  run(name: string, params: unknown[], scope?: Scope): unknown {
-    const entry = this.#entries.get(name, scope);
-    if (entry === undefined) throw this.#unknown(name, "call");
-    if (!isMapping(entry)) {
-      return params[0] === false
-        ? this.#loader.make(name, entry)
-        : this.#loader.shared(name, entry, scope);
-    }
-    const { method, before, after } = entry;
-    return before.length === 0 && after.length === 0
-      ? method(...params)
-      : run(filtered(entry, params));
-  }
-
-  /**
-   * The same for whoever need not await it: a promise of it counts as the request's work until it
-   * settles. What is answered is a promise of its own, so that a rejection which nobody takes shows.
-   */
-  runTracked(
-    name: string,
-    params: unknown[],
-    scope: Scope | undefined = current(this.#owner),
-  ): unknown {
-    const outcome = this.run(name, params, scope);
-    if (!(outcome instanceof Promise)) return outcome;
-    if (scope === undefined) return outcome;
-    scope.track(name, outcome);
-    return outcome.then((value) => value);
-  }
-
-  #mapping(name: string): Mapping | undefined {
-    const entry = this.#entries.get(name);
-    return entry && isMapping(entry) ? entry : undefined;
-  }
-
-  #unknown(name: string, action: string): TypeError {
-    if (this.has(name)) {
-      return new TypeError(
-        `Cannot ${action} "${name}": it is a registered class, not a method`,
-      );
-    }
-    return noSuchMethod(name, action, this.#entries.all().keys());
-  }
-}
-
-function isMapping(entry: Mapping | Kept): entry is Mapping {
-  return "method" in entry;
-}
-
-const UNFILTERED = { before: [], after: [] } as const;
-
-function* filtered(
-  { method, before, after }: Mapping,
-  params: unknown[],
-): Steps<unknown> {
-  const output: { value: unknown } = { value: undefined };
-  yield* chain(before, params, output);
-  output.value = yield method(...params);
-  yield* chain(after, params, output);
-  return output.value;
 }
 
 function* chain(
@@ -158,5 +95,188 @@ function* chain(
 ): Steps<void> {
   for (const filter of filters) {
     if ((yield filter(params, output)) === false) return;
+  }
+}
+
+/** How the instances of a registered class are made, and how long the shared one lives. */
+export interface Registration {
+  /** The class, or the name of an autoloaded one. */
+  readonly type: Class | string;
+  /** The arguments of the constructor; a function makes them anew for each instance. */
+  readonly params: readonly unknown[] | (() => readonly unknown[]);
+  /** Runs at once after each construction, with the new object. */
+  readonly callback?: ((instance: object) => unknown) | undefined;
+  /** Where each request keeps a shared instance of its own, if it does. */
+  readonly slot?: "httpRequest" | "httpResponse" | undefined;
+}
+
+type Instance = object | Promise<object>;
+
+/** A registered class with its shared instance. */
+export class RegisteredClass {
+  #shared: Instance | undefined;
+
+  /** Without a scope the application registers it. */
+  constructor(
+    readonly name: string,
+    readonly registration: Registration,
+    readonly owner: Owner,
+    readonly autoload: Autoload,
+    readonly scope: Scope | undefined,
+  ) {}
+
+  /** The shared instance, made on first use; a new one for `false`. */
+  call(params: unknown[], scope?: Scope): Instance {
+    if (params[0] === false) return this.make();
+    const { slot } = this.registration;
+    if (slot === undefined) return this.#shared ?? this.#share();
+    const known = scope ?? currentOrThrow(this.owner, `${this.name}()`);
+    return known[slot] ?? (known.root[slot] ??= this.make());
+  }
+
+  /** A new instance; a promise when the class is autoloaded. */
+  make(): Instance {
+    const { type } = this.registration;
+    return typeof type === "string"
+      ? this.autoload.find(type).then((found) => this.#construct(found))
+      : this.#construct(type);
+  }
+
+  /** What the whole application shares is made without a request, so that it cannot keep one. */
+  #share(): Instance {
+    const make = (): Instance => this.make();
+    const made = this.scope ? make() : configure(this.owner, make);
+    this.#shared = made;
+    if (made instanceof Promise) {
+      made.catch(() => this.#shared = undefined); // the next call tries again
+    }
+    return made;
+  }
+
+  #construct(type: Class): object {
+    const { params, callback } = this.registration;
+    const values = typeof params === "function" ? params() : params;
+    const instance = new type(...values);
+    const outcome = callback?.(instance);
+    // Only a promise is work that can fail later; a foreign thenable may begin its work when asked.
+    if (outcome instanceof Promise) {
+      outcome.catch((reason) =>
+        reportError(reason, `in the callback of "${this.name}"`)
+      );
+    }
+    return instance;
+  }
+}
+
+/** What is called by its name, in the two layers of the state; a mapped method hides a class. */
+export class Registry {
+  readonly #owner: Owner;
+  readonly #autoload: Autoload;
+  readonly #frames: Readonly<Record<string, Frame>>;
+  readonly #entries: Store<MappedMethod | RegisteredClass>;
+
+  constructor(
+    owner: Owner,
+    autoload: Autoload,
+    frames: Readonly<Record<string, Frame>>,
+  ) {
+    this.#owner = owner;
+    this.#autoload = autoload;
+    this.#frames = frames;
+    this.#entries = new Store(owner);
+  }
+
+  /** Maps a method; one of that name is replaced, its filters stay. */
+  map(name: string, method: Method, isDefault: boolean): void {
+    const { before, after } = this.#method(name) ?? {};
+    const frame = this.#frames[name];
+    const mapped = new MappedMethod(method, isDefault, frame, before, after);
+    this.#entries.set(name, mapped);
+  }
+
+  /**
+   * Registers a class; one of that name is replaced, and with it the shared instance. Throws
+   * `TypeError` when it is not one.
+   */
+  register(name: string, registration: Registration): void {
+    const { type } = registration;
+    const isClass = typeof type === "function" && "prototype" in type;
+    if (typeof type !== "string" && !isClass) {
+      const got = Deno.inspect(type);
+      throw new TypeError(
+        `Cannot register "${name}": it must be a class or the name of one, got ${got}`,
+      );
+    }
+    if (this.#method(name)) return;
+    const owner = this.#owner;
+    const scope = current(owner);
+    this.#entries.set(
+      name,
+      new RegisteredClass(name, registration, owner, this.#autoload, scope),
+    );
+  }
+
+  /** Appends a filter. Throws `TypeError` when it is not one, or when there is no such method. */
+  filter(name: string, moment: "before" | "after", filter: Filter): void {
+    const action = `add a filter ${moment}`;
+    checkName(name, action);
+    if (typeof filter !== "function") {
+      throw new TypeError(
+        `Cannot ${action} "${name}": the filter must be a function`,
+      );
+    }
+    const mapped = this.#method(name);
+    if (mapped === undefined) throw this.#unknown(name, action);
+    const filters = { before: mapped.before, after: mapped.after };
+    filters[moment] = [...filters[moment], filter];
+    const { method, isDefault, frame } = mapped;
+    const { before, after } = filters;
+    const filtered = new MappedMethod(method, isDefault, frame, before, after);
+    this.#entries.set(name, filtered);
+  }
+
+  /** Whether something is mapped or registered under the name. */
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  /** What is mapped or registered under the name, in the given scope, or else in the current one. */
+  find(
+    name: string,
+    scope?: Scope,
+  ): MappedMethod | RegisteredClass | undefined {
+    return this.#entries.get(name, scope);
+  }
+
+  /**
+   * Calls a method with its filters, or returns an instance of a class. A promise counts as the
+   * request's work until it settles. The returned promise is another one, so that a rejection which
+   * nobody awaits shows.
+   */
+  call(
+    name: string,
+    params: unknown[],
+    scope: Scope | undefined = current(this.#owner),
+  ): unknown {
+    const entry = this.#entries.get(name, scope);
+    if (entry === undefined) throw this.#unknown(name, "call");
+    const outcome = entry.call(params, scope);
+    if (!(outcome instanceof Promise) || scope === undefined) return outcome;
+    scope.track(name, outcome);
+    return outcome.then((value) => value);
+  }
+
+  #method(name: string): MappedMethod | undefined {
+    const entry = this.#entries.get(name);
+    return entry instanceof MappedMethod ? entry : undefined;
+  }
+
+  #unknown(name: string, action: string): TypeError {
+    if (this.has(name)) {
+      return new TypeError(
+        `Cannot ${action} "${name}": it is a registered class, not a method`,
+      );
+    }
+    return noSuchMethod(name, action, this.#entries.all().keys());
   }
 }

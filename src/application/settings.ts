@@ -5,6 +5,7 @@
  */
 
 import { isHost } from "../request/target.ts";
+import { didYouMean } from "../suggestions.ts";
 
 /** The settings by name, with the type of each. Durations are seconds, sizes are bytes. */
 export interface Settings {
@@ -64,14 +65,24 @@ export const defaults: Readonly<Settings> = Object.freeze({
 
 /** Throws `TypeError` when a value does not fit the setting of that name; null is the default. */
 export function checkSetting(key: string, value: unknown): void {
+  if (!Object.hasOwn(defaults, key)) return checkUnknown(key);
   if (value === null || value === undefined) return;
-  if (!Object.hasOwn(defaults, key)) return;
   const kindOfDefault = typeof defaults[key as keyof Settings];
   const [kind, fits] = rules[key] ?? rules[kindOfDefault]!;
   if (fits(value)) return;
   throw new TypeError(
     `Cannot set "${key}": it must be ${kind}, got ${Deno.inspect(value)}`,
   );
+}
+
+/** A name of the framework's that is not a setting, but nearly, is a mistake. */
+function checkUnknown(key: string): void {
+  const prefix = "framework.";
+  if (!key.startsWith(prefix)) return;
+  const names = Object.keys(defaults).map((name) => name.slice(prefix.length));
+  const hint = didYouMean(key.slice(prefix.length), names);
+  if (hint === "") return;
+  throw new TypeError(`Cannot set "${key}": there is no such setting${hint}`);
 }
 
 type Rule = readonly [kind: string, fits: (value: unknown) => boolean];

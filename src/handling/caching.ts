@@ -1,6 +1,6 @@
 /**
  * Owns conditional requests (RFC 9110, section 13): `etag` and `lastModified`, which set a validator
- * and end the request at once when it answers the client's condition.
+ * and end the request at once when the client's condition asks for it.
  *
  * The comparisons are made here and not by `@std/http/etag`, which splits a list at every comma,
  * also at one inside a tag.
@@ -19,7 +19,7 @@ const DATES: readonly [pattern: RegExp, zone: string][] = [
   [/^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/, " GMT"],
 ];
 
-/** Sets the ETag and answers `If-Match` and `If-None-Match` (sections 13.1.1 and 13.1.2). */
+/** Sets the ETag and checks `If-Match` and `If-None-Match` (sections 13.1.1 and 13.1.2). */
 export function etag(app: Application, id: string, type = "string"): void {
   const tag = entityTag(id, type);
   app.response().header("etag", tag);
@@ -31,7 +31,7 @@ export function etag(app: Application, id: string, type = "string"): void {
 }
 
 /**
- * Sets Last-Modified and answers `If-Modified-Since`, unless the client sent a condition on tags,
+ * Sets Last-Modified and checks `If-Modified-Since`, unless the client sent a condition on tags,
  * which is the more exact (section 13.1.3).
  */
 export function lastModified(app: Application, time: number): void {

@@ -1,7 +1,6 @@
 /**
  * Owns what a default page shows a developer under `framework.debug`: the error with the code around
- * it, the request and its route, and the routes that nearly matched. Secrets are masked, and clients
- * that are not on this machine get nothing of it.
+ * it, the request and its route, and the routes that nearly matched. Secrets are masked.
  */
 
 import type { Application } from "../application/application.ts";
@@ -9,15 +8,9 @@ import { type SourcePlace, TemplateError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { escape } from "../html.ts";
 import type { Route } from "../routing/route.ts";
-import type { Visit } from "../state/scope.ts";
+import type { Match } from "../routing/router.ts";
+import type { Target } from "../state/scope.ts";
 import { masked, maskedIfSecret } from "./secrets.ts";
-
-/** The headers by which a proxy gives away that the client is somewhere else. */
-const OF_PROXIES = /^(?:forwarded|via|x-forwarded-.*|x-real-ip)$/;
-
-/** An address of this machine, or a name that every client resolves to one. */
-const LOOPBACK =
-  /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
 
 const LINES_AROUND = 4;
 
@@ -35,15 +28,14 @@ mark { background: #ffd9d9; }
 </style>
 `;
 
-/** The details as HTML, of an error or of a miss; nothing when the client is not on this machine. */
+/** The details of an error, or without one of a miss, as HTML. */
 export function debugDetails(app: Application, failure?: Error): string {
-  const { visit, root } = app.scope("error()");
-  if (!isLocal(visit)) return "";
-  const { request, target } = visit;
-  const route = root.match?.toRoute() as Route | undefined;
+  const { request, target, root } = app.scope("error()");
+  const match = (root.match ?? undefined) as Match | undefined;
+  const route = match?.toRoute();
   let html = STYLE;
   if (failure) html += errors(failure);
-  else if (!route) html += misses(app, visit);
+  else if (!route) html += misses(app, target);
   if (route) {
     const params = Object.entries(route.params)
       .map(([name, value]) => [`@${name}`, value] as [string, string | null]);
@@ -51,18 +43,6 @@ export function debugDetails(app: Application, failure?: Error): string {
   }
   const asked = `${target.method} ${target.path}${target.search}`;
   return html + table("Request", [["Target", asked], ...request.headers]);
-}
-
-/**
- * Whether the client is on this machine. A host name of somebody else's says that a foreign page had
- * its name resolved to this machine, to read what it shows.
- */
-function isLocal({ request, remote }: Visit): boolean {
-  const { headers, url } = request;
-  if ([...headers.keys()].some((name) => OF_PROXIES.test(name))) return false;
-  if (remote === undefined) return true; // the application itself, or a test
-  return "hostname" in remote && LOOPBACK.test(remote.hostname) &&
-    LOOPBACK.test(URL.parse(url)?.hostname ?? "");
 }
 
 /** An error and what caused it, a few at most, each with its stack and the code of the application. */
@@ -133,7 +113,7 @@ function readSource(path: URL): string | undefined {
 }
 
 /** Which routes nearly matched, and why they did not. */
-function misses(app: Application, { target }: Visit): string {
+function misses(app: Application, target: Target): string {
   const caseSensitive = app.setting("framework.case_sensitive");
   const path = withoutBase(target.path, app.base());
   const near = app.router().explain(target.method, path, caseSensitive);

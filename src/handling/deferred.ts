@@ -10,19 +10,21 @@ import type { Scope } from "../state/scope.ts";
 export function defer(app: Application, work: () => unknown): void {
   if (typeof work !== "function") {
     throw new TypeError(
-      `Cannot defer ${Deno.inspect(work)}: it is no function`,
+      `Cannot defer ${Deno.inspect(work)}: it must be a function`,
     );
   }
   const { root } = app.scope("defer()");
   root.defer(work);
-  if (root.answered && !root.isDeferring) app.background(afterwards(root));
+  if (root.responded && !root.isDeferring) {
+    app.background.add(runDeferred(root));
+  }
 }
 
 /**
  * Runs deferred work once the response is on its way, each in a turn of its own: work that defers more
  * must not keep others from theirs. Its errors can only be logged.
  */
-export async function afterwards(scope: Scope): Promise<void> {
+export async function runDeferred(scope: Scope): Promise<void> {
   scope.isDeferring = true;
   const release = scope.hold();
   while (scope.hasDeferred) {

@@ -1,162 +1,184 @@
 /**
- * Owns a request's way through an application: the order of the steps, the one net under all of
- * them, and what happens when something falls into it.
+ * Owns a request's way through an application: the order of the steps, the one net under all of them,
+ * and what happens when an error falls into it.
  */
 
-import { plainError } from "./responders.ts";
 import type { Application } from "../application/application.ts";
-import { readBody } from "../request/body.ts";
-import { afterwards } from "./deferred.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
-import { firstMatch } from "./defaults.ts";
+import { readBody } from "../request/body.ts";
+import { checkHost, targetOf } from "../request/target.ts";
 import { finishUpgrade } from "../runtime.ts";
-import type { Scope } from "../state/scope.ts";
-import { isThenable, run, type Steps } from "../steps.ts";
-import { checkHost, type Target, targetOf } from "../request/target.ts";
+import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
+import { isThenable } from "../steps.ts";
+import { runDeferred } from "./deferred.ts";
+import { respondPlainly } from "./pages.ts";
+import { send } from "./send.ts";
+import { matchOnce, start } from "./start.ts";
 
-/**
- * Handles one request inside its scope, from the target to the response: in plain calls, until there
- * is something to wait for.
- */
+/** Refusals of the input itself: they get their page even when errors are not handled. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 405, 408, 413, 415, 421]);
+
+/** Handles a request in a scope of its own: in plain calls, until there is something to wait for. */
 export function handle(
+  app: Application,
+  request: Request,
+  info?: ConnectionInfo,
+): Response | Promise<Response> {
+  app.owner.receive(request);
+  const scope = new Scope(app.owner, request, info);
+  return enter(scope, handleInScope, app, scope);
+}
+
+function handleInScope(
   app: Application,
   scope: Scope,
 ): Response | Promise<Response> {
   try {
-    const begun = begin(app, scope);
-    if (isThenable(begun) || scope.unsettled) {
-      return run(goOn(app, scope, begun));
-    }
-    return finish(app, scope);
+    const pending = begin(app, scope);
+    return isThenable(pending) || scope.isUnsettled
+      ? continueAsync(app, scope, pending)
+      : finish(app, scope);
   } catch (thrown) {
-    return run(recover(app, scope, thrown));
+    return recover(app, scope, thrown);
   }
 }
 
 /** From the target to the end of `start`. */
 function begin(app: Application, scope: Scope): unknown {
-  const { visit } = scope;
-  const { request } = visit;
-  visit.target = targetOf(request);
-  checkHost(request, app.setting("framework.hosts", scope));
-  return hasBody(request, visit.target)
-    ? run(readAndStart(app, scope))
-    : app.start(scope);
+  const { request } = scope;
+  scope.target = targetOf(request);
+  const hosts = app.setting("framework.hosts", scope);
+  if (hosts !== null) checkHost(request, hosts);
+  return hasBody(scope) ? readThenStart(app, scope) : runStart(app, scope);
 }
 
-/** GET and HEAD have no body (Fetch standard), which saves asking the runtime. */
-function hasBody(request: Request, { method }: Target): boolean {
+/** GET and HEAD have no body (Fetch standard), which saves asking Deno. */
+function hasBody({ request, target: { method } }: Scope): boolean {
   return method !== "GET" && method !== "HEAD" && request.body !== null;
 }
 
-function* readAndStart(app: Application, scope: Scope): Steps<unknown> {
-  const { visit } = scope;
-  visit.body = yield read(app, scope);
-  if (app.setting("framework.method_override", scope)) {
-    visit.target = { ...visit.target, method: app.request().method };
+/** Reads the body, unless the matching route takes it as a stream. */
+async function readThenStart(app: Application, scope: Scope): Promise<void> {
+  if (!matchOnce(app, scope)?.route.takesStream) {
+    const { settings } = app.plan(scope);
+    const limit = settings["framework.body_limit"];
+    const timeout = settings["framework.body_timeout"];
+    scope.body = await readBody(scope.request, limit, timeout);
+    if (settings["framework.method_override"]) overrideMethod(app, scope);
   }
-  return yield app.start(scope);
+  await runStart(app, scope);
 }
 
-/** Goes on with what has begun, once there is something to wait for. */
-function* goOn(
+/** A form may ask for another method: the route for that one is looked for. */
+function overrideMethod(app: Application, scope: Scope): void {
+  const { method } = app.request();
+  if (method === scope.target.method) return;
+  scope.target = { ...scope.target, method };
+  scope.match = undefined;
+}
+
+/** Runs `start`, with its filters where there are any. */
+function runStart(app: Application, scope: Scope): unknown {
+  const changed = app.plan(scope).start;
+  return changed ? changed.call([], scope) : start(app, scope);
+}
+
+async function continueAsync(
   app: Application,
   scope: Scope,
-  begun: unknown,
-): Steps<Response> {
+  pending: unknown,
+): Promise<Response> {
   try {
-    yield begun;
-    yield* settle(app, scope);
-    return yield finish(app, scope);
+    await pending;
+    if (scope.isUnsettled) await settle(app, scope);
+    return await finish(app, scope);
   } catch (thrown) {
-    return yield* recover(app, scope, thrown);
+    return await recover(app, scope, thrown);
   }
 }
 
-/** Makes the response, with which the request ends. */
-function finish(app: Application, scope: Scope): Response | Promise<Response> {
-  const { request } = scope.visit;
-  const answer = app.response(scope).toResponse(request.method === "HEAD");
-  end(app, scope);
-  finishUpgrade(request, answer.status);
-  return answer;
-}
-
-function end(app: Application, scope: Scope): void {
-  scope.answered = true;
-  if (scope.hasDeferred) app.background(afterwards(scope));
-  scope.end();
-}
-
-/** The refusals of the input itself: answered even when errors are not handled. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 405, 408, 413, 415, 421]);
-
-/** Reads the body, unless the first route that matches takes it as a stream. */
-function read(app: Application, scope: Scope): unknown {
-  if (firstMatch(app, scope)?.route.takesStream) return undefined;
-  const { request } = scope.visit;
-  const limit = app.setting("framework.body_limit");
-  return readBody(request, limit, app.setting("framework.body_timeout"));
-}
-
-/** Waits for what the handler left un-awaited; a rejection of it is the request's error. */
-function* settle(app: Application, scope: Scope): Steps<void> {
-  if (scope.unsettled) {
-    const seconds = app.setting("framework.wait_timeout");
-    const late: string[] = yield scope.settle(seconds);
-    if (late.length > 0) {
-      const names = late.join(", ");
-      report(
-        `The response did not wait longer than ${seconds} s for: ${names}`,
-      );
-    }
+/** Waits for what the handler did not await; a rejection of it is the request's error. */
+async function settle(app: Application, scope: Scope): Promise<void> {
+  const seconds = app.setting("framework.wait_timeout", scope);
+  const late = await scope.settle(seconds);
+  if (late.length > 0) {
+    const names = late.join(", ");
+    report(`The response did not wait longer than ${seconds} s for: ${names}`);
   }
   const { failure } = scope;
   scope.failure = undefined;
   if (failure) throw failure.reason;
 }
 
-/** Answers when something was thrown: the stop signal is no error, anything else goes to `error`. */
-function* recover(
+/** Makes the response, with which the request ends. */
+function finish(app: Application, scope: Scope): Response | Promise<Response> {
+  const isHead = scope.request.method === "HEAD";
+  const response = app.response(scope).toResponse(isHead);
+  const { send: mapped } = app.plan(scope);
+  return mapped === undefined
+    ? end(app, scope, response)
+    : send(scope, mapped, response).then((sent) => end(app, scope, sent));
+}
+
+function end(app: Application, scope: Scope, response: Response): Response {
+  close(app, scope);
+  finishUpgrade(scope.request, response.status);
+  return response;
+}
+
+function close(app: Application, scope: Scope): void {
+  scope.responded = true;
+  if (scope.hasDeferred) app.background.add(runDeferred(scope));
+  scope.end();
+}
+
+/** Responds when something was thrown: the stop signal ends the request, all else goes to `error`. */
+async function recover(
   app: Application,
   scope: Scope,
   thrown: unknown,
-): Steps<Response> {
+): Promise<Response> {
   try {
-    if (!isStop(thrown)) yield* fail(app, thrown);
-    yield* settleAgain(app, scope);
-    return yield finish(app, scope);
+    if (!isStop(thrown)) await runError(app, scope, thrown);
+    await settleAgain(app, scope);
+    return await finish(app, scope);
   } catch (unhandled) {
-    end(app, scope);
-    finishUpgrade(scope.visit.request, 500);
+    close(app, scope);
+    finishUpgrade(scope.request, 500);
     throw unhandled;
   }
 }
 
-/** What is thrown after the answer was made can only be logged. */
-function* settleAgain(app: Application, scope: Scope): Steps<void> {
+/** What is thrown once there is a response can only be logged. */
+async function settleAgain(app: Application, scope: Scope): Promise<void> {
   try {
-    yield* settle(app, scope);
+    if (scope.isUnsettled) await settle(app, scope);
   } catch (late) {
     if (!isStop(late)) reportError(late, "in work that nobody awaited");
   }
 }
 
-function* fail(app: Application, thrown: unknown): Steps<void> {
+async function runError(
+  app: Application,
+  scope: Scope,
+  thrown: unknown,
+): Promise<void> {
   const error = toError(thrown);
-  const refused = error instanceof HttpError && REFUSALS.has(error.status);
-  if (!refused && !app.setting("framework.handle_errors")) throw thrown;
-  const response = app.response();
+  const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
+  if (!isRefusal && !app.setting("framework.handle_errors", scope)) {
+    throw thrown;
+  }
+  const response = app.response(scope);
   if (response.sent) {
     return reportError(thrown, "after the response was sealed");
   }
   try {
-    yield app.call("error", error);
+    await app.call("error", error);
   } catch (second) {
     if (isStop(second)) return;
     reportError(second, 'in "error"');
-    reportError(error, 'that "error" was to answer');
+    reportError(error, 'that "error" was to respond to');
     response.reopen();
-    plainError(app, error);
+    respondPlainly(app, error);
   }
 }

@@ -1,56 +1,189 @@
 /**
- * Owns what an answer without content of its own looks like: the default pages of `notFound` and
- * `error`, as HTML for people and as problem details for JSON clients (RFC 9457).
+ * Owns `notFound` and `error`: the clean page on which each of them writes, whoever mapped it, and the
+ * default pages.
  */
 
-import { accepts } from "@std/http/negotiation";
-import { STATUS_TEXT, type StatusCode } from "@std/http/status";
-import { escape } from "../html.ts";
-import { headerOf } from "../runtime.ts";
+import type { Application } from "../application/application.ts";
+import type { MappedMethod } from "../application/registry.ts";
+import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
+import type { HttpResponse } from "../response/response.ts";
+import { withoutRequest } from "../state/scope.ts";
+import type { Scope } from "../state/scope.ts";
+import { run, type Steps } from "../steps.ts";
+import { isLocal } from "./client.ts";
+import { pageOf } from "./page.ts";
+import { respondWith } from "./respond.ts";
+import { masked } from "./secrets.ts";
 
-/**
- * The content type and text of the page for a status, in the form that the client asks for. The message is escaped; the details
- * are HTML already, and people only get them.
- */
-export function page(
-  request: Request,
-  status: number,
-  message: string,
-  details: string,
-): { type: string; text: string } {
-  const title = STATUS_TEXT[status as StatusCode] ?? "Error";
-  const detail = message === title ? "" : message;
-  if (wantsJson(request)) {
-    const problem = {
-      type: "about:blank",
-      title,
-      status,
-      ...(detail ? { detail } : {}),
-    };
-    return { type: "application/problem+json", text: JSON.stringify(problem) };
-  }
-  const heading = `${status} ${title}`;
-  const paragraph = detail && `<p>${escape(detail)}</p>\n`;
-  return {
-    type: "text/html; charset=utf-8",
-    text: `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${heading}</title>
-<h1>${heading}</h1>
-${paragraph}${details}</html>
-`,
-  };
+/** Runs `notFound`, with its filters, on a page of status 404. */
+export function onNotFoundPage(
+  app: Application,
+  method: MappedMethod,
+  params: unknown[],
+): unknown {
+  return onPage(app, "notFound", 404, method, params);
 }
 
-function wantsJson(request: Request): boolean {
-  if (!headerOf(request, "accept")?.includes("json")) return false;
-  const type = accepts(
-    request,
-    "text/html",
-    "application/problem+json",
-    "application/json",
+/** Runs `error`, with its filters, on a page that has the status and the headers of the error. */
+export function onErrorPage(
+  app: Application,
+  method: MappedMethod,
+  params: unknown[],
+): unknown {
+  const error = toError(params[0]);
+  logError(app, error);
+  return onPage(app, "error", statusOf(error), method, params, error);
+}
+
+/**
+ * Runs a method on a page of its own: what was written until now is dropped, and what it writes, or
+ * returns, is the whole response. The page takes the place of the response it was called on.
+ */
+function onPage(
+  app: Application,
+  name: "notFound" | "error",
+  status: number,
+  method: MappedMethod,
+  params: unknown[],
+  error?: Error,
+): unknown {
+  const scope = app.scope(`${name}()`);
+  if (scope.page === name) {
+    throw new Error(
+      `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
+    );
+  }
+  const response = app.response(scope);
+  const page = response.replace(`${name}()`, status);
+  if (page === undefined) return;
+  if (error) addHeaders(page, error);
+  if (method.isPlain) return writePage(app, scope, page, error);
+  const work = (): unknown => run(makePage(app, response, method, params));
+  return scope.with({ response: page, page: name }, work);
+}
+
+function* makePage(
+  app: Application,
+  response: HttpResponse,
+  method: MappedMethod,
+  params: unknown[],
+): Steps<unknown> {
+  try {
+    return yield respondWith(app, yield method.run(params));
+  } catch (thrown) {
+    if (!isStop(thrown)) response.reopen();
+    throw thrown;
+  }
+}
+
+/** The default `notFound`. */
+export function notFound(app: Application): unknown {
+  return showPage(app, "notFound", 404);
+}
+
+/** The default `error`. */
+export function error(app: Application, thrown: unknown): unknown {
+  const failure = toError(thrown);
+  return showPage(app, "error", statusOf(failure), failure);
+}
+
+/** Responds with the default page of an error and no details, when `error` itself has failed. */
+export function respondPlainly(app: Application, failure: Error): void {
+  const scope = app.scope("error()");
+  const page = app.response(scope).replace("error()", statusOf(failure));
+  if (page === undefined) return;
+  addHeaders(page, failure);
+  fillPage(app, scope, page, failure, "");
+}
+
+/** Writes the default page where the method runs on a page already, or else in place of the response. */
+function showPage(
+  app: Application,
+  name: "notFound" | "error",
+  status: number,
+  failure?: Error,
+): unknown {
+  const scope = app.scope(`${name}()`);
+  if (scope.page === name) {
+    return writePage(app, scope, app.response(scope), failure);
+  }
+  const page = app.response(scope).replace(`${name}()`, status);
+  if (page === undefined) return;
+  if (failure) addHeaders(page, failure);
+  return writePage(app, scope, page, failure);
+}
+
+/** Writes the default page; under debug, with details for a developer on this machine. */
+function writePage(
+  app: Application,
+  scope: Scope,
+  page: HttpResponse,
+  failure?: Error,
+): unknown {
+  if (!app.setting("framework.debug", scope) || !isLocal(scope)) {
+    return fillPage(app, scope, page, failure, "");
+  }
+  // A module that is loaded inside a request would leave its context behind in Deno.
+  return withoutRequest(() => import("./debug.ts")).then(({ debugDetails }) =>
+    fillPage(app, scope, page, failure, debugDetails(app, failure))
   );
-  return type !== undefined && type !== "text/html";
+}
+
+function fillPage(
+  app: Application,
+  scope: Scope,
+  page: HttpResponse,
+  failure: Error | undefined,
+  details: string,
+): void {
+  const message = failure ? messageFor(app, scope, failure) : "";
+  const { type, text } = pageOf(scope.request, page.status(), message, details);
+  const vary = page.header("vary");
+  page.body(text)
+    .header("content-type", type)
+    .header("vary", vary === null ? "Accept" : `${vary}, Accept`);
+}
+
+/**
+ * What the client may read of an error. An `HttpError` is written for it. Any other is for the operator:
+ * a client elsewhere gets a reference, and the log a line with the same reference.
+ */
+function messageFor(app: Application, scope: Scope, failure: Error): string {
+  const [line = ""] = failure.message.split("\n", 1);
+  if (failure instanceof HttpError) return line;
+  if (isLocal(scope)) return masked(line);
+  const reference = app.request().id;
+  if (!app.setting("framework.log_errors", scope)) {
+    const shown = JSON.stringify(failure.message);
+    report(`Error ${reference} ${placeOf(scope)}: ${shown}`);
+  }
+  return `Reference: ${reference}`;
+}
+
+/** Logs an error whole where `framework.log_errors` asks for it. */
+function logError(app: Application, failure: Error): void {
+  if (!app.setting("framework.log_errors") || statusOf(failure) < 500) return;
+  const scope = app.scope("error()");
+  const isKnown = failure instanceof HttpError || isLocal(scope);
+  const reference = isKnown ? "" : `${app.request().id} `;
+  reportError(failure, reference + placeOf(scope));
+}
+
+function placeOf({ target: { method, path } }: Scope): string {
+  return `while handling ${method} ${path}`;
+}
+
+function statusOf(failure: Error): number {
+  return failure instanceof HttpError ? failure.status : 500;
+}
+
+/** Adds the headers of an error to the response that shows it, such as `Allow` or `Retry-After`. */
+function addHeaders(response: HttpResponse, failure: Error): void {
+  if (!(failure instanceof HttpError)) return;
+  for (const name of failure.headers.keys()) {
+    const value = name === "set-cookie"
+      ? failure.headers.getSetCookie()
+      : failure.headers.get(name);
+    response.header(name, value);
+  }
 }

@@ -60,6 +60,7 @@ export class HttpRequest {
   readonly #raw: Request;
   readonly #context: RequestContext;
   #content: Content | undefined;
+  #id: string | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
@@ -72,6 +73,11 @@ export class HttpRequest {
   constructor(raw: Request, context: RequestContext) {
     this.#raw = raw;
     this.#context = context;
+  }
+
+  /** Names the request in error pages and log lines: eight random hexadecimal digits. */
+  get id(): string {
+    return this.#id ??= crypto.randomUUID().slice(0, 8);
   }
 
   /** The path with its query, as sent: encoded, and with the base in front. */

@@ -12,12 +12,15 @@ import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import { Route, type RouteCallback } from "./route.ts";
-import type { Layers } from "../state/layers.ts";
+import { Layered } from "../state/layers.ts";
 import { isThenable } from "../steps.ts";
 import { type Declaration, Match, RouteTable } from "./table.ts";
 import type { Query } from "./trie.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
+
+/** The tables of the application and of the current request. */
+type Layers = Pick<Layered<RouteTable>, "application" | "own" | "writable">;
 
 /** What a group gives to the routes in it. */
 interface Group {
@@ -47,7 +50,7 @@ const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
  * ```
  */
 export class Router {
-  readonly #layers: Layers<RouteTable>;
+  readonly #layers: Layers;
   readonly #classes: Classes;
   readonly #path = new Path();
   #group: Group = { prefix: "", middleware: [] };
@@ -58,7 +61,7 @@ export class Router {
    * @internal
    */
   constructor(
-    layers: Layers<RouteTable> = oneLayer(),
+    layers: Layers = new Layered(() => new RouteTable()),
     classes: Classes = NO_CLASSES,
   ) {
     this.#layers = layers;
@@ -326,9 +329,3 @@ const NO_CLASSES: Classes = {
   },
   make: (type) => new type(),
 };
-
-/** One table for everything. */
-function oneLayer(): Layers<RouteTable> {
-  const application = new RouteTable();
-  return { application, own: () => undefined, writable: application };
-}

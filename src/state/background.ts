@@ -3,7 +3,7 @@
  * and deferred work. A server that drains waits for them, and aborts the streams that take too long.
  */
 
-import { runningRequests, type Scope } from "./scope.ts";
+import { type Owner, runningRequests, type Scope } from "./scope.ts";
 import { sleep } from "../timer.ts";
 
 /** How many seconds pass between two looks at what is running. */
@@ -18,12 +18,11 @@ export interface Unfinished {
 
 /** The unfinished work of one application. */
 export class BackgroundWork {
-  readonly #owner: object;
+  readonly #owner: Owner;
   readonly #deferred = new Set<Promise<unknown>>();
   readonly #aborts = new Set<(reason: unknown) => void>();
 
-  /** The engine is the owner. */
-  constructor(owner: object) {
+  constructor(owner: Owner) {
     this.#owner = owner;
   }
 
@@ -76,7 +75,7 @@ export class BackgroundWork {
 }
 
 /** Whether the body of a request is still arriving, or a route may be reading it. */
-function isReceiving({ visit: { request, body } }: Scope): boolean {
+function isReceiving({ request, body }: Scope): boolean {
   const canHaveBody = request.method !== "GET" && request.method !== "HEAD";
   return canHaveBody && body === undefined && request.body !== null;
 }

@@ -1,59 +1,49 @@
 /**
  * Owns the two layers of everything that can be set: what is set while the application is declared is
- * the application's, what is set while a request is handled is that request's. Which request that is,
- * the scope knows, and it keeps the request's layer.
+ * the application's, what is set while a request is handled is that request's alone.
  */
 
-import { begin, current, type Scope } from "./scope.ts";
+import { current, Owner, type Scope, writingScope } from "./scope.ts";
 
-/** A thing of which the application has one and a request, on its first write, its own. */
-export interface Layers<T> {
-  /** The application's. */
-  readonly application: T;
-  /** The current request's, if it has one yet. Whoever knows the scope gives it: looking for it is dear. */
-  own(scope?: Scope): T | undefined;
-  /** Where a write goes now: the request's inside a request, the application's otherwise. */
-  readonly writable: T;
-}
+/** Copy-on-write state: shared until a request writes to it. */
+export class Layered<Layer> {
+  /** The application's layer. */
+  readonly application: Layer;
+  readonly #owner: Owner;
+  readonly #create: () => Layer;
 
-/** A thing of which the application has one and each request, on its first write, its own. */
-export class Layered<T> implements Layers<T> {
-  readonly application: T;
-  readonly #owner: object;
-  readonly #create: () => T;
-
-  /** `create` makes the application's at once, and a request's when it is first written. */
-  constructor(owner: object, create: () => T) {
-    this.#owner = owner;
+  /** `create` makes the application's layer at once, and a request's when that first writes. */
+  constructor(create: () => Layer, owner: Owner = new Owner()) {
     this.#create = create;
+    this.#owner = owner;
     this.application = create();
-    begin(owner);
   }
 
-  own(scope: Scope | undefined = current(this.#owner)): T | undefined {
-    return scope?.layer(this) as T | undefined;
+  /** The layer of the current request, if it has one yet. Give the scope where it is known. */
+  own(scope: Scope | undefined = current(this.#owner)): Layer | undefined {
+    return scope?.own(this) as Layer | undefined;
   }
 
-  get writable(): T {
-    const scope = current(this.#owner);
+  /** Where a write goes: into the request's layer inside a request, else into the application's. */
+  get writable(): Layer {
+    const scope = writingScope(this.#owner);
     if (scope === undefined) return this.application;
-    const own = scope.layer(this) as T | undefined;
+    const own = scope.own(this) as Layer | undefined;
     if (own !== undefined) return own;
     const created = this.#create();
-    scope.setLayer(this, created);
+    scope.setOwn(this, created);
     return created;
   }
 }
 
 /** Named values in two layers: reads fall through from the request's to the application's. */
 export class Store<Value> {
-  readonly #layers: Layers<Map<string, Value | undefined>>;
+  readonly #layers: Layered<Map<string, Value | undefined>>;
   /** The application's values as a record, until one changes. */
   #record: Readonly<Record<string, Value>> | undefined;
 
-  /** The engine is the owner. */
-  constructor(owner: object) {
-    this.#layers = new Layered(owner, () => new Map());
+  constructor(owner: Owner) {
+    this.#layers = new Layered(() => new Map(), owner);
   }
 
   /** The value, or undefined; in the given scope, or else in the current one. */
@@ -70,7 +60,7 @@ export class Store<Value> {
     return value !== undefined && value !== null;
   }
 
-  /** Sets a value, for this request when there is one. */
+  /** Sets a value. */
   set(key: string, value: Value): void {
     this.#record = undefined;
     this.#layers.writable.set(key, value);

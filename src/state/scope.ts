@@ -1,174 +1,215 @@
 /**
- * Owns who is current: the one address of per-request state. Everything else asks here which
- * request the running code belongs to, and keeps what that request sets in the request's own layer.
+ * Owns per-request state: which request the running code belongs to, and what that request has of its
+ * own. Nothing else in the framework keeps anything of a request.
  *
- * The AsyncLocalStorage holds an integer and not the scope itself: the runtime keeps every stored
- * object alive through young collections, which costs a third more time at the 99th percentile. A
- * request that ends synchronously is found through one variable; one that goes on is found by its
- * number in a map, until it ends. Work that outlives its request finds nothing, and is told so.
+ * The AsyncLocalStorage holds an integer and not the scope itself: Deno keeps every stored object alive
+ * through young collections, which costs a third more time at the 99th percentile. A request that ends
+ * synchronously is found through one variable; one that goes on is found by its number in a map until it
+ * ends. Work that outlives its request finds nothing, and gets an error that says so.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { isHandedOver } from "../runtime.ts";
-import { NO_TARGET, type Target } from "../request/target.ts";
+import { isThenable } from "../steps.ts";
 import { settles } from "../timer.ts";
 
 const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
+const configuring = new Map<number, Owner>();
 let synchronous: Scope | undefined;
 let lastId = 0;
 
-/** The number of the last request before an owner came to be: none up to it is the owner's. */
-const births = new WeakMap<object, number>();
-
-/** What the runtime tells about a connection; `Deno.serve` and `deno serve` pass it on. */
+/** What a server passes on about a connection; `Deno.serve` and `deno serve` do. */
 export interface ConnectionInfo {
-  /** The address of the other end. */
+  /** The client's address. */
   readonly remoteAddr?: Deno.Addr;
 }
 
-/** What is known of a request from the outside. */
-export class Visit {
-  readonly request: Request;
-  /** What is asked for. */
-  target: Target = NO_TARGET;
-  /** The body, once it is read. */
-  body: Uint8Array<ArrayBuffer> | undefined;
-  readonly #info: ConnectionInfo | undefined;
-  #remote: Deno.Addr | undefined;
+/** What a request asks for. */
+export interface Target {
+  /** The method in capitals. */
+  readonly method: string;
+  /** The path, still encoded: it begins with a slash and has no dot segments. */
+  readonly path: string;
+  /** The query with its question mark, still encoded, or nothing. */
+  readonly search: string;
+}
 
-  /** The second is what a server tells about the connection. */
-  constructor(request: Request, info?: ConnectionInfo) {
-    this.request = request;
-    this.#info = info;
+/** Stands for the target of a request whose own is malformed. */
+export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
+
+/** Whoever handles requests, an engine: its state is kept apart from that of other owners. */
+export class Owner {
+  readonly #bornAfter = lastId;
+  #servers = 0;
+  #isServed = false;
+
+  /** Whether a server passes requests to it: its application is declared then. */
+  get isServing(): boolean {
+    return this.#servers > 0 || this.#isServed;
   }
 
-  /** Whether a server handed it over. */
-  get isServed(): boolean {
-    return this.#info !== undefined;
+  /** Counts a server of its own. Call the returned function when that has ended. */
+  serve(): () => void {
+    this.#servers += 1;
+    return () => void (this.#servers -= 1);
   }
 
-  /** The other end of the connection; the runtime makes it anew each time, and forgets it in the end. */
-  get remote(): Deno.Addr | undefined {
-    return this.#remote ??= this.#info?.remoteAddr;
+  /** Notes where a request comes from: one that a server has passed on ends the declaring. */
+  receive(request: Request): void {
+    if (!this.isServing) this.#isServed = isHandedOver(request);
   }
 
-  /** Looks at what is not told any more after the response, so that it is kept. */
-  remember(): void {
-    void this.remote;
-    void this.request.headers;
+  /** Whether a request of that number may be its own: it began after the owner came to be. */
+  mayOwn(id: number): boolean {
+    return id > this.#bornAfter;
   }
 }
 
-/** One request being handled by one owner (an engine), or a part of it with its own components. */
+/** What a part of a request has in place of the request's. */
+export interface Part {
+  /** The response that the part writes to. */
+  readonly response: object;
+  /** The page that is being made in it. */
+  readonly page?: string;
+}
+
+/** One request being handled by one owner, or a part of it with a response of its own. */
 export class Scope {
   /** The number under which asynchronous work finds this scope. */
   readonly id: number = ++lastId;
+  readonly owner: Owner;
+  readonly request: Request;
   /** The scope of the whole request; itself, unless this is a part of one. */
   readonly root: Scope;
-  /** Whether the response is made: what fails from here on can only be logged. */
-  answered = false;
+  /** What is asked for, once it was read. */
+  target: Target = NO_TARGET;
+  /** The body, once it was read. */
+  body: Uint8Array<ArrayBuffer> | undefined;
+  /** The route that is being followed; null when none matches, undefined until it was looked for. */
+  match: object | null | undefined;
+  /** What `request()` returns, once it was called; of a part, that of the request. */
+  httpRequest: object | undefined;
+  /** The response being built. */
+  httpResponse: object | undefined;
+  /** The page that is being made in this part. */
+  page: string | undefined;
+  /** Whether the web response was made: an error from here on can only be logged. */
+  responded = false;
   /** Whether the request is over. */
   ended = false;
-  /** Whether deferred work is being done. */
+  /** Whether deferred work is running. */
   isDeferring = false;
-  /** The error of a rejected promise that nobody awaited. */
+  /** The reason of a rejected promise that nobody awaited. */
   failure: { readonly reason: unknown } | undefined;
-  /** The match of the route that is being followed, on the scope of the whole request. */
-  match: { toRoute(): object } | undefined;
+  /** The plan of a request that has changed what every request needs. */
+  plan: object | undefined;
 
+  readonly #info: ConnectionInfo | undefined;
   readonly #parent: Scope | undefined;
-  #components: Record<string, object> | undefined;
-  #layers: Map<object, unknown> | undefined;
+  #remote: Deno.Addr | undefined;
+  #own: Map<unknown, unknown> | undefined;
   #parts: Scope[] | undefined;
   #tasks: Map<Promise<unknown>, string> | undefined;
-  #rejected = false;
+  #hasRejected = false;
   #deferred: (() => unknown)[] | undefined;
   #holds = 0;
 
-  /** The engine is the owner; `root` is given for a part of a request. */
-  constructor(readonly owner: object, readonly visit: Visit, root?: Scope) {
+  /** `root` is given for a part of a request. */
+  constructor(
+    owner: Owner,
+    request: Request,
+    info?: ConnectionInfo,
+    root?: Scope,
+  ) {
+    this.owner = owner;
+    this.request = request;
     this.root = root ?? this;
-    this.#parent = root ? root.#parent : enclosing(visit);
+    this.#info = info;
+    this.#parent = root ? root.#parent : parentScope(request);
   }
 
-  /** The scope of the nearest request of the owner around this one: requests can nest. */
-  of(owner: object): Scope | undefined {
+  /** What the server passed on about the connection. */
+  get info(): ConnectionInfo | undefined {
+    return this.root.#info;
+  }
+
+  /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
+  get remote(): Deno.Addr | undefined {
+    return this.root.#remote ??= this.info?.remoteAddr;
+  }
+
+  /** The innermost scope of the owner around this one: requests can nest. */
+  of(owner: Owner): Scope | undefined {
     return this.owner === owner ? this : this.#parent?.of(owner);
   }
 
-  /** Whether this is about that request, or a request around this one is. */
-  isAbout(request: Request): boolean {
-    return this.visit.request === request ||
-      this.#parent !== undefined && this.#parent.isAbout(request);
+  /** Whether this handles that web request, or a request around this one does. */
+  handles(request: Request): boolean {
+    return this.request === request ||
+      this.#parent !== undefined && this.#parent.handles(request);
   }
 
-  /** A part of this request with a component of its own in place of the request's. */
-  part(name: string, component: object): Scope {
-    const part = new Scope(this.owner, this.visit, this.root);
-    const known = this === this.root ? undefined : this.#components;
-    part.#components = { ...known, [name]: component };
-    (this.root.#parts ??= []).push(part);
+  /** Runs work as a part of this request. */
+  with<Result>({ response, page }: Part, work: () => Result): Result {
+    const { root } = this;
+    const part = new Scope(this.owner, this.request, undefined, root);
+    part.target = root.target;
+    part.httpRequest = root.httpRequest;
+    part.httpResponse = response;
+    part.page = page ?? this.page;
+    (root.#parts ??= []).push(part);
     open.set(part.id, part);
-    return part;
+    return enter(part, work);
   }
 
-  /** The instance of a component that lives as long as the request. */
-  component(name: string): object | undefined {
-    return this.#components?.[name] ?? this.root.#components?.[name];
+  /** What the request has of its own under a key. */
+  own(key: unknown): unknown {
+    return this.root.#own?.get(key);
   }
 
-  /** Keeps a component's instance until the request ends. */
-  keep(name: string, component: object): void {
-    (this.root.#components ??= {})[name] = component;
-  }
-
-  /** What this request has of its own under a key. */
-  layer(key: object): unknown {
-    return this.root.#layers?.get(key);
-  }
-
-  /** Gives this request something of its own under a key. */
-  setLayer(key: object, layer: unknown): void {
-    (this.root.#layers ??= new Map()).set(key, layer);
+  /** Gives the request something of its own under a key. */
+  setOwn(key: unknown, value: unknown): void {
+    (this.root.#own ??= new Map()).set(key, value);
   }
 
   /** Counts asynchronous work as the request's until it settles; its outcome stays its caller's. */
   track(name: string, work: Promise<unknown>): void {
-    const root = this.root;
+    const { root } = this;
     const tasks = root.#tasks ??= new Map();
     tasks.set(work, name);
     work.then(
       () => tasks.delete(work),
-      () => root.#rejected = tasks.delete(work),
+      () => root.#hasRejected = tasks.delete(work),
     );
   }
 
-  /** Whether tracked work is still under way, or a rejection may still turn out to be unhandled. */
-  get unsettled(): boolean {
-    return this.#rejected || this.failure !== undefined ||
-      (this.#tasks !== undefined && this.#tasks.size > 0);
+  /** Whether tracked work is under way, or a rejection may still turn out to be unhandled. */
+  get isUnsettled(): boolean {
+    return this.#hasRejected || this.failure !== undefined ||
+      this.#tasks !== undefined && this.#tasks.size > 0;
   }
 
-  /** Waits for tracked work, at most so many seconds; answers the names of what did not settle. */
+  /** Waits for tracked work, at most so many seconds; returns the names of what did not settle. */
   async settle(seconds: number): Promise<string[]> {
     const tasks = this.#tasks ?? new Map<Promise<unknown>, string>();
     const allSettle = async () => {
       while (tasks.size > 0) await Promise.allSettled(tasks.keys());
     };
     await settles(allSettle(), seconds);
-    // The runtime tells who handles a rejection, and who does not, at the end of a turn.
-    if (this.#rejected || this.failure) {
+    // Deno reports at the end of a turn which rejections nobody handles.
+    if (this.#hasRejected || this.failure) {
       await new Promise((resolve) => setTimeout(resolve));
     }
-    this.#rejected = false;
+    this.#hasRejected = false;
     return [...tasks.values()];
   }
 
   /** Keeps work for after the response. */
   defer(work: () => unknown): void {
-    this.visit.remember();
-    (this.root.#deferred ??= []).push(work);
+    const { root } = this;
+    root.remember();
+    (root.#deferred ??= []).push(work);
   }
 
   /** Whether work is kept for after the response. */
@@ -181,17 +222,17 @@ export class Scope {
     return this.#deferred?.shift();
   }
 
-  /** Keeps the request open, as for a stream of its response, until the answer is called, once. */
+  /** Keeps the request open, as for a stream of its response, until the returned function is called. */
   hold(): () => void {
-    this.visit.remember();
-    const root = this.root;
+    const { root } = this;
+    root.remember();
     root.#holds += 1;
-    let held = true;
+    let isHeld = true;
     return () => {
-      if (!held) return;
-      held = false;
+      if (!isHeld) return;
+      isHeld = false;
       root.#holds -= 1;
-      if (root.answered) root.end();
+      if (root.responded) root.end();
     };
   }
 
@@ -201,11 +242,17 @@ export class Scope {
     this.ended = true;
     if (open.size === 0) return;
     open.delete(this.id);
-    for (const part of this.#parts ?? []) open.delete(part.id);
+    if (this.#parts) { for (const part of this.#parts) open.delete(part.id); }
+  }
+
+  /** Reads what Deno drops after the response, so that it stays readable. */
+  remember(): void {
+    void this.remote;
+    void this.request.headers;
   }
 }
 
-/** Runs work inside a scope; a scope whose work goes on asynchronously stays findable until it ends. */
+/** Runs work inside a scope; one whose work goes on asynchronously stays findable until it ends. */
 export function enter<Arguments extends unknown[], Result>(
   scope: Scope,
   work: (...args: Arguments) => Result,
@@ -223,9 +270,36 @@ export function enter<Arguments extends unknown[], Result>(
   }
 }
 
-/** Runs work outside every request, so that what it makes cannot hold on to one. */
-export function outside<Result>(work: () => Result): Result {
+/** Runs work without a request, so that what it makes cannot hold on to one. */
+export function withoutRequest<Result>(work: () => Result): Result {
   return storage.run(undefined, work);
+}
+
+/**
+ * Runs work as the application itself, until a promise that it returns settles: without a request, and
+ * with writes to the application allowed although it serves.
+ */
+export function configure<Result>(owner: Owner, work: () => Result): Result {
+  const id = ++lastId;
+  const done = (): void => void configuring.delete(id);
+  configuring.set(id, owner);
+  let isAsync = false;
+  try {
+    const result = storage.run(id, work);
+    isAsync = isThenable(result);
+    if (isAsync) (result as Promise<unknown>).then(done, done);
+    return result;
+  } finally {
+    if (!isAsync) done();
+  }
+}
+
+/**
+ * Leaves the request of the calling context, for code that the runtime calls outside of every request.
+ * Workaround: see `parentScope`.
+ */
+export function leaveContext(): void {
+  if (storage.getStore() !== undefined) storage.enterWith(undefined);
 }
 
 /** Binds a function to the current request, for callers in another context such as a stream's. */
@@ -236,38 +310,67 @@ export function bind<Arguments extends unknown[], Result>(
 }
 
 /**
- * The scope of the request that the owner is handling in the calling context, if any. Throws when
- * the calling code belongs to a request that has ended.
+ * The scope of the request that the owner is handling in the calling context, if any. Throws when the
+ * calling code belongs to a request that has ended.
  */
-export function current(owner: object): Scope | undefined {
+export function current(owner: Owner): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
-  const scope = find(id);
-  return scope?.owner === owner ? scope : around(scope, id, owner);
+  const scope = synchronous?.id === id ? synchronous : open.get(id);
+  return scope?.owner === owner ? scope : outerScope(scope, id, owner);
 }
 
-/** The same, for a call that has a meaning only inside a request; throws outside one. */
-export function required(owner: object, call: string): Scope {
+/** The same for a call that has a meaning only inside a request; throws outside one. */
+export function currentOrThrow(owner: Owner, call: string): Scope {
   const scope = current(owner);
   if (scope !== undefined) return scope;
   throw new Error(`Cannot call ${call} here: no request is being handled`);
 }
 
-/** The owner's request around a scope that is not its own. */
-function around(
-  scope: Scope | undefined,
-  id: number,
-  owner: object,
-): Scope | undefined {
-  const outer = scope?.of(owner);
-  const isOver = scope === undefined || outer?.root.ended;
-  if (isOver && id > (births.get(owner) ?? lastId)) throw new EndedError();
-  return isOver ? undefined : outer;
+/**
+ * The scope that a write belongs to; without one the write is the application's. Throws when the
+ * application is declared: Deno forgets the request in some callbacks, and what a request sets there
+ * must not reach every client.
+ */
+export function writingScope(owner: Owner): Scope | undefined {
+  const scope = current(owner);
+  if (scope !== undefined || !owner.isServing) return scope;
+  const id = storage.getStore();
+  if (id !== undefined && configuring.get(id) === owner) return undefined;
+  throw new Error(
+    "Cannot change the application here: it is serving, and this code belongs to no request. " +
+      "Wrap the change in configure() when it is meant for every request",
+  );
 }
 
-/** Notes that an owner has come to be. */
-export function begin(owner: object): void {
-  if (!births.has(owner)) births.set(owner, lastId);
+/**
+ * The scope of the request that the calling code belongs to, whichever engine handles it: undefined
+ * outside of requests, null once that request has ended.
+ */
+export function contextScope(): Scope | null | undefined {
+  const id = storage.getStore();
+  return id === undefined ? undefined : find(id)?.root ?? null;
+}
+
+/** The requests that a server passed to an owner and that have no response yet. */
+export function runningRequests(owner: Owner): Scope[] {
+  return [...open.values()].filter((scope) =>
+    scope === scope.root && scope.owner === owner &&
+    scope.info !== undefined && !scope.responded
+  );
+}
+
+/** The owner's request around a scope that is not its own. */
+function outerScope(
+  scope: Scope | undefined,
+  id: number,
+  owner: Owner,
+): Scope | undefined {
+  if (configuring.has(id)) return undefined;
+  const outer = scope?.of(owner);
+  const isOver = scope === undefined || outer?.root.ended;
+  if (isOver && owner.mayOwn(id)) throw new EndedError();
+  return isOver ? undefined : outer;
 }
 
 /** Thrown to work that outlives its request: it gets nothing, least of all another request's data. */
@@ -281,36 +384,19 @@ export class EndedError extends Error {
   }
 }
 
-/**
- * The scope of the request that the calling code belongs to, whichever engine handles it: undefined
- * outside of requests, null once that request has ended.
- */
-export function contextScope(): Scope | null | undefined {
-  const id = storage.getStore();
-  return id === undefined ? undefined : find(id)?.root ?? null;
-}
-
-/** The requests that a server handed to an owner and that have no response yet. */
-export function runningRequests(owner: object): Scope[] {
-  return [...open.values()].filter((scope) =>
-    scope === scope.root && scope.owner === owner && scope.visit.isServed &&
-    !scope.answered
-  );
-}
-
-/** The scope with that number, while its request lasts. */
 function find(id: number): Scope | undefined {
   return synchronous?.id === id ? synchronous : open.get(id);
 }
 
 /**
- * The scope that a new request lies in. What the runtime hands over lies in none, though it leaves the
- * context of a request behind when a module was loaded in it, for whatever comes next.
+ * The scope around a new request. A served request has none. Workaround: after a dynamic import inside
+ * a request, Deno leaks that request's context into whatever the event loop runs next.
  */
-function enclosing({ request, isServed }: Visit): Scope | undefined {
+function parentScope(request: Request): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = find(id);
-  if (scope === undefined && isServed) storage.enterWith(undefined);
-  return isHandedOver(request) && !scope?.isAbout(request) ? undefined : scope;
+  if (!isHandedOver(request) || scope?.handles(request)) return scope;
+  if (scope === undefined) storage.enterWith(undefined);
+  return undefined;
 }

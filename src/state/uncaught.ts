@@ -5,7 +5,12 @@
  */
 
 import { isError, isStop, report, reportError } from "../errors.ts";
-import { contextScope, EndedError, outside, type Scope } from "./scope.ts";
+import {
+  contextScope,
+  EndedError,
+  type Scope,
+  withoutRequest,
+} from "./scope.ts";
 
 /** Of each server that keeps the process alive, the function that ends the process. */
 const keepers = new Set<() => void>();
@@ -42,7 +47,7 @@ export function surviveErrors(end: () => void): () => void {
 function watchMainModule(): void {
   if (isMainWatched || Deno.mainModule === undefined) return;
   isMainWatched = true;
-  outside(() => import(Deno.mainModule))
+  withoutRequest(() => import(Deno.mainModule))
     .catch((reason) => mainError = { reason });
 }
 
@@ -55,7 +60,7 @@ function catchError(event: Event, reason: unknown): Scope | undefined {
   if (scope === undefined && !isOwn && keepers.size === 0) return undefined;
   event.preventDefault();
   if (isStop(reason)) return undefined;
-  if (!scope || scope.answered || scope.failure) {
+  if (!scope || scope.responded || scope.failure) {
     reportError(reason, "in work that nobody awaited");
     return undefined;
   }

@@ -6,7 +6,7 @@
  */
 
 import { HttpError, TemplateError } from "../errors.ts";
-import { outside } from "../state/scope.ts";
+import { withoutRequest } from "../state/scope.ts";
 import { reportUndefined } from "./undefined_names.ts";
 import { confine, type Locals, makeVento, type Vento } from "./vento.ts";
 
@@ -62,7 +62,7 @@ export class Templates {
   async #read(path: string): Promise<string> {
     const file = await this.#find(path);
     if (typeof file === "string") return await Deno.readTextFile(file);
-    const tried = await outside(() => absolute(file));
+    const tried = await withoutRequest(() => absolute(file));
     throw new Error(
       `Cannot find the template "${path.slice(1)}": tried ${tried.join(", ")}`,
     );
@@ -136,7 +136,7 @@ function isVentoError(error: unknown): error is VentoError {
 async function syntaxErrorPosition(code = ""): Promise<number | undefined> {
   const module = `async function template() {${code}}`;
   const url = `data:text/javascript,${encodeURIComponent(module)}`;
-  const fault: { stack?: string } = await outside(() => import(url))
+  const fault: { stack?: string } = await withoutRequest(() => import(url))
     .catch((error: Error) => error);
   const line = /:(\d+):\d+\)?$/m.exec(fault.stack ?? "")?.[1];
   const before = module.split("\n").slice(0, Number(line ?? 0)).join("\n");

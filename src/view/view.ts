@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "../state/layers.ts";
-import { outside } from "../state/scope.ts";
+import { withoutRequest } from "../state/scope.ts";
 import type { Templates } from "./templates.ts";
 
 /** What a view reads from its application; each function is about the current request. */
@@ -113,7 +113,7 @@ export class View {
     const path = this.#context.path();
     const extension = this.#context.extension();
     const key = this.#key();
-    const { Templates } = await outside(() => import("./templates.ts"));
+    const { Templates } = await withoutRequest(() => import("./templates.ts"));
     const templates = this.#templates.get(key) ??
       new Templates(path, extension);
     this.#templates.set(key, templates);

@@ -1,0 +1,36 @@
+/** Owns where the client of a request is: on this machine, or somewhere else. */
+
+import { isHandedOver } from "../runtime.ts";
+import type { Scope } from "../state/scope.ts";
+
+/** The headers that give away a proxy, and so a client that is somewhere else. */
+const OF_PROXIES =
+  /^(?:forwarded|via|cdn-loop|x-forwarded-.*|(?:x-|x-cluster-|true-|fastly-)?client-ip|(?:x-real|cf-connecting|x-original-forwarded)-(?:ip|for))$/;
+
+/** An address of this machine, or a name that every client resolves to one. */
+const LOOPBACK =
+  /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
+
+/**
+ * Whether the client is on this machine, or the program made the request itself. A host name of somebody
+ * else's says that a foreign page had its name resolved to this machine, to read what it shows.
+ */
+export function isLocal({ request, remote }: Scope): boolean {
+  const { url } = request;
+  if ([...headersOf(request).keys()].some((name) => OF_PROXIES.test(name))) {
+    return false;
+  }
+  if (remote === undefined) return !isHandedOver(request);
+  return "hostname" in remote &&
+    LOOPBACK.test(remote.hostname) &&
+    LOOPBACK.test(URL.parse(url)?.hostname ?? "");
+}
+
+/** A request that became a WebSocket has no headers any more. */
+function headersOf(request: Request): Headers {
+  try {
+    return request.headers;
+  } catch {
+    return new Headers({ forwarded: "" });
+  }
+}

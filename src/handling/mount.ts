@@ -1,0 +1,72 @@
+/** Owns `mount`: handing the requests under a prefix to another application. */
+
+import type { Application } from "../application/application.ts";
+import { isClass } from "../callback.ts";
+import { HttpError } from "../errors.ts";
+import { withoutBase } from "../response/location.ts";
+import type { Route } from "../routing/route.ts";
+import type { ConnectionInfo } from "../state/scope.ts";
+
+/** A function from a web request to its response. */
+export type Fetch = (
+  request: Request,
+  info?: ConnectionInfo,
+) => Response | Promise<Response>;
+
+/** Another application: a function, or an object with such a `fetch`, such as an engine. */
+export type Mountable = Fetch | { readonly fetch: Fetch };
+
+/** Methods of which no web request can be made. */
+const FORBIDDEN: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+/** Hands every request under the prefix to the application, its path without the prefix. */
+export function mount(
+  app: Application,
+  prefix: string,
+  mounted: Mountable,
+): void {
+  const fetch = fetchOf(mounted, prefix);
+  if (typeof prefix !== "string" || /[(*]/.test(prefix)) {
+    const got = Deno.inspect(prefix);
+    throw new TypeError(
+      `Cannot mount an application: the prefix must be a path without optional parts, got ${got}`,
+    );
+  }
+  const forward = (route: Route): Response | Promise<Response> => {
+    const { request, target, info } = app.scope("mount()");
+    if (FORBIDDEN.has(target.method)) throw new HttpError(501);
+    const path = below(target.path, app.base(), route);
+    return fetch(forwarded(request, path + target.search), info);
+  };
+  const pattern = `${prefix.replace(/\/+$/, "")}/*`;
+  const route = app.call("route", pattern, forward, true) as Route;
+  route.streamed();
+}
+
+/** The path behind the prefix, still encoded: as many segments are dropped as the pattern has. */
+function below(path: string, base: string, { pattern }: Route): string {
+  const depth = pattern.split("/").filter((part) => part !== "").length - 1;
+  return "/" + withoutBase(path, base).split("/").slice(depth + 1).join("/");
+}
+
+/** The request under another target; its body is not read here. */
+function forwarded(request: Request, target: string): Request {
+  const { origin } = new URL(request.url);
+  const { method, headers, body } = request;
+  const url = (origin === "null" ? "http://localhost" : origin) + target;
+  return new Request(url, { method, headers, body });
+}
+
+function fetchOf(mounted: Mountable, prefix: string): Fetch {
+  if (typeof mounted === "function" && !isClass(mounted)) {
+    return mounted as Fetch;
+  }
+  const fetch = (Object(mounted) as { fetch?: Fetch }).fetch;
+  if (typeof fetch === "function") {
+    return (request, info) => fetch.call(mounted, request, info);
+  }
+  const got = Deno.inspect(mounted, { depth: 0 });
+  throw new TypeError(
+    `Cannot mount an application under "${prefix}": it must be a function or have a method "fetch", got ${got}`,
+  );
+}

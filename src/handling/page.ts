@@ -1,0 +1,56 @@
+/**
+ * Owns what a response without content of its own looks like: the default pages of `notFound` and
+ * `error`, as HTML for people and as problem details for JSON clients (RFC 9457).
+ */
+
+import { accepts } from "@std/http/negotiation";
+import { STATUS_TEXT, type StatusCode } from "@std/http/status";
+import { escape } from "../html.ts";
+import { headerOf } from "../runtime.ts";
+
+/**
+ * The content type and text of the page for a status, in the form that the client asks for. The message is escaped; the details
+ * are HTML already, and people only get them.
+ */
+export function pageOf(
+  request: Request,
+  status: number,
+  message: string,
+  details: string,
+): { type: string; text: string } {
+  const title = STATUS_TEXT[status as StatusCode] ?? "Error";
+  const detail = message === title ? "" : message;
+  if (wantsJson(request)) {
+    const problem = {
+      type: "about:blank",
+      title,
+      status,
+      ...(detail ? { detail } : {}),
+    };
+    return { type: "application/problem+json", text: JSON.stringify(problem) };
+  }
+  const heading = `${status} ${title}`;
+  const paragraph = detail && `<p>${escape(detail)}</p>\n`;
+  return {
+    type: "text/html; charset=utf-8",
+    text: `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${heading}</title>
+<h1>${heading}</h1>
+${paragraph}${details}</html>
+`,
+  };
+}
+
+function wantsJson(request: Request): boolean {
+  if (!headerOf(request, "accept")?.includes("json")) return false;
+  const type = accepts(
+    request,
+    "text/html",
+    "application/problem+json",
+    "application/json",
+  );
+  return type !== undefined && type !== "text/html";
+}

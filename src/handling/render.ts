@@ -1,0 +1,73 @@
+/**
+ * Owns `render`: the default one, and the place in the body where the output of any lands, which is that
+ * of its call, however late it is written.
+ */
+
+import type { Application } from "../application/application.ts";
+import type { MappedMethod } from "../application/registry.ts";
+import { markup } from "../html.ts";
+import type { HttpResponse } from "../response/response.ts";
+import type { View } from "../view/view.ts";
+
+/** Marks what is being stored under a key: later renders of the request wait for it. */
+const STORING = {};
+
+/** Runs a mapped or filtered `render` in a section of the body, kept at the place of the call. */
+export function renderInPlace(
+  app: Application,
+  method: MappedMethod,
+  params: unknown[],
+): unknown {
+  if (method.isPlain) return method.run(params);
+  const scope = app.scope("render()");
+  const response = app.response(scope).section();
+  return scope.with({ response }, () => method.run(params));
+}
+
+/** Renders a template into a section or, with a key, into a view variable for later templates. */
+export function render(
+  app: Application,
+  file: string,
+  data: Record<string, unknown> = {},
+  key?: string,
+): Promise<void> {
+  const scope = app.scope("render()");
+  const view = app.view();
+  const stored = scope.own(STORING) as Promise<void> | undefined;
+  if (key === undefined) {
+    const section = app.response(scope).section();
+    return renderInto(section, view, file, data, stored);
+  }
+  const store = renderUnder(key, view, file, data, stored);
+  scope.setOwn(STORING, store.catch(() => {}));
+  return store;
+}
+
+async function renderInto(
+  section: HttpResponse,
+  ...params: Parameters<typeof renderText>
+): Promise<void> {
+  section.write(await renderText(...params));
+}
+
+async function renderUnder(
+  key: string,
+  view: View,
+  ...params: [string, Record<string, unknown>, Promise<void> | undefined]
+): Promise<void> {
+  view.set(key, markup(await renderText(view, ...params)));
+}
+
+/** Renders once what is being stored is there. */
+async function renderText(
+  view: View,
+  file: string,
+  data: Record<string, unknown>,
+  stored: Promise<void> | undefined,
+): Promise<string> {
+  if (stored) await stored;
+  if (typeof view.fetch === "function") return await view.fetch(file, data);
+  throw new TypeError(
+    `Cannot render "${file}": the registered view has no method "fetch", so that "render" must be mapped`,
+  );
+}
