@@ -66,6 +66,9 @@ const LAST_ID = "9223372036854775807";
 /** How many posts one statement imports: a statement takes at most 65,534 parameters. */
 const IMPORT_SIZE = 1_000;
 
+/** Seconds after which a connection that nothing uses is closed. */
+const IDLE_TIMEOUT = 5;
+
 /** Seconds after which a client may try again. */
 const RETRY_AFTER = 5;
 
@@ -93,6 +96,9 @@ export class PostTable implements PostStore, AsyncDisposable {
       postgres(url, {
         max: connections,
         connect_timeout: timeout,
+        // An open connection keeps the process alive, also when its server has been drained.
+        idle_timeout: IDLE_TIMEOUT,
+        fetch_types: false,
         // Seconds between two attempts to connect; the driver's own grow up to 20.
         backoff: () => 0.1,
         connection: { application_name: "blog" },

@@ -1,10 +1,11 @@
 /**
- * Owns running a copy of the blog as a process, with the permissions that `deno task blog` gives it. The
- * tests are in `blog_process_test.ts` and `browser_test.ts`.
+ * Owns running a copy of the blog as a process, with the permissions that `deno task blog` and `deno task
+ * blog:postgres` give it. The tests are in `blog_process_test.ts`, `blog_workers_test.ts` and `browser_test.ts`.
  */
 
 import { Process } from "../tasks/process.ts";
 import { absoluteImports } from "./import_map.ts";
+import { freePort } from "./postgres.ts";
 
 /** The folder of the project. */
 const ROOT = new URL("../", import.meta.url);
@@ -12,8 +13,16 @@ const ROOT = new URL("../", import.meta.url);
 /** The files that a run of the blog creates. */
 const CREATED = /^cache$|^posts\.json$|\.(?:lock|new)$/;
 
-/** The parts of the project that `deno task blog` reads beside the blog. */
-const PROJECT = ["deno.json", "deno.lock", "mod.ts", "src", "compat", "tasks"];
+/** The parts of the project that the tasks of the blog read beside it. */
+const PROJECT = [
+  "deno.json",
+  "deno.lock",
+  "tests/deno.lock",
+  "mod.ts",
+  "src",
+  "compat",
+  "tasks",
+];
 
 /** The posts of a copy. */
 const POSTS = ["one", "two", "three"].map((name) => ({
@@ -39,6 +48,7 @@ export class BlogCopy implements AsyncDisposable {
 
   /** Adds the rest of the project, so that its tasks can run here. */
   async addProject(): Promise<void> {
+    await Deno.mkdir(`${this.folder}/tests`);
     for (const name of PROJECT) {
       await copy(new URL(name, ROOT), `${this.folder}/${name}`);
     }
@@ -61,15 +71,40 @@ export class BlogCopy implements AsyncDisposable {
   async start(
     change: (flags: string[]) => string[] = (flags) => flags,
   ): Promise<BlogProcess> {
-    const child = new BlogProcess(
-      this.folder,
-      runArguments(change(await taskFlags())),
-    );
+    return await this.#started(runArguments(change(await taskFlags())));
+  }
+
+  /** Starts the blog over a database on a free port, with the flags of its task. */
+  async startOver(database: string): Promise<BlogProcess> {
+    const args = runArguments(await taskFlags(database));
+    return await this.#started(args, { DATABASE_URL: database });
+  }
+
+  /** Starts the blog over a database with several workers. */
+  async serve(database: string, workers: number): Promise<BlogProcess> {
+    const flags = await taskFlags(database);
+    const args = [
+      "serve",
+      "--no-lock",
+      "--import-map=import_map.json",
+      "--parallel",
+      "--host=127.0.0.1",
+      `--port=${freePort()}`,
+      ...flags,
+      "blog/serve.ts",
+    ];
+    const env = { DATABASE_URL: database, DENO_JOBS: `${workers}` };
+    return await this.#started(args, env);
+  }
+
+  async #started(
+    args: readonly string[],
+    env: Record<string, string> = {},
+  ): Promise<BlogProcess> {
+    const child = new BlogProcess(this.folder, args, env);
     await child.listening;
-    if (child.origin === "") {
-      throw new Error(`The blog did not start: ${child.printed}`);
-    }
-    return child;
+    if (child.origin !== "") return child;
+    throw new Error(`The blog did not start: ${child.printed}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -97,18 +132,7 @@ export class BlogProcess extends Process {
 
   /** Creates a post and returns the status; 0 when there was no response. */
   async create(title: string): Promise<number> {
-    try {
-      const body = new URLSearchParams({ title, content: `About ${title}` });
-      const response = await fetch(`${this.origin}/create`, {
-        method: "POST",
-        body,
-        redirect: "manual",
-      });
-      await response.body?.cancel();
-      return response.status;
-    } catch {
-      return 0;
-    }
+    return await createPost(this.origin, title);
   }
 
   /** Sends a signal and returns the exit code. */
@@ -135,15 +159,41 @@ export function runArguments(flags: readonly string[], port = 0): string[] {
   ];
 }
 
-/** The permissions of `deno task blog`, for a free port in place of 8000. */
-export async function taskFlags(): Promise<string[]> {
+/**
+ * The permissions of `deno task blog`, or of `deno task blog:postgres` for a database, for a free port in
+ * place of 8000.
+ */
+export async function taskFlags(database?: string): Promise<string[]> {
   const { tasks } = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", ROOT)),
   );
-  const command: string = tasks.blog.command ?? tasks.blog;
-  return (command.match(/--allow-\S+/g) ?? []).map((flag) =>
+  const task = tasks[database === undefined ? "blog" : "blog:postgres"];
+  const command: string = task.command.replaceAll(
+    "$(deno task -q blog:database)",
+    database === undefined ? "" : new URL(database).host,
+  );
+  return (command.match(/--(?:allow|ignore)-\S+/g) ?? []).map((flag) =>
     flag.replace(":8000", ":0")
   );
+}
+
+/** Creates a post on a blog and returns the status; 0 when there was no response. */
+export async function createPost(
+  origin: string,
+  title: string,
+): Promise<number> {
+  try {
+    const body = new URLSearchParams({ title, content: `About ${title}` });
+    const response = await fetch(`${origin}/create`, {
+      method: "POST",
+      body,
+      redirect: "manual",
+    });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return 0;
+  }
 }
 
 /** Copies a file, or a folder without the files that a run of the blog creates. */

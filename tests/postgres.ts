@@ -180,7 +180,8 @@ async function accountOfServer(): Promise<Account> {
   return { uid: await id("-u", "postgres"), gid: await id("-g", "postgres") };
 }
 
-function freePort(): number {
+/** A port of 127.0.0.1 that nothing listens on. */
+export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }
