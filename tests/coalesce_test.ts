@@ -1,11 +1,11 @@
-/** Texts of a middle length go out in one write with their head, and say so to who asks. */
+/** Texts of a middle length are sent in one write with their head, as one chunk. */
 
 import { assertEquals, assertFalse, assertMatch } from "@std/assert";
 import { Engine } from "@framework/core";
 
 const TEXT = "x".repeat(4_096);
 
-/** What a server of one text answers to the lines of a request, as it is sent. */
+/** The response of a server to the lines of a request, as it is sent. */
 async function sent(request: string, coalesce = true): Promise<string> {
   const app = new Engine();
   app.set("framework.coalesce", coalesce);
@@ -26,19 +26,19 @@ async function sent(request: string, coalesce = true): Promise<string> {
 }
 
 Deno.test("`framework.coalesce` sends a text of 4 KB in one chunk", async () => {
-  const answer = await sent("GET / HTTP/1.1");
-  assertMatch(answer, /\r\ntransfer-encoding: chunked\r\n/i);
-  assertFalse(/\r\ncontent-length:/i.test(answer));
+  const response = await sent("GET / HTTP/1.1");
+  assertMatch(response, /\r\ntransfer-encoding: chunked\r\n/i);
+  assertFalse(/\r\ncontent-length:/i.test(response));
   assertEquals(
-    answer.split("\r\n\r\n")[1],
+    response.split("\r\n\r\n")[1],
     `1000\r\n${TEXT}\r\n0`,
   );
 });
 
 Deno.test("`framework.coalesce` set to false sends the length", async () => {
-  const answer = await sent("GET / HTTP/1.1", false);
-  assertMatch(answer, /\r\ncontent-length: 4096\r\n/i);
-  assertFalse(/\r\ntransfer-encoding:/i.test(answer));
+  const response = await sent("GET / HTTP/1.1", false);
+  assertMatch(response, /\r\ncontent-length: 4096\r\n/i);
+  assertFalse(/\r\ntransfer-encoding:/i.test(response));
 });
 
 for (
@@ -50,7 +50,7 @@ for (
   ] as const
 ) {
   Deno.test(`\`framework.coalesce\` leaves the length to ${request}`, async () => {
-    const answer = await sent(request);
-    assertMatch(answer, new RegExp(`\r\ncontent-length: ${length}\r\n`, "i"));
+    const response = await sent(request);
+    assertMatch(response, new RegExp(`\r\ncontent-length: ${length}\r\n`, "i"));
   });
 }

@@ -1,4 +1,4 @@
-/** A template engine of one's own in the place of the default view. */
+/** Another template engine in place of the default view. */
 
 import { Engine } from "@framework/core";
 import { assertEquals } from "@std/assert";
@@ -27,7 +27,7 @@ async function withEta(test: (app: Engine) => Promise<void>): Promise<void> {
   }
 }
 
-Deno.test("`register()` puts another engine in the place of the view, and a mapped `render()` uses it", async () => {
+Deno.test("`register()` replaces the view by another engine, and a mapped `render()` uses it", async () => {
   await withEta(async (app) => {
     const response = await app.fetch(
       new Request("http://localhost/hello/Tom%20%26%20Ann"),
@@ -36,7 +36,7 @@ Deno.test("`register()` puts another engine in the place of the view, and a mapp
   });
 });
 
-Deno.test("`view()` answers the one shared instance of the registered class", async () => {
+Deno.test("`view()` returns the one shared instance of the registered class", async () => {
   await withEta((app) => {
     assertEquals(app.view<Eta>() instanceof Eta, true);
     assertEquals(app.view<Eta>(), app.view<Eta>());

@@ -9,7 +9,7 @@ import {
 import { Framework, HttpResponse } from "@framework/core";
 import { type App, onBothForms, visit } from "./forms.ts";
 
-/** What a route answers whose callback only works on the response. */
+/** The response of a route whose callback only builds it. */
 async function built(
   app: App,
   build: (response: HttpResponse) => unknown,
@@ -19,7 +19,7 @@ async function built(
   return await visit(app, "/built", init);
 }
 
-onBothForms("`status()` sets and answers the status", async (app) => {
+onBothForms("`status()` sets and returns the status", async (app) => {
   let read = 0;
   const response = await built(app, (response) => {
     read = response.status(201).status();
@@ -36,7 +36,7 @@ onBothForms("`status()` refuses what no response can have", async (app) => {
 });
 
 onBothForms(
-  "`header()` sets, answers and removes a header, in any case",
+  "`header()` sets, returns and removes a header, in any case",
   async (app) => {
     const response = await built(app, (response) => {
       response.header("X-One", 1).header("x-two", ["a", "b"]).header(
@@ -412,7 +412,7 @@ const VALUES: Record<string, (app: App) => unknown> = {
 };
 
 onBothForms(
-  "`fetch()` answers HEAD with the headers of GET and no body",
+  "`fetch()` responds to HEAD with the headers of GET and no body",
   async (app) => {
     const lengths: Record<string, number> = {};
     for (const [name, value] of Object.entries(VALUES)) {

@@ -1,4 +1,4 @@
-/** Tests the seal: what answers first stands, whatever comes after it, awaited or not. */
+/** Tests the seal: the first response stands, whatever comes after it, awaited or not. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type App, call, onBothForms, visit } from "./forms.ts";
@@ -8,7 +8,7 @@ function later(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-/** Does everything that would change an answer that does not stand. */
+/** Does everything that would change a response that is not sealed. */
 function meddle(app: App): void {
   app.response().status(299).write("more").clearBody().clear().body("else");
   app.json({ other: true }, 298);
@@ -24,11 +24,11 @@ const FIRST: Record<string, [(app: App) => unknown, number, RegExp]> = {
   error: [(app) => app.error(new Error("x")), 500, /<h1>500 Internal/],
 };
 
-for (const [name, [answer, status, body]] of Object.entries(FIRST)) {
+for (const [name, [respond, status, body]] of Object.entries(FIRST)) {
   onBothForms(`\`${name}()\` stands against the code after it`, async (app) => {
     app.route("/", async () => {
       app.response().write("before");
-      answer(app);
+      respond(app);
       meddle(app);
       await later();
       meddle(app);
@@ -45,7 +45,7 @@ for (const [name, [answer, status, body]] of Object.entries(FIRST)) {
     async (app) => {
       app.set("framework.debug", true);
       app.route("/", () => {
-        answer(app);
+        respond(app);
         app.redirect("/elsewhere");
       });
       const log = await logOf(() => visit(app, "/"));
@@ -270,7 +270,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`notFound()` inside a mapped `error()` answers in its place",
+  "`notFound()` inside a mapped `error()` responds in its place",
   async (app) => {
     app.map("error", () => void app.notFound());
     app.route("/", () => {
@@ -287,7 +287,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`halt()` inside a mapped `error()` answers in its place",
+  "`halt()` inside a mapped `error()` responds in its place",
   async (app) => {
     for (const wait of [undefined, later]) {
       app.init();
@@ -308,7 +308,7 @@ onBothForms(
   },
 );
 
-onBothForms("`notFound()` that fails is answered by `error()`", async (app) => {
+onBothForms("`notFound()` that fails leads to `error()`", async (app) => {
   for (const wait of [() => {}, later]) {
     app.init();
     app.map("notFound", async () => {
@@ -350,7 +350,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`error()` that fails is answered by the built-in page, and both errors are logged",
+  "`error()` that fails leads to the built-in page, and both errors are logged",
   async (app) => {
     app.map("error", async (error: Error) => {
       app.response().write("half a page").cookie("a", "1");

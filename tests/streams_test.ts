@@ -1,4 +1,4 @@
-/** Tests bodies that are streams: they run in their request, end with it, and hold nothing that nobody reads. */
+/** Tests bodies that are streams: they run in the scope of their request, and end when nobody reads them. */
 
 import {
   assert,
@@ -24,7 +24,7 @@ async function* chunks(app: App): AsyncGenerator<string> {
   }
 }
 
-/** A stream which pulls by hand, so that its reader's context would be the wrong one. */
+/** A stream with a `pull` of its own, which would otherwise run in the context of its reader. */
 function pulled(app: App): ReadableStream<Uint8Array> {
   let count = 0;
   return new ReadableStream({
@@ -325,7 +325,7 @@ Deno.test("`start()` breaks the connection when a stream fails, logs it, and goe
   assertStringIncludes(log.join(), "boom");
 });
 
-/** What keeps a stream that a callback returned from being sent: done in the callback, or after it. */
+/** What keeps a returned stream from being sent, done in the callback or after it. */
 const UNSENT: Record<
   string,
   {
@@ -344,7 +344,7 @@ const UNSENT: Record<
 };
 
 onBothForms(
-  "`route()` gives up a stream that nobody will read",
+  "`route()` cancels a stream that nobody will read",
   async (app) => {
     for (
       const [name, { method = "GET", within, after }] of Object.entries(UNSENT)
@@ -363,7 +363,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`route()` gives up the stream of a `Response` that nobody will read",
+  "`route()` cancels the stream of a `Response` that nobody will read",
   async (app) => {
     let given = 0;
     const stream = (): ReadableStream =>

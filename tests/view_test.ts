@@ -651,22 +651,22 @@ Deno.test("`markup()` makes a string that prints unescaped and measures like one
   ]);
 });
 
-/** An application over a folder of templates, and what it answers for a path. */
+/** An application over a folder of templates, and the status and text of its response to a path. */
 async function withApp(
   files: Files,
   test: (
     app: Engine,
-    answer: (path: string) => Promise<string>,
+    visit: (path: string) => Promise<string>,
   ) => Promise<void>,
 ): Promise<void> {
   await withView(files, async (_view, folder) => {
     const app = new Engine();
     app.set("framework.views.path", folder);
-    const answer = async (path: string) => {
+    const visit = async (path: string) => {
       const response = await app.fetch(new Request(`http://localhost${path}`));
       return `${response.status} ${await response.text()}`;
     };
-    await test(app, answer);
+    await test(app, visit);
   });
 }
 
@@ -675,23 +675,23 @@ Deno.test("`render()` keeps its output under a key for a later layout, and sends
     "head.vto": "<h1>{{ title }}</h1>",
     "layout.vto": "[{{ head }}]",
   };
-  await withApp(files, async (app, answer) => {
+  await withApp(files, async (app, visit) => {
     app.route("/", async () => {
       await app.render("head", { title: "A & B" }, "head");
       await app.render("layout");
     });
-    assertEquals(await answer("/"), "200 [<h1>A &amp; B</h1>]");
+    assertEquals(await visit("/"), "200 [<h1>A &amp; B</h1>]");
   });
 });
 
 Deno.test("`render()` keeps what is stored under a key from other requests", async () => {
   await withApp(
     { "head.vto": "head", "layout.vto": "[{{ head }}]" },
-    async (app, answer) => {
+    async (app, visit) => {
       app.route("/keyed", () => app.render("head", {}, "head"));
       app.route("/plain", () => app.render("layout"));
-      assertEquals(await answer("/keyed"), "200 ");
-      assertEquals(await answer("/plain"), "200 []");
+      assertEquals(await visit("/keyed"), "200 ");
+      assertEquals(await visit("/plain"), "200 []");
     },
   );
 });
@@ -699,14 +699,14 @@ Deno.test("`render()` keeps what is stored under a key from other requests", asy
 Deno.test("`view()` shares the variables set while declaring, and keeps those of a request in it", async () => {
   await withApp(
     { "page.vto": "{{ site }}/{{ user }}" },
-    async (app, answer) => {
+    async (app, visit) => {
       app.view().set({ site: "Blog", user: "nobody" });
       app.route("/ann", () => {
         app.view().set("user", "Ann");
         return app.render("page");
       });
       app.route("/other", () => app.render("page"));
-      assertEquals([await answer("/ann"), await answer("/other")], [
+      assertEquals([await visit("/ann"), await visit("/other")], [
         "200 Blog/Ann",
         "200 Blog/nobody",
       ]);
@@ -717,14 +717,14 @@ Deno.test("`view()` shares the variables set while declaring, and keeps those of
 Deno.test("`render()` lands in the order of the calls when it is not awaited", async () => {
   await withApp(
     { "slow.vto": "{{ await pause }}slow", "fast.vto": "fast" },
-    async (app, answer) => {
+    async (app, visit) => {
       app.route("/", () => {
         const pause = new Promise<void>((resolve) => setTimeout(resolve, 5));
         app.render("slow", { pause });
         app.response().write("-");
         app.render("fast");
       });
-      assertEquals(await answer("/"), "200 slow-fast");
+      assertEquals(await visit("/"), "200 slow-fast");
     },
   );
 });
@@ -732,7 +732,7 @@ Deno.test("`render()` lands in the order of the calls when it is not awaited", a
 Deno.test("`render()` overlaps with other requests without mixing their pages", async () => {
   await withApp(
     { "page.vto": "{{ name }}{{ await pause }}{{ head }}" },
-    async (app, answer) => {
+    async (app, visit) => {
       app.route("/@name", async (name) => {
         app.view().set("head", name);
         await app.render("page", {
@@ -741,7 +741,7 @@ Deno.test("`render()` overlaps with other requests without mixing their pages", 
         });
       });
       const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
-      const pages = await Promise.all(names.map((name) => answer(`/${name}`)));
+      const pages = await Promise.all(names.map((name) => visit(`/${name}`)));
       assertEquals(pages, names.map((name) => `200 ${name}-${name}`));
     },
   );
@@ -750,20 +750,20 @@ Deno.test("`render()` overlaps with other requests without mixing their pages", 
 Deno.test("`halt()` inside a template ends the request and is no error", async () => {
   await withApp(
     { "page.vto": "before {{ stop() }} after" },
-    async (app, answer) => {
+    async (app, visit) => {
       app.route(
         "/",
         () => app.render("page", { stop: () => app.halt(403, "Members only") }),
       );
-      assertEquals(await answer("/"), "403 Members only");
+      assertEquals(await visit("/"), "403 Members only");
     },
   );
 });
 
 Deno.test("`render()` of a template that fails is a 500 that does not show its code", async () => {
-  await withApp({ "page.vto": "\n{{ fail() }}" }, async (app, answer) => {
+  await withApp({ "page.vto": "\n{{ fail() }}" }, async (app, visit) => {
     app.route("/", () => app.render("page"));
-    const page = await answer("/");
+    const page = await visit("/");
     assertEquals(page.slice(0, 4), "500 ");
     assertFalse(page.includes("fail()"));
   });

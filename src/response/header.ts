@@ -1,31 +1,31 @@
 /**
- * Owns what may stand in the head of a response: which headers and cookies can be sent at all, and
- * which headers go when the body they describe goes.
+ * Owns the rules of a response's head: which headers and cookies can be sent, and which headers are
+ * removed together with the body.
  */
 
 import { setCookie } from "@std/http/cookie";
 
 /** The attributes of a cookie (RFC 6265, section 4.1.2). */
 export type CookieOptions = {
-  /** When it ends: a date, or milliseconds since 1970; with the session when not given. */
+  /** When it expires: a date, or milliseconds since 1970; at the end of the session when not given. */
   expires?: Date | number;
-  /** After how many seconds it ends; 0 removes it. */
+  /** After how many seconds it expires; 0 removes it. */
   maxAge?: number;
-  /** The host it is for, with its subdomains; this host alone when not given. */
+  /** The host that gets it, and its subdomains; this host alone when not given. */
   domain?: string;
-  /** The path it is for; `/` when not given. */
+  /** The path below which it is sent; `/` when not given. */
   path?: string;
   /** Whether it is sent over TLS only; true on https when not given. */
   secure?: boolean;
   /** Whether scripts cannot read it; true when not given. */
   httpOnly?: boolean;
-  /** Whether each site that embeds this one has its own. */
+  /** Whether each site that embeds this one gets a cookie of its own. */
   partitioned?: boolean;
   /** Which requests of other sites carry it; `Lax`, for links only, when not given. */
   sameSite?: "Strict" | "Lax" | "None";
 };
 
-/** Removes what describes a body, where there is none any more (RFC 9110, section 8). */
+/** Removes the headers that describe a body (RFC 9110, section 8). */
 export const WITHOUT_CONTENT: Readonly<Record<string, null>> = {
   "content-type": null,
   "content-length": null,
@@ -34,7 +34,7 @@ export const WITHOUT_CONTENT: Readonly<Record<string, null>> = {
   "content-range": null,
 };
 
-/** Removes also what would let clients keep an answer in place of the page that they asked for. */
+/** Removes also the headers that let clients store a response. */
 export const WITHOUT_PAGE: Readonly<Record<string, null>> = {
   ...WITHOUT_CONTENT,
   "etag": null,
@@ -47,12 +47,12 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const DOMAIN = /^\.?[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)*$/;
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** The largest name and value of a cookie that clients keep, in bytes (RFC 6265, section 6.1). */
-const LARGEST_COOKIE = 4096;
+/** How many bytes of name and value clients accept at least (RFC 6265, section 6.1). */
+const MAX_COOKIE_BYTES = 4096;
 
-/** What parts of a cookie must be, where `setCookie()` lets more through, or drops it in silence. */
+/** What the parts of a cookie must be, where `setCookie()` accepts more, or drops it silently. */
 const COOKIE_RULES: Readonly<
-  Record<string, [isKept: (value: unknown) => boolean, kept: string]>
+  Record<string, [isValid: (value: unknown) => boolean, expected: string]>
 > = {
   name: [(value) => TOKEN.test(String(value)), "a token"],
   expires: [
@@ -70,18 +70,15 @@ const COOKIE_RULES: Readonly<
   ],
 };
 
-/** Throws `TypeError` when a header could not be sent, or would be read as something else. */
+/** Throws `TypeError` for a header that cannot be sent, or that clients would read as another. */
 export function checkHeader(name: string, value: string): void {
-  const refused = `Cannot set the header "${name}"`;
-  if (!TOKEN.test(name)) {
-    throw new TypeError(`${refused}: the name is not a token`);
-  }
+  if (TOKEN.test(name) && !UNSAFE.test(value)) return;
   const found = UNSAFE.exec(value);
-  if (found === null) return;
-  throw new TypeError(
-    `${refused}: its value has a character that no header carries, ` +
-      `${JSON.stringify(found[0])} at ${found.index}`,
-  );
+  const why = found === null || !TOKEN.test(name)
+    ? "the name is not a token"
+    : "its value has a character that no header can carry, " +
+      `${JSON.stringify(found[0])} at ${found.index}`;
+  throw new TypeError(`Cannot set the header "${name}": ${why}`);
 }
 
 /** A `Set-Cookie` line. Throws `TypeError` or `SyntaxError` for what clients would drop or misread. */
@@ -92,16 +89,16 @@ export function cookieLine(
 ): string {
   const encoded = encodeURIComponent(String(value).toWellFormed());
   const refused = `Cannot set the cookie "${name}"`;
-  if (name.length + encoded.length > LARGEST_COOKIE) {
+  if (name.length + encoded.length > MAX_COOKIE_BYTES) {
     throw new TypeError(
-      `${refused}: name and value have more than ${LARGEST_COOKIE} bytes`,
+      `${refused}: name and value have more than ${MAX_COOKIE_BYTES} bytes`,
     );
   }
   for (const [part, content] of Object.entries({ ...options, name })) {
-    const [isKept, kept] = COOKIE_RULES[part] ?? [() => true];
-    if (content === undefined || isKept(content)) continue;
+    const [isValid, expected] = COOKIE_RULES[part] ?? [() => true];
+    if (content === undefined || isValid(content)) continue;
     throw new TypeError(
-      `${refused}: ${part} must be ${kept}, got "${content}"`,
+      `${refused}: ${part} must be ${expected}, got "${content}"`,
     );
   }
   const { expires, sameSite, partitioned } = options;

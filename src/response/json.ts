@@ -1,5 +1,5 @@
 /**
- * Owns encoding values as JSON: what cannot be encoded is an error that names its place.
+ * Owns encoding values as JSON: the error for one that cannot be encoded names the place in it.
  */
 
 /**
@@ -8,7 +8,7 @@
  */
 export function encodeJson(value: unknown, indentation = 0): string {
   try {
-    // Without an indentation, not even one of 0, the runtime encodes a third faster.
+    // With an indentation, even one of 0, the runtime encodes a third slower.
     return JSON.stringify(value, undefined, indentation || undefined) ?? "null";
   } catch (cause) {
     const fault = findFault(value);
@@ -17,7 +17,7 @@ export function encodeJson(value: unknown, indentation = 0): string {
   }
 }
 
-/** Escapes characters of JSON text; they can only stand inside its strings. */
+/** Escapes characters of JSON text that can only be inside its strings. */
 export function escapeJson(text: string, characters: RegExp): string {
   return text.replace(
     characters,
@@ -25,7 +25,7 @@ export function escapeJson(text: string, characters: RegExp): string {
   );
 }
 
-/** Encodes once more, keeping note of where: the place it fails at is the last one visited. */
+/** Encodes once more and notes each place: the last one noted is the one that fails. */
 function findFault(value: unknown): string | undefined {
   const path: { value: unknown; place: string }[] = [];
   let fault: string | undefined;
@@ -42,7 +42,7 @@ function findFault(value: unknown): string | undefined {
       return member;
     });
   } catch {
-    return fault; // why it failed is known already: it is where that is asked for
+    return fault;
   }
 }
 
