@@ -121,7 +121,8 @@ export class HttpResponse {
     const whole = this.#whole;
     if (code === undefined) return whole.#status;
     checkStatus("respond", code, 200, 599);
-    if (!whole.#refuses("status()")) whole.#status = code;
+    if (this.sent) return this.#ignore("status()");
+    whole.#status = code;
     return this;
   }
 
@@ -171,25 +172,23 @@ export class HttpResponse {
   /** Appends text to the body. */
   write(text: string | Markup): this {
     // A section may still be filled when the response is sealed.
-    if (this.#whole !== this || !this.#refuses("write()")) {
-      this.#text += String(text);
-    }
+    if (this.#sealedBy !== undefined) return this.#ignore("write()");
+    this.#text += String(text);
     return this;
   }
 
   /** Resets everything: status 200, no headers, no cookies, no body. */
   clear(): this {
-    const whole = this.#whole;
-    if (whole.#refuses("clear()")) return this;
-    whole.#status = 200;
-    whole.#headers?.clear();
+    if (this.sent) return this.#ignore("clear()");
+    this.#whole.#status = 200;
+    this.#whole.#headers?.clear();
     return this.clearBody();
   }
 
   /** Drops the body, and what un-awaited renders would still add to it; headers and status stay. */
   clearBody(): this {
+    if (this.sent) return this.#ignore("clearBody()");
     const whole = this.#whole;
-    if (whole.#refuses("clearBody()")) return this;
     whole.#drop();
     if (this !== whole) {
       this.#drop();
@@ -257,9 +256,11 @@ export class HttpResponse {
     if (content instanceof ReadableStream && content.locked) {
       throw new TypeError("Cannot send the stream: something is reading it");
     }
-    const whole = this.#whole;
-    if (whole.#refuses("body()")) discard(content);
-    else whole.clearBody().#content = content;
+    if (this.sent) {
+      discard(content);
+      return this.#ignore("body()");
+    }
+    this.#whole.clearBody().#content = content;
     return this;
   }
 
@@ -270,7 +271,10 @@ export class HttpResponse {
    */
   seal(by: string): boolean {
     const whole = this.#whole;
-    if (whole.#refuses(by)) return false;
+    if (whole.#sealedBy !== undefined) {
+      this.#ignore(by);
+      return false;
+    }
     whole.#sealedBy = whole.#context.debug() ? `${by}${callSite()}` : by;
     return true;
   }
@@ -333,7 +337,8 @@ export class HttpResponse {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
     whole.#drop();
-    for (const name in WITHOUT_PAGE) this.#lines.delete(name);
+    const headers = whole.#lines;
+    for (const name in WITHOUT_PAGE) headers.delete(name);
     const replacement = whole.#another("replacement");
     replacement.#status = status;
     whole.#replacement = replacement;
@@ -358,19 +363,19 @@ export class HttpResponse {
    * @internal
    */
   toResponse(isHead: boolean): Response {
-    const whole = this.#whole;
-    if (whole.#replacement) return whole.#replacement.toResponse(isHead);
-    whole.#sealedBy ??= "the end of the request";
+    if (this.#replacement) return this.#replacement.toResponse(isHead);
+    this.#sealedBy ??= "the end of the request";
     try {
-      return whole.#make(isHead);
+      return this.#make(isHead);
     } catch (error) {
-      whole.reopen();
+      this.reopen();
       throw error;
     }
   }
 
   #make(isHead: boolean): Response {
-    const content = this.#content ?? this.#textOfParts();
+    const content = this.#content ??
+      (this.#parts === undefined ? this.#text : this.#joinedText());
     const isPlainText = typeof content === "string" && content !== "" &&
       this.#status === 200 && this.#headers === undefined && !isHead;
     if (isPlainText) return textResponse(content, this.#type, this.#context);
@@ -406,11 +411,11 @@ export class HttpResponse {
     this.#type = type;
   }
 
-  #textOfParts(): string {
-    if (this.#parts === undefined) return this.#text;
-    return this.#parts.map((part) =>
-      typeof part === "string" ? part : part.#textOfParts()
-    ).join("") + this.#text;
+  #joinedText(): string {
+    const texts = this.#parts?.map((part) =>
+      typeof part === "string" ? part : part.#joinedText()
+    );
+    return (texts?.join("") ?? "") + this.#text;
   }
 
   #drop(): void {
@@ -428,15 +433,13 @@ export class HttpResponse {
     return new type(this.#context, this.#whole, kind);
   }
 
-  /** Whether the seal keeps a call from having its effect; under debug it is reported. */
-  #refuses(call: string): boolean {
-    if (this.#sealedBy === undefined) return false;
+  /** Leaves a call without effect, since the response is sealed; under debug it is reported. */
+  #ignore(call: string): this {
     if (this.#context.debug()) {
-      report(
-        `Ignored ${call}${callSite()}: the response was sealed by ${this.#sealedBy}`,
-      );
+      const by = this.#whole.#sealedBy;
+      report(`Ignored ${call}${callSite()}: the response was sealed by ${by}`);
     }
-    return true;
+    return this;
   }
 }
 
