@@ -193,6 +193,18 @@ onBothForms("`events()` ends a source that is never read", async (app) => {
   }
 });
 
+onBothForms(
+  "`events()` takes a list, and refuses what is no iterable",
+  async (app) => {
+    app.route("/", () => {
+      assertThrows(() => app.response().events(42 as never), TypeError);
+      return app.response().events([{ data: "a" }, { data: "b" }]);
+    });
+    const response = await visit(app, "/");
+    assertEquals(await response.text(), "data:a\n\ndata:b\n\n");
+  },
+);
+
 onBothForms("`events()` refuses a heartbeat that is no time", async (app) => {
   app.route("/", () => {
     for (const heartbeat of [-1, NaN, "soon" as never]) {

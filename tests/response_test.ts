@@ -46,11 +46,12 @@ onBothForms(
       assertEquals(response.header("x-ONE"), "1");
       assertEquals(response.header("x-two"), "a, b");
       assertEquals(response.header("x-three"), null);
-      response.header("X-No", null);
+      response.header("X-No", null).header("X-None", "a").header("X-None", []);
     });
     assertEquals(response.headers.get("x-one"), "1");
     assertEquals(response.headers.get("x-two"), "a, b");
     assertEquals(response.headers.has("x-no"), false);
+    assertEquals(response.headers.has("x-none"), false);
   },
 );
 

@@ -356,6 +356,40 @@ Deno.test("`exists()` tells whether a name has a template", async () => {
   });
 });
 
+Deno.test("`exists()` is false, and `fetch()` finds nothing, for names that no file can have", async () => {
+  await withView({ "home.vto": "" }, async (view) => {
+    for (
+      const name of ["x".repeat(300), "a/".repeat(5_000), "a\0b", "home.vto/x"]
+    ) {
+      assertFalse(await view.exists(name));
+      await assertRejects(
+        () => view.fetch(name),
+        Error,
+        "Cannot find the template",
+      );
+    }
+  });
+});
+
+Deno.test("`fetch()` compiles a template once, whatever query is behind its name", async () => {
+  await withView({ "page.vto": "1" }, async (view, folder) => {
+    assertEquals(await view.fetch("page?a"), "1");
+    await Deno.writeTextFile(`${folder}/page.vto`, "2");
+    assertEquals(await view.fetch("page?b"), "1");
+    assertEquals(await view.fetch("page#c"), "1");
+  });
+});
+
+Deno.test("`fetch()` says so when a template includes what has no name", async () => {
+  await withView({ "page.vto": "\n{{ include part }}" }, async (view) => {
+    await assertRejects(
+      () => view.fetch("page"),
+      Error,
+      "at line 2: Invalid template (undefined)",
+    );
+  });
+});
+
 Deno.test("`fetch()` finds a template that was missing the first time", async () => {
   await withView(
     { "page.vto": `{{ include "part" }}` },

@@ -33,7 +33,7 @@ const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
  * `return()` is called at once. Throws `RangeError` when the heartbeat is no time.
  */
 export function eventStream(
-  source: AsyncIterable<ServerSentEvent>,
+  source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
   { heartbeat = 15 }: EventsOptions,
 ): ReadableStream<Uint8Array> {
   if (!(heartbeat >= 0)) {
@@ -41,15 +41,15 @@ export function eventStream(
       `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
     );
   }
-  const iterator = source[Symbol.asyncIterator]();
+  const events = ReadableStream.from(source).getReader();
   const encode = encoder();
   const ended = Promise.withResolvers<void>();
-  let next: Promise<IteratorResult<ServerSentEvent>> | undefined;
+  let next: ReturnType<typeof events.read> | undefined;
 
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        next ??= iterator.next();
+        next ??= events.read();
         if (!await comes(next)) {
           return controller.enqueue(await encode(HEARTBEAT));
         }
@@ -58,16 +58,16 @@ export function eventStream(
         if (done) controller.close();
         else controller.enqueue(await encode(value));
       } catch (error) {
-        await end();
+        await end(error).catch(() => {}); // the first error counts
         throw error;
       }
     },
     cancel: end,
   }, { highWaterMark: 0 });
 
-  async function end(): Promise<void> {
+  function end(reason: unknown): Promise<void> {
     ended.resolve();
-    await iterator.return?.();
+    return events.cancel(reason);
   }
 
   /** Whether the event comes before a heartbeat is due. */

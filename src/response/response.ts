@@ -129,7 +129,7 @@ export class HttpResponse {
   /** The value of a header, its values joined by a comma, or null. */
   header(name: string): string | null;
   /**
-   * Sets a header; a list sets several lines, null removes it. Throws `TypeError` when the name is no
+   * Sets a header; a list sets several lines, null or an empty list removes it. Throws `TypeError` when the name is no
    * token or a value has characters that a header cannot carry (RFC 9110, sections 5.1 and 5.5).
    */
   header(name: string, value: string | number | readonly string[] | null): this;
@@ -140,13 +140,12 @@ export class HttpResponse {
     const key = name.toLowerCase();
     if (value === undefined) return this.#valueOf(key);
     if (key === "content-type") this.#whole.#type = undefined;
-    if (value === null) {
-      this.#lines.delete(key);
-      return this;
-    }
-    const lines = typeof value === "object" ? [...value] : [String(value)];
+    const lines = typeof value === "object"
+      ? [...value ?? []]
+      : [String(value)];
     for (const line of lines) checkHeader(name, line);
-    this.#lines.set(key, lines);
+    if (lines.length === 0) this.#lines.delete(key);
+    else this.#lines.set(key, lines);
     return this;
   }
 
@@ -231,7 +230,7 @@ export class HttpResponse {
    * ```
    */
   events(
-    source: AsyncIterable<ServerSentEvent>,
+    source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
     options: EventsOptions = {},
   ): this {
     const stream = eventStream(source, options);

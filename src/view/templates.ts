@@ -13,6 +13,14 @@ import { confine, type Locals, makeVento, type Vento } from "./vento.ts";
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
 
+/** The codes of the errors that mean that there is no such file: some names cannot have one. */
+const NO_FILE: ReadonlySet<string | undefined> = new Set([
+  "ENOENT",
+  "ENOTDIR",
+  "ENAMETOOLONG",
+  "EINVAL",
+]);
+
 /** What Vento's errors offer beside a message. */
 interface VentoError extends Error {
   getContext(): Promise<
@@ -115,8 +123,7 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
     const target = await Deno.realPath(file);
     return target.startsWith(root) && /^[/\\]/.test(target.slice(root.length));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    if (error instanceof Deno.errors.NotADirectory) return false;
+    if (NO_FILE.has((error as { code?: string }).code)) return false;
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     throw new Deno.errors.NotCapable(
       `Cannot read the template "${file}": the permission is missing, run with --allow-read=${folder}`,

@@ -53,7 +53,8 @@ export function makeVento(source: TemplateSource): Vento {
   keepCompiled(vento);
   vento.run = (file, locals = {}, from, position) => {
     if (from !== undefined) deepen(file, locals);
-    const known = file[0] === "." ? undefined : vento.cache.get(`/${file}`);
+    const isName = typeof file === "string" && file[0] !== ".";
+    const known = isName ? vento.cache.get(`/${file}`) : undefined;
     const run = (template: Template) => {
       source.starts(template, locals);
       return template(locals);
@@ -80,7 +81,8 @@ function loader(source: TemplateSource): Vento["options"]["loader"] {
   return {
     resolve(from, file) {
       const folder = file.startsWith(".") ? from.replace(/[^/]*$/, "") : "";
-      return confine(folder + file);
+      // Vento cuts a query off when it loads a template, and would keep one for each.
+      return confine((folder + file).replace(/[?#][^]*/, ""));
     },
     async load(path) {
       return { source: await source.read(path) };
