@@ -46,13 +46,12 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface StartOptions": `
       cert hostname key onListen path port signal signals`,
     "class Router": `
-      allowed delete explain get getUrl group match next patch post put
-      resource route routes`,
+      delete explain get getUrl group patch post put resource route routes`,
     "interface NearRoute": "reason route",
     "type UrlParameters": "",
     "class Route": `
-      addMiddleware alias matched methods middleware params pattern regex
-      splat streamed takesStream`,
+      addMiddleware alias methods middleware params pattern regex splat
+      streamed takesStream`,
     "type RouteCallback": "",
     "type RouteArguments": "",
     "type RouteResult": "",
@@ -72,9 +71,8 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface NestedRecord": "",
     "class UploadedFile": "moveTo",
     "type Files": "",
-    "class HttpResponse": `
-      body cache clear clearBody cookie events header reopen replace respond seal
-      section send sent status toResponse write`,
+    "class HttpResponse":
+      "cache clear clearBody cookie events header sent status write",
     "type BodyContent": "",
     "type CookieOptions": "",
     "interface EventsOptions": "heartbeat",

@@ -68,7 +68,7 @@ export class HttpRequest {
   /**
    * Only keeps the two.
    *
-   * @internal
+   * @ignore
    */
   constructor(raw: Request, context: RequestContext) {
     this.#raw = raw;

@@ -99,7 +99,7 @@ export class HttpResponse {
   /**
    * Made by the framework, once for each request.
    *
-   * @internal
+   * @ignore
    */
   constructor(
     context: ResponseContext,
@@ -248,7 +248,7 @@ export class HttpResponse {
   /**
    * Replaces the body by text, bytes or a stream. Throws `TypeError` for a stream that is being read.
    *
-   * @internal
+   * @ignore
    */
   body(content: BodyContent): this {
     if (typeof content === "string") return this.clearBody().write(content);
@@ -266,7 +266,7 @@ export class HttpResponse {
   /**
    * Seals status and body as they are. The first seal wins: returns whether this was it.
    *
-   * @internal
+   * @ignore
    */
   seal(by: string): boolean {
     const whole = this.#whole;
@@ -281,7 +281,7 @@ export class HttpResponse {
   /**
    * Replaces the body, and what else is given, and seals the response. Does nothing when it is sealed.
    *
-   * @internal
+   * @ignore
    */
   respond(by: string, outcome: Outcome): void {
     const { status, text = "", type, headers } = outcome;
@@ -299,7 +299,7 @@ export class HttpResponse {
    * Sends a web response as it is, with the collected headers and cookies added, and seals it. Throws
    * `TypeError` for one that cannot be sent.
    *
-   * @internal
+   * @ignore
    */
   send(response: Response): void {
     if (response.bodyUsed || response.status === 0) {
@@ -315,7 +315,7 @@ export class HttpResponse {
   /**
    * Keeps this place in the body for output that comes later.
    *
-   * @internal
+   * @ignore
    */
   section(): HttpResponse {
     const section = this.#another("section");
@@ -330,7 +330,7 @@ export class HttpResponse {
    * Drops the body with the headers that describe or store it, seals this response and returns another
    * one to be sent in its place, which shares the headers that are left.
    *
-   * @internal
+   * @ignore
    */
   replace(by: string, status: number): HttpResponse | undefined {
     const whole = this.#whole;
@@ -347,7 +347,7 @@ export class HttpResponse {
   /**
    * Removes the seal, with the body that it protected: what should have been sent has failed.
    *
-   * @internal
+   * @ignore
    */
   reopen(): void {
     const whole = this.#whole;
@@ -359,7 +359,7 @@ export class HttpResponse {
    * Seals the response and makes the web response of it, without a body for a HEAD request. When that
    * fails, the response is open again.
    *
-   * @internal
+   * @ignore
    */
   toResponse(isHead: boolean): Response {
     if (this.#replacement) return this.#replacement.toResponse(isHead);

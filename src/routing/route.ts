@@ -59,7 +59,7 @@ export class Route {
   /**
    * Routes are made by the router.
    *
-   * @internal
+   * @ignore
    */
   constructor(details: RouteDetails) {
     const { methods, path } = details.pattern;
@@ -115,7 +115,7 @@ export class Route {
   /**
    * The route as a request matched it.
    *
-   * @internal
+   * @ignore
    */
   matched(
     params: RouteParameters,

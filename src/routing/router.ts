@@ -58,7 +58,7 @@ export class Router {
   /**
    * `classes` says where the classes of callbacks such as `"Class->method"` come from.
    *
-   * @internal
+   * @ignore
    */
   constructor(
     layers: Layers = new Layered(() => new RouteTable()),
@@ -221,7 +221,7 @@ export class Router {
    * The first route for a method and a path, encoded as it is sent, without a query. HEAD is answered
    * as GET unless a route for the path names it. Throws `HttpError` 400 for a malformed escape.
    *
-   * @internal
+   * @ignore
    */
   match(
     method: string,
@@ -237,7 +237,7 @@ export class Router {
   /**
    * The next route that matches the same, in the order of declaration.
    *
-   * @internal
+   * @ignore
    */
   next(match: Match): Match | undefined {
     const { application } = this.#layers;
@@ -251,7 +251,7 @@ export class Router {
   /**
    * The methods for which a path is known, for the Allow header; none when it is unknown.
    *
-   * @internal
+   * @ignore
    */
   allowed(path: string, caseSensitive: boolean): string[] {
     this.#path.read(path);

@@ -50,7 +50,7 @@ export class View {
   /**
    * Makes a view over the given variables and settings.
    *
-   * @internal
+   * @ignore
    */
   constructor(context: ViewContext) {
     this.#context = context;
