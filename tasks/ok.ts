@@ -3,8 +3,9 @@
  * `--without-tests` leaves the suite out, for a caller that has run it already.
  */
 
+import { runCommands } from "./clone.ts";
 import { deno, type Outcome } from "./command.ts";
-import { rehearse } from "./package.ts";
+import { rehearse } from "./consumer.ts";
 
 const { output } = await deno(["task", "-q", "flag"]);
 const flags = output.split("\n").filter((line) => line !== "");
@@ -29,7 +30,8 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   tests: () => deno(["task", "-q", "test"]),
   documentation: async () =>
     deno(["doc", "--lint", ...flags, ...await entries()]),
-  package: () => rehearse(flags.length > 0),
+  "commands of README": runCommands,
+  package: rehearse,
   house: () => deno(["task", "-q", "house"]),
 };
 

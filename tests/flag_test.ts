@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import { Registry } from "../tasks/registry.ts";
 import { standins } from "../tasks/standins.ts";
-import { ProjectCopy } from "./project_copy.ts";
+import { ProjectCopy } from "../tasks/project_copy.ts";
 
 const STANDINS = "--import-map=compat/import_map.json\n";
 const ROOT = new URL("../", import.meta.url);

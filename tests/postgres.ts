@@ -50,6 +50,7 @@ export class PostgresServer implements AsyncDisposable {
     const script = 'read -r _; exec "$0" stop -D "$1" -m immediate';
     this.#guard = new Deno.Command("sh", {
       args: ["-c", script, `${programs}/pg_ctl`, `${folder}/data`],
+      cwd: folder, // the account may not enter the current one
       stdin: "piped",
       stdout: "null",
       stderr: "null",

@@ -35,7 +35,7 @@ export type Mapped<Name extends string, Callback> = string extends Name
   };
 
 /** The instances of a class; of an autoloaded one, the compiler knows nothing. */
-export type InstanceOf<Type> = Type extends Class<infer Instance> ? Instance
+export type InstanceOf<Type> = Type extends Class<infer Made> ? Made
   : object;
 
 /** What an engine gains by a registered class: nothing that the compiler knows when the name is any string. */

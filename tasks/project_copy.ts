@@ -1,7 +1,8 @@
 /** Owns a copy of the project in a temporary folder, for commands that write into it. */
 
 /** What is no part of the project. */
-const LEFTOVERS = /^(\.git|\.cache|cache|coverage|node_modules)$|\.(lock|new)$/;
+const LEFTOVERS =
+  /^(\.git|\.cache|cache|coverage|node_modules|posts\.json)$|\.(lock|new)$/;
 
 /** A copy of the project. */
 export class ProjectCopy implements AsyncDisposable {
