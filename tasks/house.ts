@@ -6,16 +6,18 @@
  *     deno task house [text|json|unknown|form]
  */
 
-import { importsOf, longestChain } from "./imports.ts";
+import { circlesIn, importsOf, longestChain } from "./imports.ts";
 import { linesIn } from "./size.ts";
 import { figuresOf, type Kind, traceWays, type WayFigures } from "./trace.ts";
 
 /** The limits that are not met yet, by the name of their line: a warning, not a failure. */
 const NOT_YET: ReadonlySet<string> = new Set([
   "floors from mod.ts to the ground",
-  "imports that do not lead downwards",
+  "imports in circles",
   "lines of code in src/",
+  "lines of code in src/engine.ts",
   "lines of code in src/response/response.ts",
+  "lines of code in src/state/scope.ts",
   "way of text: calls",
   "way of text: files",
   "way of text: changes",
@@ -82,6 +84,8 @@ const lines = await linesIn("src");
 
 const chain = longestChain(imports, "mod.ts");
 limit("floors from mod.ts to the ground", chain.length, FLOORS, chain);
+const circles = circlesIn(imports);
+limit("imports in circles", circles.length, 0, circles);
 const wrong = [...imports].flatMap(([path, targets]) =>
   targets.filter((target) => !mayImport(path, target))
     .map((target) => `${path} > ${target}`)

@@ -36,24 +36,40 @@ function pathOf(
   return new URL(specifier, `file:///${importer}`).pathname.slice(1);
 }
 
-/** The longest chain of imports that begins at the path. A circle is an error that names its modules. */
+/** The longest chain of imports that begins at the path; what closes a circle is left out. */
 export function longestChain(imports: Imports, from: string): string[] {
   const known = new Map<string, string[]>();
   const chainOf = (path: string, above: readonly string[]): string[] => {
-    if (above.includes(path)) {
-      const circle = [...above.slice(above.indexOf(path)), path];
-      throw new Error(`Modules import each other: ${circle.join(" > ")}`);
-    }
     const found = known.get(path);
     if (found !== undefined) return found;
-    const chains = (imports.get(path) ?? []).map((target) =>
-      chainOf(target, [...above, path])
-    );
+    const chains = targetsOf(imports, path)
+      .filter((target) => !above.includes(target))
+      .map((target) => chainOf(target, [...above, target]));
     const chain = [path, ...longest(chains)];
     known.set(path, chain);
     return chain;
   };
-  return chainOf(from, []);
+  return chainOf(from, [from]);
+}
+
+/** The imports that close a circle of modules, each as `importer > imported`. */
+export function circlesIn(imports: Imports): string[] {
+  return [...imports].flatMap(([path, targets]) =>
+    targets.filter((target) => reaches(imports, target, path))
+      .map((target) => `${path} > ${target}`)
+  );
+}
+
+function reaches(imports: Imports, from: string, to: string): boolean {
+  const seen = new Set([from]);
+  for (const path of seen) {
+    for (const target of targetsOf(imports, path)) seen.add(target);
+  }
+  return seen.has(to);
+}
+
+function targetsOf(imports: Imports, path: string): readonly string[] {
+  return imports.get(path) ?? [];
 }
 
 function longest(chains: readonly string[][]): string[] {
