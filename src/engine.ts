@@ -28,7 +28,7 @@ import type { Middleware } from "./routing/middleware.ts";
 import type { Route, RouteCallback } from "./routing/route.ts";
 import type { Match, Router, UrlParameters } from "./routing/router.ts";
 import { listen, type Server, type StartOptions } from "./server/listen.ts";
-import { endWithRuntime, whenServed } from "./server/process.ts";
+import { endWithRuntime, whenServed } from "./server/declarative.ts";
 import { BackgroundWork } from "./state/background.ts";
 import {
   configure,

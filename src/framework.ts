@@ -7,7 +7,7 @@ import type { CallbackForm, Class } from "./callback.ts";
 import { callByName, type ConnectionInfo, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/registry.ts";
 import { FORM, offering } from "./application/names.ts";
-import { whenServed } from "./server/process.ts";
+import { whenServed } from "./server/declarative.ts";
 
 let engine = new Engine();
 

@@ -12,9 +12,12 @@ export function startTimer(
   return setTimeout(call, Math.min(seconds * 1_000, LONGEST));
 }
 
-/** Waits for so many seconds. */
-export function sleep(seconds: number): Promise<void> {
-  return new Promise((resolve) => void startTimer(seconds, resolve));
+/** Waits for so many seconds; unless told otherwise, the process stays alive meanwhile. */
+export function sleep(seconds: number, isKept = true): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = startTimer(seconds, resolve);
+    if (!isKept) Deno.unrefTimer(timer);
+  });
 }
 
 /** Whether work settles within so many seconds; it must not reject. */

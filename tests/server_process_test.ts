@@ -1,8 +1,14 @@
 /** The server as a process: how it ends on signals, what it prints, and how `deno serve` runs it. */
 
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { Engine } from "@framework/core";
-import { RawConnection, untilRefused } from "./raw_http.ts";
+import { RawConnection, sendRaw, untilRefused } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
 /** Slow in every way: a request, a stream, deferred work, and a handler that never answers. */
@@ -81,6 +87,49 @@ Deno.test("`start()` ends at once on a second signal, with the code of that sign
     codes[signal] = (await process.ended()).code;
   }
   assertEquals(codes, { SIGINT: 130, SIGTERM: 143 });
+});
+
+Deno.test("`start()` takes one Ctrl+C that is passed on twice for one", async () => {
+  await using process = await ServerProcess.start(SLOW);
+  const response = visit(process, "/slow");
+  await process.prints(/asked/);
+  process.kill("SIGINT");
+  process.kill("SIGTERM"); // of one signal sent twice at once, the process may see one
+  assertEquals(await (await response).text(), "late");
+  assertEquals((await process.ended()).code, 0);
+});
+
+Deno.test("`start()` under `deno run --watch` drains on Ctrl+C, without an error", async () => {
+  await using process = await ServerProcess.start(SLOW, {
+    command: ["run", "--watch", "--no-clear-screen"],
+  });
+  const response = visit(process, "/slow");
+  await process.prints(/asked/);
+  process.kill("SIGINT");
+  assertEquals(await (await response).text(), "late");
+  assertEquals((await process.ended()).code, 0);
+  assertEquals(/error|not reachable/i.test(process.printed), false);
+});
+
+Deno.test("`start()` says on Ctrl+C what it finishes, and on SIGTERM without the hint", async () => {
+  const finishing = {
+    SIGINT: "Finishing 1 request and 2 streams, press again to end now\n",
+    SIGTERM: "Finishing 1 request and 2 streams\n",
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    await using process = await ServerProcess.start(slowWith(0.2));
+    const streams = await Promise.all([
+      visit(process, "/endless"),
+      visit(process, "/endless"),
+    ]);
+    const response = visit(process, "/never");
+    await process.prints(/asked/);
+    process.kill(signal);
+    await assertRejects(() => response);
+    await Promise.all(streams.map((each) => assertRejects(() => each.text())));
+    assertEquals((await process.ended()).code, 0);
+    assertStringIncludes(process.printed, finishing[signal]);
+  }
 });
 
 Deno.test("`start()` aborts an endless stream when the time to drain is over, and the code is 0", async () => {
@@ -250,6 +299,79 @@ async function openssl(args: string): Promise<string> {
   });
   return new TextDecoder().decode((await command.output()).stdout);
 }
+
+/** An upload that its client begins, and what the client sends later. */
+const UPLOAD = {
+  head: "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf",
+  rest: "done",
+} as const;
+
+/** Counts bytes. A request to `/begun` tells that those before it have been looked at. */
+const UPLOADING = `
+  import { Framework } from "@framework/core";
+  Framework.set("framework.shutdown_timeout", 0.3);
+  Framework.route("POST /upload", () =>
+    Framework.request().getBody().length + " bytes");
+  Framework.route("/endless", async function* () {
+    for (;;) {
+      yield "again ";
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  });
+  Framework.route("/begun", () => "yes");
+`;
+
+Deno.test("`start()` lets an upload finish on SIGTERM, and meanwhile refuses new requests with 503", async () => {
+  const source = UPLOADING.replace("0.3", "30");
+  await using process = await ServerProcess.start(
+    `${source} Framework.start({ port: 0 });`,
+  );
+  using connection = await RawConnection.open(await process.port());
+  await connection.send(UPLOAD.head);
+  await (await visit(process, "/begun")).text();
+  process.kill("SIGTERM");
+  await process.prints(/Finishing 1 request/);
+  const refused = await sendRaw(
+    await process.port(),
+    "GET /begun HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+  );
+  assertEquals(refused.status, 503);
+  assertMatch(refused.head, /connection: close/i);
+  await connection.send(UPLOAD.rest);
+  assertMatch(await connection.receive("bytes"), /^HTTP\/1.1 200 [^]*8 bytes$/);
+  assertEquals((await process.ended()).code, 0);
+});
+
+for (
+  const [name, end, options] of [
+    ["`start()`", "Framework.start({ port: 0 });", {}],
+    ["`deno serve`", "export default Framework;", {
+      command: ["serve", "--host=127.0.0.1", "--port=0"],
+    }],
+  ] as const
+) {
+  Deno.test(`${name} refuses an upload with 503 that does not finish after SIGTERM`, async () => {
+    await using process = await ServerProcess.start(UPLOADING + end, options);
+    using connection = await RawConnection.open(await process.port());
+    await connection.send(UPLOAD.head);
+    await (await visit(process, "/begun")).text();
+    process.kill("SIGTERM");
+    const response = await connection.receive("shutting down");
+    assertMatch(response, /^HTTP\/1.1 503 [^]*connection: close/i);
+    assertEquals((await process.ended()).code, 0);
+  });
+}
+
+Deno.test("`deno serve` aborts an endless stream when the time to drain is over", async () => {
+  const source = `${UPLOADING} export default Framework;`;
+  await using process = await ServerProcess.start(source, {
+    command: ["serve", "--host=127.0.0.1", "--port=0"],
+  });
+  const response = await visit(process, "/endless");
+  process.kill("SIGTERM");
+  await assertRejects(() => response.text());
+  assertEquals((await process.ended()).code, 0);
+});
 
 /** What a handler does after it has upgraded its request, and the status of the response. */
 const UPGRADED: Record<string, readonly [then: string, status: number]> = {

@@ -6,6 +6,7 @@
 import type { HttpError } from "../errors.ts";
 import { type Bytes, refusal } from "./fields.ts";
 import { headerOf } from "../runtime.ts";
+import { isInterrupted } from "../state/background.ts";
 import { startTimer } from "../timer.ts";
 
 const source = "the request body";
@@ -24,7 +25,10 @@ export async function readBody(
   const length = Number(headerOf(request, "content-length") ?? 0);
   if (length > limit) throw tooLarge(limit);
   const reader = request.body.getReader();
-  const bytes = await collect(reader, limit, timeoutSeconds);
+  const bytes = await collect(reader, limit, timeoutSeconds)
+    .catch((error) => {
+      throw isInterrupted(request) ? shutDown(error) : error;
+    });
   if (bytes.length < length) throw refusal(400, source, "it ended early");
   return bytes;
 }
@@ -70,4 +74,10 @@ function tooLarge(limit: number): HttpError {
 function tooSlow(timeout: number): HttpError {
   const state = `it did not come within ${timeout} seconds`;
   return refusal(408, source, state, { headers: { connection: "close" } });
+}
+
+/** RFC 9110 section 15.6.4: the client can send the request again, to the server that comes next. */
+function shutDown(cause: unknown): HttpError {
+  const options = { cause, headers: { connection: "close" } };
+  return refusal(503, source, "the server is shutting down", options);
 }

@@ -3,13 +3,12 @@
  * a server cannot go on.
  */
 
-import type { BackgroundWork, Unfinished } from "../state/background.ts";
+import type { Unfinished } from "../state/background.ts";
 import type { DrainingServer } from "./server.ts";
 import { surviveErrors } from "../state/uncaught.ts";
-import { sleep } from "../timer.ts";
 
 /** The signals that end a process, with the status of one that they end at once. */
-const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
+export const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
   Deno.build.os === "windows"
     ? [["SIGINT", 130]]
     : [["SIGINT", 130], ["SIGTERM", 143]];
@@ -19,9 +18,6 @@ const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
  * `deno run --watch` pass one Ctrl+C on twice.
  */
 const ONE_PRESS = 250;
-
-/** How many seconds the runtime gets to send the last response: it does not say when that is done. */
-const FLUSH_SECONDS = 0.2;
 
 /** What is unfinished, in the words of the message. */
 const UNITS: readonly (readonly [keyof Unfinished, string])[] = [
@@ -34,7 +30,6 @@ const UNITS: readonly (readonly [keyof Unfinished, string])[] = [
 const servers = new Set<DrainingServer>();
 let firstSignal: number | undefined;
 let ending: Promise<void> | undefined;
-let isServing = false;
 
 const listeners = SIGNALS.map(([signal, status]) =>
   [signal, () => onSignal(signal, status)] as const
@@ -57,35 +52,6 @@ export function endWithProcess(server: DrainingServer): void {
   server.finished.then(remove, () => {
     endProcess(1);
     remove();
-  });
-}
-
-/**
- * Calls back when `deno serve` serves an application as the default export: it reads `onListen` then,
- * which no other code does, and prints the address where it finds nothing.
- */
-export function whenServed<Application extends object>(
-  owner: Application,
-  callback: (application: Application) => void,
-): void {
-  Object.defineProperty(owner, "onListen", {
-    get(this: Application): undefined {
-      return void callback(this);
-    },
-  });
-}
-
-/** The same for `deno serve`, whose server drains on signals by itself, and cannot listen again. */
-export function endWithRuntime(
-  work: BackgroundWork,
-  timeoutSeconds: () => number,
-): void {
-  if (isServing) return;
-  isServing = true;
-  surviveErrors(async () => {
-    await work.allDone(timeoutSeconds());
-    await sleep(FLUSH_SECONDS);
-    exit(1);
   });
 }
 
@@ -124,7 +90,7 @@ function announce(signal: Deno.Signal): void {
 }
 
 /** Under `deno run --watch`, `Deno.exit()` ends the program alone, and then throws. */
-function exit(status: number): void {
+export function exit(status: number): void {
   try {
     Deno.exit(status);
   } catch {

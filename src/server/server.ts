@@ -22,8 +22,8 @@ export const ABORTED: Error = new Deno.errors.Interrupted(
   "The server has shut down",
 );
 
-/** How many seconds aborted streams have for cleaning up. */
-const CLEAN_UP_SECONDS = 1;
+/** How many seconds there are for cleaning up aborted streams, and for refusing uploads. */
+export const CLEAN_UP_SECONDS = 1;
 
 /** How many seconds pass before the server listens again: more each time, unless it listened for long. */
 const PAUSE_SECONDS = { least: 0.1, most: 2, long: 10 } as const;
@@ -143,12 +143,17 @@ export class DrainingServer implements Server {
     const seconds = this.#timeoutSeconds();
     const end = performance.now() + seconds * 1_000;
     await this.#work.bodiesRead(seconds);
+    const interrupted = this.#work.interruptBodies();
     const done = Promise.all([this.#stopped, this.#server.shutdown()])
       .then(() => this.#work.deferredDone());
-    if (await settles(done, (end - performance.now()) / 1_000)) return;
+    if (await settles(done, Math.max(0, end - performance.now()) / 1_000)) {
+      return;
+    }
     const aborted = this.#work.abortStreams(ABORTED);
-    const isDone = aborted > 0 && await settles(done, CLEAN_UP_SECONDS);
+    const isDone = aborted + interrupted > 0 &&
+      await settles(done, CLEAN_UP_SECONDS);
     const outcome = [
+      ...interrupted > 0 ? [`uploads refused: ${interrupted}`] : [],
       ...aborted > 0 ? [`streams aborted: ${aborted}`] : [],
       ...isDone ? [] : ["requests or deferred work left unfinished"],
     ].join(", ");

@@ -16,6 +16,14 @@ export interface Unfinished {
   readonly deferred: number;
 }
 
+/** The requests whose bodies a server did not wait for any longer. */
+const interrupted = new WeakSet<Request>();
+
+/** Whether a server has ended before the body of a request had arrived. */
+export function isInterrupted(request: Request): boolean {
+  return interrupted.has(request);
+}
+
 /** The unfinished work of one application. */
 export class BackgroundWork {
   readonly #owner: Owner;
@@ -64,6 +72,13 @@ export class BackgroundWork {
   /** Resolves when nothing is unfinished, or after so many seconds. */
   allDone(seconds: number): Promise<void> {
     return poll(seconds, () => Object.values(this.count()).some(Boolean));
+  }
+
+  /** Marks the requests whose bodies will not arrive, and returns how many there were. */
+  interruptBodies(): number {
+    const requests = runningRequests(this.#owner).filter(isReceiving);
+    for (const { request } of requests) interrupted.add(request);
+    return requests.length;
   }
 
   /** Aborts the streams that are being sent, and returns how many there were. */
