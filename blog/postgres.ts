@@ -88,6 +88,7 @@ export class PostTable implements PostStore, AsyncDisposable {
   readonly #connect: () => Sql;
   readonly #timeout: number;
   #sql: Sql;
+  #isReachable = true;
 
   private constructor(url: string, options: PostTableOptions) {
     const { connections = 10, timeout = 5 } = options;
@@ -237,9 +238,12 @@ export class PostTable implements PostStore, AsyncDisposable {
       reject(new Deno.errors.TimedOut(`No result within ${this.#timeout} s`));
     }, this.#timeout * 1_000);
     try {
-      return await Promise.race([statement(sql), late]);
+      const result = await Promise.race([statement(sql), late]);
+      this.#report(undefined);
+      return result;
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;
+      this.#report((cause as Error).message);
       throw new HttpError(503, "The posts are out of reach at the moment", {
         cause,
         headers: { "retry-after": `${RETRY_AFTER}` },
@@ -247,6 +251,14 @@ export class PostTable implements PostStore, AsyncDisposable {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Logs when the database goes out of reach and when it is back, and not every request in between. */
+  #report(problem: string | undefined): void {
+    if (this.#isReachable === (problem === undefined)) return;
+    this.#isReachable = !this.#isReachable;
+    const state = this.#isReachable ? "back" : `out of reach: ${problem}`;
+    console.error(`${new Date().toISOString()} The database is ${state}`);
   }
 
   /** Replaces the connections: those to a machine that has vanished would stay open for many minutes. */

@@ -37,9 +37,9 @@ export function declareBlog(
   declareViews(app, folders);
   declarePages(app, posts);
   declareFiles(app, folders.public);
-  app.after("start", () => {
+  app.before("send", ([response]) => {
     for (const [name, value] of Object.entries(HEADERS)) {
-      app.response().header(name, value);
+      response.headers.set(name, value);
     }
   });
 }

@@ -299,19 +299,30 @@ blogTest("`GET /` responds with 304 until a post is added", async (blog) => {
   assertStringIncludes(await changed.text(), "Two");
 });
 
-blogTest("every response has a policy that allows no script", async (blog) => {
-  for (const address of ["/", "/create", "/nowhere", "/public/style.css"]) {
-    const response = await blog.get(address);
-    await response.body?.cancel();
-    const policy = response.headers.get("content-security-policy") ?? "";
-    assertStringIncludes(policy, "default-src 'none'", address);
-    assertFalse(/script-src|unsafe/.test(policy), address);
-  }
-  assert(
-    (await blog.post({ title: "a", content: "" })).headers.has(
-      "content-security-policy",
-    ),
-  );
+Deno.test("every response has a policy that allows no script", async () => {
+  await visiting(new PostFile("no/such/folder/posts.json"), async (blog) => {
+    const writable = new PostFile(`${blog.folder}/posts.json`);
+    const responses = {
+      200: await blog.get("/create"),
+      303: await new Visit(writable, blog.folder).post({}),
+      304: await blog.get("/public/style.css", {
+        "if-modified-since": new Date().toUTCString(),
+      }),
+      400: await blog.get("/post/%zz"),
+      404: await blog.get("/nowhere"),
+      413: await blog.send("x".repeat(9 * 1024 * 1024)),
+      500: await blog.post({ title: "a", content: "" }),
+    };
+    for (const [status, response] of Object.entries(responses)) {
+      await response.body?.cancel();
+      assertEquals(response.status, Number(status));
+      const policy = response.headers.get("content-security-policy") ?? "";
+      assertStringIncludes(policy, "default-src 'none'", status);
+      assertFalse(/script-src|unsafe/.test(policy), status);
+      assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+      assertEquals(response.headers.get("referrer-policy"), "same-origin");
+    }
+  });
 });
 
 blogTest(

@@ -13,6 +13,7 @@ import { addressOf } from "../blog/database.ts";
 import { type Post, PostFile } from "../blog/posts.ts";
 import { PostTable, type PostTableOptions } from "../blog/postgres.ts";
 import { declareBlog } from "../blog/routes.ts";
+import { logOf } from "./log.ts";
 import { isMissing } from "./postgres.ts";
 import { server } from "./stores.ts";
 
@@ -329,18 +330,23 @@ for (const mode of ["fast", "immediate"] as const) {
       await using blog = await Blog.open(url);
       await blog.posts.create("One", "");
       await server().stop(mode);
-      try {
-        const down = await Promise.all(
-          Array.from({ length: 30 }, () => blog.status()),
-        );
-        assertEquals(new Set(down.map(String)), new Set(["503,5"]));
-        assertEquals(await blog.status("/post/one"), [503, "5"]);
-        assertEquals(await blog.status("/create"), [200, null]);
-      } finally {
-        await server().start();
-      }
-      assertEquals(await blog.status("/post/one"), [200, null]);
-      assertEquals(await blog.status(), [200, null]);
+      const log = await logOf(async () => {
+        try {
+          const down = await Promise.all(
+            Array.from({ length: 30 }, () => blog.status()),
+          );
+          assertEquals(new Set(down.map(String)), new Set(["503,5"]));
+          assertEquals(await blog.status("/post/one"), [503, "5"]);
+          assertEquals(await blog.status("/create"), [200, null]);
+        } finally {
+          await server().start();
+        }
+        assertEquals(await blog.status("/post/one"), [200, null]);
+        assertEquals(await blog.status(), [200, null]);
+      });
+      assertEquals(log.length, 2, log.join("\n"));
+      assertStringIncludes(log[0]!, "The database is out of reach: ");
+      assertEquals(log[1], "The database is back");
     },
   );
 }
