@@ -80,14 +80,14 @@ export class BlogCopy implements AsyncDisposable {
     return await this.#started(args, { DATABASE_URL: database });
   }
 
-  /** Starts the blog over a database with several workers. */
+  /** Starts the blog over a database by `deno serve`, with several workers or one. */
   async serve(database: string, workers: number): Promise<BlogProcess> {
     const flags = await taskFlags(database);
     const args = [
       "serve",
       "--no-lock",
       "--import-map=import_map.json",
-      "--parallel",
+      ...workers > 1 ? ["--parallel"] : [],
       "--host=127.0.0.1",
       `--port=${freePort()}`,
       ...flags,
