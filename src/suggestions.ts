@@ -1,26 +1,42 @@
 /**
- * Owns guessing what was meant: the names nearest to one that is not known.
+ * Owns suggestions in error messages: the names that are nearest to an unknown one.
  */
 
+/** A longer name is not compared: nobody mistypes it, and comparing takes the product of the lengths. */
+const MAX_LENGTH = 50;
+
+/** How many names are compared, at most. */
+const MAX_NAMES = 1_000;
+
+const MAX_SUGGESTIONS = 3;
+
 /**
- * The end of an error message: `: did you mean "a" or "b"?`, for at most three names within a third of
- * the length in edits, the nearest first; nothing when no name is near.
+ * The names nearest to an unknown one, the nearest first: at most three, within a third of its length in
+ * edits. An edit adds, drops or replaces a letter, or swaps two neighbours.
  */
-export function didYouMean(name: string, names: Iterable<string>): string {
+export function suggestions(name: string, names: Iterable<string>): string[] {
+  if (name.length > MAX_LENGTH) return [];
   const limit = Math.max(1, Math.floor(name.length / 3));
-  const near = [...new Set(names)]
+  return [...new Set(names)]
+    .filter((other) => Math.abs(other.length - name.length) <= limit)
+    .slice(0, MAX_NAMES)
     .map((other) => ({
       other,
-      edits: distance(name.toLowerCase(), other.toLowerCase()),
+      edits: editDistance(name.toLowerCase(), other.toLowerCase()),
     }))
-    .filter(({ edits }) => edits <= limit)
+    .filter(({ edits }) => edits <= limit && edits < name.length)
     .sort((a, b) => a.edits - b.edits)
-    .slice(0, 3)
-    .map(({ other }) => `"${other}"`);
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ other }) => other);
+}
+
+/** The end of an error message: `: did you mean "a" or "b"?`, or nothing when no name is near. */
+export function didYouMean(name: string, names: Iterable<string>): string {
+  const near = suggestions(name, names).map((other) => `"${other}"`);
   return near.length > 0 ? `: did you mean ${near.join(" or ")}?` : "";
 }
 
-/** The error for a method that there is not. */
+/** The error for an unknown method. */
 export function noSuchMethod(
   name: string,
   action: string,
@@ -32,16 +48,23 @@ export function noSuchMethod(
   );
 }
 
-/** The Levenshtein distance, one row at a time. */
-function distance(a: string, b: string): number {
+/** The optimal string alignment distance, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
-      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, substitution));
+      const isSame = a[i - 1] === b[j - 1];
+      const isSwapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      next.push(Math.min(
+        row[j]! + 1,
+        next[j - 1]! + 1,
+        row[j - 1]! + (isSame ? 0 : 1),
+        isSwapped ? before[j - 2]! + 1 : Infinity,
+      ));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length]!;
 }

@@ -1,4 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import { HttpError } from "../src/errors.ts";
 import { Path } from "../src/routing/path.ts";
 import { Pattern } from "../src/routing/pattern.ts";
 
@@ -6,10 +7,10 @@ import { Pattern } from "../src/routing/pattern.ts";
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const pattern = new Pattern(source);
   const path = new Path().read(sent);
-  const found = pattern.match(path.text, caseSensitive);
+  const found = pattern.match(path, caseSensitive);
   if (found === undefined) return undefined;
   const values = found.values(path, caseSensitive);
-  const splat = found.splat(path.text, caseSensitive);
+  const splat = found.splat(path, caseSensitive);
   return splat === "" ? values : [...values, { splat }];
 }
 
@@ -24,9 +25,12 @@ const cases: Record<string, [string, string, unknown][]> = {
     ["/about", "/about/us", undefined],
     ["/about", "/aboutus", undefined],
     ["/a.b", "/axb", undefined],
-    ["/c++/x?$^", "/c++/x%3F$%5E", []],
+    ["/c\\+\\+/x\\?$^", "/c++/x%3F$%5E", []],
     ["/a-b_c~d", "/a-b_c~d", []],
-    ["/{id}", "/{id}", []],
+    ["/\\{id}", "/{id}", []],
+    ["/a:b/c:d", "/a:b/c:d", []],
+    ["/\\:id", "/:id", []],
+    ["/{}/{,2}", "/{}/{,2}", []],
     ["/hello world", "/hello%20world", []],
     ["/hello%20world", "/hello%20world", []],
     ["/100%", "/100%25", []],
@@ -105,6 +109,26 @@ const cases: Record<string, [string, string, unknown][]> = {
     ["/(?!admin)@page", "/admin2", undefined],
     ["/p[0-9]-@x", "/p1-a", ["a"]],
   ],
+  "quantifiers behind literals": [
+    ["/colou?r", "/color", []],
+    ["/colou?r", "/colour", []],
+    ["/colou?r", "/colouur", undefined],
+    ["/a+b", "/aaab", []],
+    ["/a+b", "/b", undefined],
+    ["/a+b", "/a+b", undefined],
+    ["/a{2}b", "/aab", []],
+    ["/a{2}b", "/ab", undefined],
+    ["/a{2,}b{1,2}", "/aaaabb", []],
+    ["/\\.+", "/...", []],
+    ["/-+@x", "/--a", ["a"]],
+    ["/%C3%BC+x", "/%C3%BC%C3%BCx", []],
+    ["/🐙+", "/%F0%9F%90%99%F0%9F%90%99", []],
+    ["/a??b", "/b", []],
+    ["/colou?r/@name", "/color/x", ["x"]],
+    ["/v1.2", "/v1x2", undefined],
+    ["/a\\+b", "/a+b", []],
+    ["/COLOU?R", "/colour", []],
+  ],
   "optional parts": [
     ["/blog(/@y(/@m(/@d)))", "/blog", [null, null, null]],
     ["/blog(/@y(/@m(/@d)))", "/blog/1", ["1", null, null]],
@@ -177,6 +201,7 @@ Deno.test("`Pattern` takes methods in upper case, without their spaces", () => {
     ["  GET |  POST\t/x  ", ["GET", "POST"], "/x"],
     ["GET|GET x", ["GET"], "/x"],
     ["M-SEARCH *", ["M-SEARCH"], "/*"],
+    ["PURGE|SET|LIST /x", ["PURGE", "SET", "LIST"], "/x"],
     ["GET (/@a)/b", ["GET"], "(/@a)/b"],
     ["GET /a b", ["GET"], "/a b"],
   ];
@@ -212,6 +237,20 @@ const mistakes: [string, string][] = [
   ["GET, POST /x", 'has the malformed method "GET," at 0'],
   [" /x", "has no method before the space at 0"],
   ["GET ", "has no path after its methods at 4"],
+  ["GTE /x", 'has the method "GTE", where GET is meant, at 0'],
+  ["GET|PSOT /x", 'has the method "PSOT", where POST is meant, at 0'],
+  ["DELET /x", 'has the method "DELET", where DELETE is meant, at 0'],
+  ["/:id", 'has ":id", where @id is meant, at 1'],
+  ["/a(/:id)", 'has ":id", where @id is meant, at 4'],
+  ["/:id?", 'has ":id?", where (/@id) is meant, at 1'],
+  ["/user/{id}", 'has "{id}", where @id is meant, at 6'],
+  ["/user/x-{id?}", 'has "{id?}", where (/@id) is meant, at 8'],
+  ["/user/@id?", 'has "@id?", where (/@id) is meant, at 6'],
+  ["/(/@id)?", "has a ? behind parentheses, which are optional already, at 7"],
+  ["/c++", 'has "+" with nothing to repeat, where \\+ is meant, at 3'],
+  ["/+", 'has "+" with nothing to repeat, where \\+ is meant, at 1'],
+  ["/@a+", 'has "+" with nothing to repeat, where \\+ is meant, at 3'],
+  ["/?", 'has "?" with nothing to repeat, where \\? is meant, at 1'],
 ];
 
 Deno.test("`Pattern` quotes what is wrong and points at the place", () => {
@@ -231,7 +270,7 @@ Deno.test("`Pattern` throws for an expression that JavaScript cannot read", () =
 });
 
 Deno.test("`Pattern` has a limit on independent optional parts", () => {
-  assertEquals(new Pattern("(/a)".repeat(10)).alternatives.length, 1024);
+  assertEquals(new Pattern("(/a)".repeat(10)).variants.length, 1024);
   const many = "(/a)".repeat(11);
   assertThrows(() => new Pattern(many), SyntaxError, "over 1024 choices");
 });
@@ -250,6 +289,15 @@ Deno.test("`regex()` never lets a parameter take a slash", () => {
     const regex = new Pattern(source).regex(true);
     assertEquals([regex.test("/b"), regex.test("/b/c")], [true, false], source);
   }
+});
+
+Deno.test("`splat()` is a 400 for a segment `..`, however it was encoded", () => {
+  const rows = ["/f/..%2Fx", "/f/a%2f%2e%2e", "/f/a/%2E%2E%2Fb", "/f/..%5Cx"];
+  for (const sent of rows) {
+    const error = assertThrows(() => read("/f/*", sent), HttpError);
+    assertEquals(error.status, 400, sent);
+  }
+  assertEquals(read("/f/*", "/f/a..b/..c/..."), [{ splat: "a..b/..c/..." }]);
 });
 
 /** Pattern, values, and the path that has them. */
@@ -308,6 +356,7 @@ Deno.test("`build()` throws when a value does not fit its place", () => {
     ["/@a-@b", { a: "1", b: "2-3" }],
     ["/@a(-@b)", { a: "1-2" }],
     ["/f/*", { "*": "a/../b" }],
+    ["/f/*", { "*": "..\\b" }],
     ["/*", { "*": "/other.example" }],
     ["/*/a/*", { "*": "b" }],
   ];

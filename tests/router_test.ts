@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";
-import { Router, RouteTable } from "../src/routing/router.ts";
+import { Router } from "../src/routing/router.ts";
+import { longestText } from "../src/routing/backtracking.ts";
 import { Segment } from "../src/routing/segment.ts";
 
 /** A router with these routes; the alias of each is its place. */
@@ -75,23 +77,27 @@ Deno.test("`next()` goes on from its own match, whatever was asked in between", 
   assertEquals([next.route.alias, next.values], ["1", ["x"]]);
 });
 
-Deno.test("`match()` tries the routes of a request behind those of the application", () => {
-  const own = new RouteTable();
-  const layers = { application: new RouteTable(), own: () => own };
-  new Router({ ...layers, writable: own }).get(
-    "/@own",
-    () => {},
-    false,
-    "own",
-  );
-  const router = new Router({ ...layers, writable: layers.application });
-  router.get("/a", () => {}, false, "a");
-  router.route("HEAD /b", () => {}, false, "b");
-  assertEquals(matches(router, "GET", "/a"), ["a", "own"]);
-  assertEquals(matches(router, "HEAD", "/b"), ["b"]);
-  assertEquals(matches(router, "HEAD", "/c"), ["own"]);
-  assertEquals(router.routes().map((route) => route.alias), ["a", "b", "own"]);
-  assertEquals(router.getUrl("own", { own: 1 }), "/1");
+Deno.test("`match()` tries the routes of a request after those of the application", async () => {
+  const app = new Engine();
+  app.get("/a", () => "", false, "a");
+  app.route("HEAD /b", () => "", false, "b");
+  app.get("/test", () => {
+    app.get("/@own", () => "", false, "own");
+    const router = app.router();
+    return {
+      get: matches(router, "GET", "/a"),
+      head: [matches(router, "HEAD", "/b"), matches(router, "HEAD", "/c")],
+      routes: router.routes().map((route) => route.alias),
+      url: router.getUrl("own", { own: 1 }),
+    };
+  });
+  const response = await app.fetch(new Request("http://localhost/test"));
+  assertEquals(await response.json(), {
+    get: ["a", "own"],
+    head: [["b"], ["own"]],
+    routes: ["a", "b", "", "own"],
+    url: "/1",
+  });
 });
 
 Deno.test("`call()` passes the values in order, null for a part that is absent", () => {
@@ -338,12 +344,51 @@ Deno.test("`explain()` says what keeps near routes from matching", () => {
   assertEquals(beyond?.reason, 'the path goes on with "/b"');
 });
 
+Deno.test("`explain()` finds routes with a misspelling in any segment", () => {
+  const router = routerOf("/about", "/posts/@id/edit", "/posts/@id", "/users");
+  const near = (path: string) =>
+    router.explain("GET", path).map(({ route, reason }) => [
+      route.pattern,
+      reason,
+    ]);
+  assertEquals(near("/psots/7"), [
+    ["/posts/@id", 'the segment "psots" does not match "posts"'],
+    ["/posts/@id/edit", 'the segment "psots" does not match "posts"'],
+  ]);
+  assertEquals(near("/abuot")[0]?.[0], "/about");
+  assertEquals(near("/posts/7/edti")[0], [
+    "/posts/@id/edit",
+    'the segment "edti" does not match "edit"',
+  ]);
+  assertEquals(near("/x"), []);
+});
+
+Deno.test("`explain()` compares nothing with a path that nobody has mistyped", () => {
+  const router = routerOf(
+    ...Array.from({ length: 200 }, (_, n) => `/page${n}/@a-@b/*/x${n}`),
+  );
+  const paths = ["/page1/a-b", "/page1".repeat(30), "/paeg1", "/page1/x"];
+  for (const path of paths) assert(router.explain("GET", path).length > 0);
+  for (const shape of ["/page1", "/", "a", "/page1/a-b"]) {
+    const path = `/${shape.repeat(60_000 / shape.length)}`;
+    const compared = steps(router, path, () => router.explain("GET", path));
+    assert(compared < 200_000, `${shape}: ${compared} steps`);
+  }
+});
+
 /** How many steps a look-up takes: characters read, texts compared, segments tried. */
-function steps(router: Router, path: string): number {
+function steps(
+  router: Router,
+  path: string,
+  look = () => {
+    router.match("GET", path, false);
+    router.allowed(path, false);
+  },
+): number {
   let count = 0;
   const strings = String.prototype;
   const { charCodeAt, lastIndexOf } = strings;
-  const { matches } = Segment.prototype;
+  const { match } = Segment.prototype;
   strings.charCodeAt = function (at) {
     count++;
     return charCodeAt.call(this, at);
@@ -353,16 +398,15 @@ function steps(router: Router, path: string): number {
     count += (from ?? this.length) - found;
     return found;
   };
-  Segment.prototype.matches = function (text, caseSensitive) {
+  Segment.prototype.match = function (text, caseSensitive) {
     count++;
-    return matches.call(this, text, caseSensitive);
+    return match.call(this, text, caseSensitive);
   };
   try {
-    router.match("GET", path, false);
-    router.allowed(path, false);
+    look();
   } finally {
     Object.assign(strings, { charCodeAt, lastIndexOf });
-    Segment.prototype.matches = matches;
+    Segment.prototype.match = match;
   }
   return count;
 }
@@ -412,7 +456,7 @@ Deno.test("`match()` takes steps in proportion to a hostile path", () => {
   }
 });
 
-Deno.test("`match()` does not try mixed expressions on long segments", () => {
+Deno.test("`match()` tries an ambiguous expression on short segments alone", () => {
   const router = routerOf(
     "/@a-@b:[0-9-]+-@c:[a-z-]+",
     "/@y:[0-9]{4}-@m:[0-9]{2}-@slug",
@@ -421,10 +465,78 @@ Deno.test("`match()` does not try mixed expressions on long segments", () => {
   );
   const found = (path: string) => router.match("GET", path, false)?.route.alias;
   assertEquals(found("/x-1-a"), "0");
-  assertEquals(found(`/${"x".repeat(267)}-1-a`), "0");
-  assertEquals(found(`/${"x".repeat(268)}-1-a`), undefined);
+  assertEquals(found(`/${"x".repeat(95)}-1-a`), "0");
+  assertEquals(found(`/${"x".repeat(96)}-1-a`), undefined);
   assertEquals(found(`/2024-05-${"x".repeat(60_000)}`), "1");
-  assertEquals(found(`/${"x".repeat(4_470)}-1`), "2");
-  assertEquals(found(`/${"x".repeat(4_471)}-1`), undefined);
+  assertEquals(found(`/${"x".repeat(998)}-1`), "2");
+  assertEquals(found(`/${"x".repeat(999)}-1`), undefined);
   assertEquals(found(`/${"7".repeat(60_000)}`), "3");
+});
+
+/** An expression, and the length of the longest text on which it may be tried. */
+const LIMITS: readonly (readonly [expression: string, limit: number])[] = [
+  // Each character leads to one place
+  ["[0-9]+", Infinity],
+  ["[a-z]+(?:-[a-z]+)*", Infinity],
+  ["[\\w.]+@[\\w-]+(?:\\.[\\w-]+)+", Infinity],
+  ["\\d{1,3}(?:\\.\\d{1,3}){3}", Infinity],
+  ["(?:[0-9a-f]{2}){16}", Infinity],
+  ["(?:en|fr)+", Infinity],
+  // Finite, whatever it takes
+  ["(?:a|ab)(?:c|bcd)", Infinity],
+  // A power of the length for each quantifier that is open
+  [".+-.+x", 1_000],
+  [".+-.+-.+x", 99],
+  ["a*b?a*", 1_000],
+  ["x{1,}y?x{2,}", 1_000],
+  ["(?=.*x).*y", 1_000],
+  ["[^/]+-[^/]+-[^/]+-[^/]+", 31],
+  // Exponential
+  ["(?:a+)+", 16],
+  ["(?:a*)*b", 16],
+  ["(?:a|a)+", 16],
+  ["(?:a|ab|b)+", 16],
+  ["(?:[a-z]+-?)+", 16],
+  ["(?:(?:a+)+)+", 10],
+  ["(?:a{1,2}){30}", 16],
+  ["(?:a?){30}a{30}", 3],
+];
+
+Deno.test("`longestText()` counts open quantifiers, also inside groups", () => {
+  for (const [expression, limit] of LIMITS) {
+    assertEquals(longestText(expression), limit, expression);
+  }
+});
+
+/** The lengths of the texts on which expressions for whole segments are tried meanwhile. */
+function triedLengths(work: () => void): number[] {
+  const lengths: number[] = [];
+  const expressions = RegExp.prototype;
+  const { exec } = expressions;
+  expressions.exec = function (text) {
+    if (this.source.startsWith("^(?<p>")) lengths.push(text.length);
+    return exec.call(this, text);
+  };
+  try {
+    work();
+  } finally {
+    expressions.exec = exec;
+  }
+  return lengths;
+}
+
+Deno.test("`match()` never tries an expression on a text that makes it slow", () => {
+  const paths = ["-", "a", "-a", "x-", "1", "a.", "A1_", "a@a."].flatMap(
+    (shape) =>
+      [1, 4, 100, 1_000, 15_000].map((times) => `/${shape.repeat(times)}?`),
+  );
+  for (const [expression] of LIMITS) {
+    const router = routerOf(`/@p:${expression.replaceAll("@", "\\@")}!`);
+    const longest = longestText(`(?<p>${expression})!`);
+    const tried = triedLengths(() => {
+      for (const path of paths) router.match("GET", path, false);
+    });
+    assert(tried.length > 0, expression);
+    assertEquals(tried.filter((length) => length > longest), [], expression);
+  }
 });

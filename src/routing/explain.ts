@@ -1,11 +1,12 @@
 /**
- * Owns explaining a miss: which declared routes are nearest to a path, and what keeps each of them
- * from matching.
+ * Owns explaining why no route matched: which declared routes are nearest to a path, and what keeps each
+ * of them from matching.
  */
 
-import { segmentsOf } from "./path.ts";
-import type { Segment } from "./segment.ts";
+import type { Path } from "./path.ts";
 import type { Route } from "./route.ts";
+import type { Segment } from "./segment.ts";
+import { suggestions } from "../suggestions.ts";
 import type { Declaration } from "./table.ts";
 
 /** A route that does not match, and why. */
@@ -16,34 +17,46 @@ export interface NearRoute {
   readonly reason: string;
 }
 
-/** How near a row of segments comes, in segments that match. */
+/** How near a route comes, in segments that match. */
 interface Miss {
   readonly nearness: number;
   readonly reason: string;
 }
 
-const mostRoutes = 5;
+const MAX_ROUTES = 5;
 
-/** The nearest routes to a decoded path: those that share its beginning. */
+/** A path with more characters or segments has no near routes: nobody has mistyped it. */
+const MAX_LENGTH = 1_000;
+const MAX_SEGMENTS = 50;
+
+/** How many variants of routes are compared with a path, at most. */
+const MAX_VARIANTS = 2_000;
+
+/** The nearest routes to a path: those that share its beginning, up to a misspelt segment. */
 export function nearRoutes(
   declarations: readonly Declaration[],
   method: string,
-  path: string,
+  path: Path,
   caseSensitive: boolean,
 ): NearRoute[] {
+  if (path.text.length > MAX_LENGTH || path.count > MAX_SEGMENTS) return [];
+  let compared = 0;
   return declarations
+    .filter(({ pattern }) =>
+      (compared += pattern.variants.length) <= MAX_VARIANTS
+    )
     .map(({ route, pattern }) => {
-      const misses = pattern.alternatives.map((alternative) =>
-        alternative.matches(path, caseSensitive)
+      const misses = pattern.variants.map((variant) =>
+        variant.matches(path, caseSensitive)
           ? { nearness: Infinity, reason: methodReason(method, route) }
-          : missOf(alternative.segments, segmentsOf(path), caseSensitive)
+          : missOf(variant.segments, path, caseSensitive)
       );
       const nearest = misses.reduce((a, b) => b.nearness > a.nearness ? b : a);
       return { route, ...nearest };
     })
     .filter(({ nearness }) => nearness > 0)
     .sort((a, b) => b.nearness - a.nearness)
-    .slice(0, mostRoutes)
+    .slice(0, MAX_ROUTES)
     .map(({ route, reason }) => ({ route, reason }));
 }
 
@@ -53,28 +66,35 @@ function methodReason(method: string, { methods }: Route): string {
     : `the method ${method} is not ${methods.join(" or ")}`;
 }
 
-/** Where a row of segments and a path part; half a segment nearer when one of them just ends. */
+/** Where segments and a path part: half a segment nearer when one of them just ends. */
 function missOf(
   segments: readonly Segment[],
-  texts: readonly string[],
+  path: Path,
   caseSensitive: boolean,
 ): Miss {
-  const index = segments.findIndex((segment, place) =>
-    segment.star || !segment.matches(texts[place] ?? "", caseSensitive)
-  );
-  const [segment, text] = [segments[index], texts[index]];
+  const fits = (segment: Segment, place: number): boolean =>
+    place < path.count && !segment.isStar &&
+    segment.match(path.segment(place), caseSensitive) !== null;
+  const index = segments.findIndex((segment, place) => !fits(segment, place));
+  const segment = segments[index];
   if (segment === undefined) {
-    const rest = texts.slice(segments.length).join("/");
-    const reason = `the path goes on with "/${rest}"`;
+    const reason = `the path goes on with "/${path.rest(segments.length)}"`;
     return { nearness: segments.length - 1 / 2, reason };
   }
-  if (segment.star) {
+  if (segment.isStar) {
     return { nearness: index, reason: 'what follows "*" does not match' };
   }
-  if (text === undefined) {
+  if (index >= path.count) {
     const reason = `the path ends before "/${segment}"`;
     return { nearness: index - 1 / 2, reason };
   }
+  const text = path.segment(index);
   const reason = `the segment "${text}" does not match "${segment}"`;
-  return { nearness: index, reason };
+  const { literal = "" } = segment;
+  if (literal === "" || suggestions(text, [literal]).length === 0) {
+    return { nearness: index, reason };
+  }
+  const restFits = segments.length === path.count &&
+    segments.every((one, place) => place <= index || fits(one, place));
+  return { nearness: index + (restFits ? 3 / 4 : 1 / 4), reason };
 }

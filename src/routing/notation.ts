@@ -1,103 +1,146 @@
 /**
- * Owns the notation of patterns: it turns the text of a pattern into methods and rows of segments,
- * one row for every choice of optional parts. What a segment accepts is the segment's; nothing here
- * knows paths.
+ * Owns the notation of patterns: it parses the text of a pattern into methods and segments, one list of
+ * segments for each choice of optional parts. What a segment matches is `segment.ts`'s.
  */
 
-import { type Piece, type Row, rowsOf } from "./row.ts";
-import type { Part } from "./segment.ts";
+import { escapeText, type Part } from "./segment.ts";
+import { suggestions } from "../suggestions.ts";
 
-/** What a pattern says. */
-export interface Grammar {
+/** A parsed pattern. */
+export interface Notation {
   /** The methods in upper case; empty when the pattern takes every method. */
   readonly methods: readonly string[];
   /** The pattern without its methods, beginning with a slash or an optional part. */
   readonly path: string;
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** Every choice of optional parts; one that can take part comes before its absence. */
-  readonly rows: readonly Row[];
+  /** Every choice of optional parts, in the order in which they are tried. */
+  readonly choices: readonly Choice[];
 }
 
-/** A method is a token (RFC 9110, section 5.6.2); `|` separates methods here. */
-const method = /^[!#$%&'*+.^_`~\w-]+$/;
+/** A pattern with some of its optional parts and without the others. */
+export interface Choice {
+  readonly segments: readonly (readonly Part[])[];
+  /** Whether it ends with a slash. */
+  readonly slash: boolean;
+}
+
+/** What a path consists of; a group is an optional part. */
+type Piece =
+  | FlatPiece
+  | { readonly kind: "group"; readonly pieces: readonly Piece[] };
+
+type FlatPiece = Part | { readonly kind: "slash" };
+
+/** The most choices that a pattern may have: those of ten independent optional parts. */
+const MAX_CHOICES = 1_024;
+
+/** The methods of which a misspelling is looked for; any other token is a method too. */
+const USUAL_METHODS = [
+  ...["GET", "HEAD", "POST", "PUT", "PATCH"],
+  ...["DELETE", "OPTIONS", "TRACE", "CONNECT"],
+];
+
+/** A method is a token (RFC 9110, section 5.6.2), in which `|` separates methods here. */
+const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
 
 /** Methods with bars between them, the space behind them, and the path. */
-const prefixed = /^\s*((?:[^\s|]*\s*\|\s*)*[^\s|]*)\s+(.*)$/s;
+const PREFIXED = /^\s*((?:[^\s|]*\s*\|\s*)*[^\s|]*)\s+(.*)$/s;
 
 /** What a path can begin with and a method cannot. */
-const pathStart = /^\s*[/([\\@*]/;
+const PATH_START = /^\s*[/([\\@*]/;
 
-/** A class, an escape, a parenthesis, a name, a count, a word, any other character. */
-const tokens =
-  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)|\(\?|@[A-Za-z_]\w*|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
+/**
+ * A class; an escape; the start of a regular-expression group; a parameter, also in the notation of
+ * other frameworks; a count; a word; any other character.
+ */
+const TOKENS =
+  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)|\(\?|@[A-Za-z_]\w*|\{[A-Za-z_]\w*\??[:}]|(?<![^/(]):[A-Za-z_]\w*\??|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
 
-/** What can be counted when it stands outside a parameter's expression. */
-const countable = /^(?:\[.|\\\w|\(\?)/;
-const count = /^(?:[*+?]|\{\d.*\})$/;
+/** The tokens with which an expression without a name begins. */
+const ATOM = /^(?:\[.|\\\w|\(\?)/s;
+
+const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
+
+/** Behind a text a star is no quantifier: it would be taken for the one that matches segments. */
+const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
 /** Punctuation that, at the end of an expression, is text between it and what follows. */
-const separator = /^(?:\\?[-,;:~_=!&']|\\\.)$/;
+const SEPARATOR = /^(?:\\?[-,;:~_=!&']|\\\.)$/;
 
-/** Tokens that mean nothing where they stand. */
-const misplaced: Readonly<Record<string, string>> = {
-  "|": 'has a "|" outside an expression, where (?:a|b) is meant,',
-  "@": "has an @ without a name, where \\@ is meant,",
-  "[": "has an unclosed class",
-  "\\": "ends in a lone backslash",
-};
+/** Tokens that are refused where they stand, and what is said of them. */
+const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
+  [/^\|$/, 'has a "|" outside an expression, where (?:a|b) is meant,'],
+  [/^@$/, "has an @ without a name, where \\@ is meant,"],
+  [/^\[$/, "has an unclosed class"],
+  [/^\\$/, "ends in a lone backslash"],
+  [/^[:{](\w+)\?.*$/, 'has "$&", where (/@$1) is meant,'],
+  [/^[:{]([A-Za-z_]\w*).*$/, 'has "$&", where @$1 is meant,'],
+  [TEXT_QUANTIFIER, 'has "$&" with nothing to repeat, where \\$& is meant,'],
+];
 
-/** Reads a pattern; throws a `SyntaxError` that quotes it and points at the place. */
-export function parse(source: string): Grammar {
+/** Parses a pattern; throws a `SyntaxError` that quotes it and gives the position. */
+export function parse(source: string): Notation {
   const { methods, path } = splitMethods(source);
-  const reader = new Reader(source, path);
-  const pieces = reader.read();
-  const written = slashed(path);
+  const parser = new Parser(source, path);
+  const pieces = parser.parse();
+  const written = withSlash(path);
   if (written !== path) pieces.unshift({ kind: "slash" });
-  const rows = rowsOf(pieces, (problem, at) => fail(source, problem, at));
-  return { methods, path: written, names: reader.names, rows };
+  const fail = (problem: string, at: number) => refuse(source, problem, at);
+  const choices = expand(pieces, fail).map((flat) => choiceOf(flat, fail));
+  return { methods, path: written, names: parser.names, choices };
 }
 
-/** Separates the methods of a pattern from its path; throws `SyntaxError` when they are malformed. */
+/** Separates the methods of a pattern from its path; throws `SyntaxError` when one is malformed. */
 export function splitMethods(
   source: string,
 ): { methods: string[]; path: string } {
-  const [, prefix, rest = ""] = prefixed.exec(source) ?? [];
-  if (prefix === undefined || pathStart.test(source)) {
-    if (/^\s/.test(source)) fail(source, "has no method before the space");
+  const [, prefix, rest = ""] = PREFIXED.exec(source) ?? [];
+  if (prefix === undefined || PATH_START.test(source)) {
+    if (/^\s/.test(source)) refuse(source, "has no method before the space");
     return { methods: [], path: source.trim() };
   }
   const names = prefix.split("|").map((name) => name.trim().toUpperCase());
-  for (const name of names) {
-    if (!method.test(name)) fail(source, `has the malformed method "${name}"`);
+  for (const name of names) checkMethod(source, name);
+  if (rest === "") {
+    refuse(source, "has no path after its methods", source.length);
   }
-  if (rest === "") fail(source, "has no path after its methods", source.length);
   return { methods: [...new Set(names)], path: rest.trim() };
 }
 
-/** The path with a slash in front, unless an optional part brings its own. */
-function slashed(path: string): string {
+/** An unknown method is refused if it begins like a usual one and is near it. */
+function checkMethod(source: string, name: string): void {
+  if (!METHOD.test(name)) refuse(source, `has the malformed method "${name}"`);
+  if (USUAL_METHODS.includes(name)) return;
+  const alike = USUAL_METHODS.filter((usual) => usual[0] === name[0]);
+  const [meant] = suggestions(name, alike);
+  if (meant === undefined) return;
+  refuse(source, `has the method "${name}", where ${meant} is meant,`);
+}
+
+/** The path with a slash in front, unless it begins with an optional part that has one. */
+function withSlash(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
 }
 
-/** A prefix and a path with one slash between them; no path, or a slash, is the prefix itself. */
+/** A prefix and a path with one slash between them; without a path, or for a slash, the prefix. */
 export function joinPaths(prefix: string, path: string): string {
   const start = prefix.replace(/\/+$/, "");
-  return path === "" || path === "/" ? start : start + slashed(path);
+  return path === "" || path === "/" ? start : start + withSlash(path);
 }
 
-/** A path that names no methods; throws `SyntaxError` when it does. */
+/** A path without methods; throws `SyntaxError` when it names one. */
 export function pathOnly(source: string): string {
   const { methods, path } = splitMethods(source);
   if (methods.length > 0) {
-    fail(source, "names a method, which is known already,");
+    refuse(source, "names a method, which is known already,");
   }
   return path;
 }
 
-/** Reads the path of one pattern, token by token. */
-class Reader {
-  /** The names of the parameters that were read. */
+/** Parses the path of one pattern, token by token. */
+class Parser {
+  /** The names of the parameters so far. */
   readonly names: string[] = [];
   readonly #source: string;
   readonly #path: string;
@@ -107,11 +150,10 @@ class Reader {
   constructor(source: string, path: string) {
     this.#source = source;
     this.#path = path;
-    this.#tokens = [...path.matchAll(tokens)];
+    this.#tokens = [...path.matchAll(TOKENS)];
   }
 
-  /** Reads to the end. */
-  read(): Piece[] {
+  parse(): Piece[] {
     const pieces = this.#sequence();
     if (this.#token !== "") this.#fail("has an unopened parenthesis");
     return pieces;
@@ -122,7 +164,7 @@ class Reader {
     return this.#tokens[this.#next]?.[0] ?? "";
   }
 
-  /** Where it stands in the pattern. */
+  /** Its position in the pattern. */
   get #at(): number {
     const at = this.#tokens[this.#next]?.index ?? this.#path.length;
     return this.#source.lastIndexOf(this.#path) + at;
@@ -137,26 +179,32 @@ class Reader {
   #sequence(): Piece[] {
     const pieces: Piece[] = [];
     while (this.#token !== "" && this.#token !== ")") {
-      pieces.push(this.#piece(this.#token));
+      pieces.push(...this.#pieces(this.#token));
     }
     return pieces;
   }
 
-  #piece(token: string): Piece {
-    if (token === "(") {
-      const pieces = this.#enclosed(() => this.#sequence());
-      return { kind: "group", pieces };
-    }
+  #pieces(token: string): Piece[] {
+    const at = this.#at;
+    if (token === "(") return [this.#group()];
     const isAny = token === "." &&
-      count.test(this.#tokens[this.#next + 1]?.[0] ?? "");
-    if (isAny || countable.test(token)) return this.#expression();
-    if (misplaced[token] !== undefined) this.#fail(misplaced[token]);
-    if (token.startsWith("@")) return this.#parameter(token.slice(1));
+      QUANTIFIER.test(this.#tokens[this.#next + 1]?.[0] ?? "");
+    if (isAny || ATOM.test(token)) return [this.#quantified(this.#atom(), at)];
+    const mistake = MISTAKES.find(([mistaken]) => mistaken.test(token));
+    if (mistake) this.#fail(token.replace(...mistake));
     this.#take();
-    if (token === "/") return { kind: "slash" };
-    if (token === "*") return { kind: "star", at: this.#at - 1 };
-    const text = token.startsWith("\\") ? token.slice(1) : decoded(token);
-    return { kind: "text", text };
+    if (token.startsWith("@")) return [this.#parameter(token.slice(1), at)];
+    if (token === "/") return [{ kind: "slash" }];
+    if (token === "*") return [{ kind: "star", at }];
+    return this.#text(token, at);
+  }
+
+  #group(): Piece {
+    const pieces = this.#enclosed(() => this.#sequence());
+    if (this.#token === "?") {
+      this.#fail("has a ? behind parentheses, which are optional already,");
+    }
+    return { kind: "group", pieces };
   }
 
   /** Reads what stands between the parenthesis that is next and the one that closes it. */
@@ -169,23 +217,34 @@ class Reader {
     return content;
   }
 
-  /** An expression without a name, with what counts it. */
-  #expression(): Part {
-    const at = this.#at;
-    let expression = this.#atom();
-    if (count.test(this.#token)) {
+  /** A text; a quantifier behind it repeats its last character. */
+  #text(token: string, at: number): Part[] {
+    const text = token.startsWith("\\") ? token.slice(1) : decoded(token);
+    if (!TEXT_QUANTIFIER.test(this.#token)) return [{ kind: "text", text }];
+    const last = [...text].at(-1)!;
+    const repeated = this.#quantified(escapeText(last), at);
+    const before = text.slice(0, -last.length);
+    return before ? [{ kind: "text", text: before }, repeated] : [repeated];
+  }
+
+  /** An expression without a name: an atom that was read, and the quantifier behind it. */
+  #quantified(atom: string, at: number): Part {
+    let expression = atom;
+    if (QUANTIFIER.test(this.#token)) {
       expression += this.#take();
       if (this.#token === "?") expression += this.#take();
     }
     return { kind: "expression", expression: this.#checked(expression, at) };
   }
 
-  #parameter(name: string): Part {
+  #parameter(name: string, at: number): Part {
     if (this.names.includes(name)) {
-      this.#fail(`has the name "${name}" twice, again`);
+      this.#fail(`has the name "${name}" twice, again`, at);
+    }
+    if (this.#token === "?") {
+      this.#fail(`has "@${name}?", where (/@${name}) is meant,`, at);
     }
     this.names.push(name);
-    this.#take();
     if (this.#token !== ":") return { kind: "parameter", name, expression: "" };
     this.#take();
     return { kind: "parameter", name, expression: this.#constraint(name) };
@@ -206,14 +265,14 @@ class Reader {
     const dot = this.#token.startsWith("@") ? "." : undefined;
     const own = 1 +
       atoms.findLastIndex(({ text }, place) =>
-        place === 0 || text !== dot && !separator.test(text)
+        place === 0 || text !== dot && !SEPARATOR.test(text)
       );
     this.#next = atoms[own]?.start ?? this.#next;
     const texts = atoms.slice(0, own).map(({ text }) => text);
     return this.#checked(texts.join(""), at);
   }
 
-  /** One part of an expression. A group that would capture is written so that it does not. */
+  /** One part of an expression. Parentheses that would capture are written so that they do not. */
   #atom(): string {
     const token = this.#token;
     if (/^(?:\\?\/|\[(?!\^).*\/)/s.test(token)) {
@@ -232,7 +291,7 @@ class Reader {
     if (/^\\[1-9]/.test(token)) {
       this.#fail("has a back-reference inside an expression");
     }
-    return meaning(this.#take());
+    return unescaped(this.#take());
   }
 
   #checked(expression: string, at: number): string {
@@ -246,28 +305,70 @@ class Reader {
   }
 
   #fail(problem: string, at: number = this.#at): never {
-    return fail(this.#source, problem, at);
+    return refuse(this.#source, problem, at);
   }
 }
 
-/** A class or escape as JavaScript reads it: escapes that only protect punctuation are undone. */
-function meaning(token: string): string {
+/** Refuses a pattern with an error about it. */
+type Refuse = (problem: string, at: number) => never;
+
+/** Every choice of optional parts; a part that is present is tried before its absence. */
+function expand(
+  pieces: readonly Piece[],
+  fail: Refuse,
+): FlatPiece[][] {
+  let all: FlatPiece[][] = [[]];
+  for (const piece of pieces) {
+    const added = piece.kind === "group"
+      ? [...expand(piece.pieces, fail), []]
+      : [[piece]];
+    all = all.flatMap((flat) => added.map((more) => [...flat, ...more]));
+    if (all.length > MAX_CHOICES) {
+      fail(`has over ${MAX_CHOICES} choices of optional parts`, 0);
+    }
+  }
+  return all;
+}
+
+/** Splits a choice at its slashes. Empty segments, which doubled slashes leave, do not count. */
+function choiceOf(
+  pieces: readonly FlatPiece[],
+  fail: Refuse,
+): Choice {
+  const segments: Part[][] = [[]];
+  for (const piece of pieces) {
+    if (piece.kind === "slash") segments.push([]);
+    else segments.at(-1)!.push(piece);
+  }
+  const filled = segments.filter((parts) => parts.length > 0);
+  for (const parts of filled) {
+    const star = parts.find((part) => part.kind === "star");
+    if (star && parts.length > 1) {
+      fail("has a * that does not stand alone between slashes", star.at);
+    }
+  }
+  const slash = segments.at(-1)!.length === 0 && filled.length > 0;
+  return { segments: filled, slash };
+}
+
+/** A class or escape as JavaScript reads it, without escapes that only protect punctuation. */
+function unescaped(token: string): string {
   if (token.startsWith("[")) return token.replace(/\\([^\w\\\]^-])/g, "$1");
   return token.replace(/^\\([^\w\\^$.*+?()[\]{}|])$/u, "$1");
 }
 
-/** A pattern may be written percent-encoded: it is decoded where it can be. */
+/** A pattern may be written percent-encoded; what is no escape stands for itself. */
 function decoded(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
     try {
       return decodeURIComponent(escapes);
     } catch {
-      return escapes; // percent signs that are meant as such
+      return escapes;
     }
   });
 }
 
-function fail(source: string, problem: string, at = 0): never {
+function refuse(source: string, problem: string, at = 0): never {
   throw new SyntaxError(
     `Cannot make a route: the pattern "${source}" ${problem} at ${at}`,
   );

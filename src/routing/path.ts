@@ -1,74 +1,76 @@
 /**
- * Owns the path of a request as routes see it: decoded, and cut into segments where it stands. A slash
- * that was sent as `%2F` stays inside its segment.
+ * Owns the path of a request as routes see it: decoded, and split into segments in place. A slash that
+ * was sent as `%2F` stays inside its segment.
  */
 
 import { HttpError } from "../errors.ts";
 
-/** A slash inside a segment of a decoded path: half a surrogate pair, which no decoded path has. */
+/** A slash inside a segment: half a surrogate pair, which no decoded path contains. */
 export const INNER_SLASH = "\ud800";
 
-const slash = 47;
-const percent = 37;
+const SLASH = 47;
+const PERCENT = 37;
 
-/** The bits of a number that the engine keeps without an object of its own. */
-const smallInteger = 0x3fffffff;
+/** The bits of an integer that the engine stores without allocating. */
+const SMALL_INTEGER = 0x3fffffff;
 
-/**
- * A path that is being matched. One object serves one path after another, so that matching makes
- * nothing but its result.
- */
+/** A path split into segments. One object is read into again and again, so that it costs no garbage. */
 export class Path {
   /** The decoded path. */
   text = "/";
-  /** How many segments it has; one slash at the end begins none. */
+  /** The number of segments; a slash at the end begins none. */
   count = 0;
   /** A hash of each segment, the same for upper and lower case. */
   readonly hashes: number[] = [];
-  /** Where each segment starts; the one before ends in front of the slash before that. */
+  /** Where each segment starts; it ends one character before the next one starts. */
   readonly starts: number[] = [1];
+  #sent: string | undefined = "/";
+  #hasInnerSlash = false;
 
-  #hasInner = false;
-
-  /** Takes a path as it was sent; throws `HttpError` 400 for what is no percent-encoded UTF-8. */
-  read(path: string): this {
-    if (path.charCodeAt(0) !== slash) return this.read(`/${path}`);
-    this.#hasInner = false;
-    return this.#cut(path) ? this : this.reuse(decodePath(path));
-  }
-
-  /** Takes a path that is decoded already. */
-  reuse(text: string): this {
-    this.#hasInner = text.includes(INNER_SLASH);
-    if (text !== this.text) this.#cut(text, true);
+  /** Splits a path as it was sent; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
+  read(sent: string): this {
+    if (sent === this.#sent) return this;
+    const path = sent.charCodeAt(0) === SLASH ? sent : `/${sent}`;
+    this.#sent = undefined;
+    this.#hasInnerSlash = false;
+    if (!this.#split(path, false)) {
+      const text = decode(path);
+      this.#hasInnerSlash = text.includes(INNER_SLASH);
+      this.#split(text, true);
+    }
+    this.#sent = sent;
     return this;
   }
 
-  /** The text of a segment. */
-  segment(index: number): string {
-    const end = this.starts[index + 1]! - 1;
-    const text = this.text.slice(this.starts[index], end);
-    return this.#hasInner ? withSlashes(text) : text;
+  /** The text of a segment, or of several up to another one. */
+  segment(from: number, to = from + 1): string {
+    const text = this.text.slice(this.starts[from], this.starts[to]! - 1);
+    return this.#hasInnerSlash ? withSlashes(text) : text;
   }
 
-  /** Cuts a text; gives up at the first escape of one that may not be decoded yet. */
-  #cut(text: string, isDecoded = false): boolean {
+  /** The text from a segment to the end, a slash there included. */
+  rest(from: number): string {
+    return withSlashes(this.text.slice(this.starts[from]));
+  }
+
+  /** Splits a text; returns false at the first percent sign of one that is not decoded. */
+  #split(text: string, isDecoded: boolean): boolean {
     const { hashes, starts } = this;
     const { length } = text;
-    this.text = ""; // until it is cut
     let count = 0;
     let hash = 0;
     for (let at = 1; at < length; at++) {
       const code = text.charCodeAt(at);
-      if (code === slash) {
-        hashes[count++] = hash & smallInteger;
+      if (code === SLASH) {
+        hashes[count++] = hash & SMALL_INTEGER;
         starts[count] = at + 1;
         hash = 0;
-      } else if (code === percent && !isDecoded) return false;
-      else hash = mix(hash, code);
+      } else if (code === PERCENT && !isDecoded) return false;
+      else {hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : fold(code)) |
+          0;}
     }
     if (starts[count]! < length) {
-      hashes[count++] = hash & smallInteger;
+      hashes[count++] = hash & SMALL_INTEGER;
       starts[count] = length + 1;
     }
     this.text = text;
@@ -77,44 +79,50 @@ export class Path {
   }
 }
 
-/** Decodes a path segment by segment; throws `HttpError` 400 for what is no percent-encoded UTF-8. */
-function decodePath(path: string): string {
+/** Decodes a path segment by segment. */
+function decode(path: string): string {
   return path.split("/").map((segment) => {
     try {
       return decodeURIComponent(segment).replaceAll("/", INNER_SLASH);
     } catch (cause) {
-      const problem = `The path has a malformed escape in "${segment}"`;
+      const shown = segment.slice(0, 100);
+      const problem = `The path has a malformed escape in "${shown}"`;
       throw new HttpError(400, problem, { cause });
     }
   }).join("/");
 }
 
-/** The segments of a decoded path; one slash at its end does not count. */
-export function segmentsOf(path: string): string[] {
-  const inner = path.endsWith("/") ? path.slice(0, -1) : path;
-  return inner === "" ? [] : inner.slice(1).split("/").map(withSlashes);
+function withSlashes(text: string): string {
+  return text.replaceAll(INNER_SLASH, "/");
 }
 
-/** The hash of a segment of a decoded path, the same for upper and lower case. */
-export function hashOf(text: string): number {
-  let hash = 0;
-  for (let at = 0; at < text.length; at++) {
-    hash = mix(hash, text.charCodeAt(at));
+/** The hash of a text as of a segment; given the hash of what is before `from`, that of both. */
+export function hashOf(
+  text: string,
+  from = 0,
+  to = text.length,
+  hash = 0,
+): number {
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : fold(code)) | 0;
   }
-  return hash & smallInteger;
+  return hash & SMALL_INTEGER;
 }
 
-/** The lower-case form of one UTF-16 code unit: by folding, no text changes its length. */
-export function foldCode(code: number): number {
+/** The lower-case form of one UTF-16 code unit: folded by these, a text keeps its length. */
+export function fold(code: number): number {
   if (code < 128) return code >= 65 && code <= 90 ? code + 32 : code;
   const lower = String.fromCharCode(code).toLowerCase();
   return lower.length === 1 ? lower.charCodeAt(0) : code;
 }
 
-function mix(hash: number, code: number): number {
-  return Math.imul(hash, 31) + (code < 128 ? code | 32 : foldCode(code)) | 0;
-}
-
-function withSlashes(text: string): string {
-  return text.replaceAll(INNER_SLASH, "/");
+/** A text with each code unit folded. */
+export function foldText(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text.toLowerCase();
+  let folded = "";
+  for (let at = 0; at < text.length; at++) {
+    folded += String.fromCharCode(fold(text.charCodeAt(at)));
+  }
+  return folded;
 }

@@ -1,14 +1,14 @@
 /**
- * Owns a pattern as a whole: which paths it matches, with which values, and the way back, from values
- * to a path. The notation is the grammar's; finding a pattern among many is the trie's.
+ * Owns a pattern as a whole: its methods, names and variants, the expression for whole paths, and the
+ * URL that has given values. Finding a pattern among many is `table.ts`'s.
  */
 
-import { Alternative } from "./alternative.ts";
 import { parse } from "./notation.ts";
 import { Path } from "./path.ts";
 import type { Segment } from "./segment.ts";
+import { hasParentSegment, Variant } from "./variant.ts";
 
-/** The values for a URL by parameter, `*` for what `*` stands for; null and undefined are none. */
+/** The values of a URL by parameter, `*` for what `*` stands for; null and undefined are no values. */
 export type UrlParameters = Readonly<
   Record<string, string | number | bigint | boolean | null | undefined>
 >;
@@ -21,36 +21,36 @@ export class Pattern {
   readonly path: string;
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** Every choice of optional parts, in the order in which they are tried. */
-  readonly alternatives: readonly Alternative[];
+  /** A variant for every choice of optional parts, in the order in which they are tried. */
+  readonly variants: readonly Variant[];
 
-  /** Throws a `SyntaxError` that quotes the pattern and points at the place. */
+  /** Throws a `SyntaxError` that quotes the pattern and gives the position. */
   constructor(source: string) {
-    const { methods, path, names, rows } = parse(source);
+    const { methods, path, names, choices } = parse(source);
     this.methods = methods;
     this.path = path;
     this.names = names;
-    this.alternatives = rows.map((row) => new Alternative(row, names));
+    this.variants = choices.map((choice) => new Variant(choice, names));
   }
 
   /**
-   * The pattern as one expression for whole decoded paths. A route is matched segment by segment,
-   * so that an expression of the pattern's own never sees more than its segment.
+   * The pattern as one expression for whole decoded paths. Routes are not matched by it but segment by
+   * segment, so that an author's expression never sees more than one segment.
    */
   regex(caseSensitive: boolean): RegExp {
-    const sources = this.alternatives.map((alternative) => alternative.source);
+    const sources = this.variants.map(({ source }) => source);
     const source = sources.length > 1 ? `(?:${sources.join("|")})` : sources[0];
     return new RegExp(`^${source}$`, caseSensitive ? "su" : "isu");
   }
 
-  /** The first alternative that matches a decoded path. */
-  match(path: string, caseSensitive: boolean): Alternative | undefined {
-    return this.alternatives.find((one) => one.matches(path, caseSensitive));
+  /** The first variant that matches a path. */
+  match(path: Path, caseSensitive: boolean): Variant | undefined {
+    return this.variants.find((one) => one.matches(path, caseSensitive));
   }
 
   /**
-   * The encoded path that has these values, with the fewest optional parts. Matching it gives the
-   * same values back.
+   * The encoded path that has these values, with the fewest optional parts. Matching it returns the same
+   * values.
    *
    * Throws `TypeError` when a value is missing, `RangeError` when one does not fit its place.
    */
@@ -58,18 +58,18 @@ export class Pattern {
     const { segments, slash } = this.#choose(params);
     const path = segments.map((one) => this.#fill(one, params)).join("");
     const url = (slash ? `${path}/` : path) || "/";
-    if (![true, false].every((exact) => this.#holds(url, params, exact))) {
+    if (![true, false].every((exact) => this.#isRead(url, params, exact))) {
       this.#fail(RangeError, `"${url}" would be read back differently`);
     }
     return url;
   }
 
-  /** The alternative with exactly the parameters that have values. */
-  #choose(params: UrlParameters): Alternative {
+  /** The variant with exactly the parameters that have values. */
+  #choose(params: UrlParameters): Variant {
     const given = [...this.names.keys()].filter((place) =>
       textOf(params, this.names[place]!) !== null
     );
-    const able = this.alternatives.filter(({ star, places }) =>
+    const able = this.variants.filter(({ star, places }) =>
       (star >= 0 || !textOf(params, "*")) &&
       given.every((place) => places.includes(place))
     );
@@ -91,7 +91,7 @@ export class Pattern {
       this.#fail(RangeError, problem);
     };
     const encoded = (name: string): string => encodeURIComponent(value(name));
-    if (segment.star) {
+    if (segment.isStar) {
       if (!textOf(params, "*")) return "";
       return `/${encoded("*").replaceAll("%2F", "/")}`;
     }
@@ -99,20 +99,22 @@ export class Pattern {
     if (text === undefined) {
       this.#fail(TypeError, `"${segment}" has an expression without a name`);
     }
-    if (!segment.matches(text, true)) {
+    if (segment.match(text, true) === null) {
       this.#fail(RangeError, `"${text}" does not match "${segment}"`);
     }
     return `/${segment.fill(encoded, encodeText)}`;
   }
 
-  #holds(url: string, params: UrlParameters, caseSensitive: boolean): boolean {
+  /** Whether a URL has these values when it is matched. */
+  #isRead(url: string, params: UrlParameters, caseSensitive: boolean): boolean {
     if (/^\/\/|\/\.\.?(?:\/|$)/.test(url)) return false; // another host, or a dot segment
+    const splat = textOf(params, "*") ?? "";
+    if (hasParentSegment(splat)) return false;
     const path = new Path().read(url);
-    const found = this.match(path.text, caseSensitive);
+    const found = this.match(path, caseSensitive);
     if (found === undefined) return false;
     const values = found.values(path, caseSensitive);
-    const splat = found.splat(path.text, caseSensitive);
-    return splat === (textOf(params, "*") ?? "") &&
+    return found.splat(path, caseSensitive) === splat &&
       this.names.every((name, n) => values[n] === textOf(params, name));
   }
 
@@ -121,12 +123,13 @@ export class Pattern {
   }
 }
 
+/** The value of a parameter as text, or null. */
 function textOf(params: UrlParameters, name: string): string | null {
   const value = Object.hasOwn(params, name) ? params[name] : undefined;
   return value === null || value === undefined ? null : String(value);
 }
 
-/** Encodes a text of the pattern's own; what may stand in a segment stays (RFC 3986, section 3.3). */
+/** Encodes a text of the pattern itself; what a segment may contain stays (RFC 3986, section 3.3). */
 function encodeText(text: string): string {
   return encodeURIComponent(text).replace(
     /%(?:3A|40|24|26|2B|2C|3B|3D)/g,

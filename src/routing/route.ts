@@ -52,8 +52,9 @@ export class Route {
   readonly pattern: string;
   /** The name for `getUrl`, or nothing. */
   readonly alias: string;
+  /** The middleware in the order in which it runs: that of groups first. */
+  readonly middleware: readonly Middleware[];
   readonly #details: RouteDetails;
-  readonly #middleware: Middleware[];
   #takesStream = false;
 
   /**
@@ -69,18 +70,13 @@ export class Route {
     this.pattern = path;
     this.alias = details.alias;
     this.#details = details;
-    this.#middleware = [...details.middleware];
+    this.middleware = [...details.middleware];
   }
 
   /** The expression for whole paths, decoded; parameters are named groups. */
   get regex(): RegExp {
     const { pattern, caseSensitive = false } = this.#details;
     return pattern.regex(caseSensitive);
-  }
-
-  /** The middleware in the order in which it runs: that of groups first. */
-  get middleware(): readonly Middleware[] {
-    return this.#middleware;
   }
 
   /**
@@ -94,7 +90,7 @@ export class Route {
       );
     }
     for (const each of middleware) checkMiddleware(each);
-    this.#middleware.push(...middleware);
+    (this.middleware as Middleware[]).push(...middleware);
     return this;
   }
 
@@ -122,8 +118,8 @@ export class Route {
     splat: string,
     caseSensitive: boolean,
   ): Route {
-    const middleware = this.#middleware;
-    const matched = { params, splat, caseSensitive };
-    return new Route({ ...this.#details, middleware, ...matched });
+    const { middleware } = this;
+    const matched = { middleware, params, splat, caseSensitive };
+    return new Route({ ...this.#details, ...matched });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Owns declaring routes, in groups and by resources, and asking which of them match. The notation is
- * the grammar's, the index the table's; what becomes of a callback's result is the engine's.
+ * Owns declaring routes, in groups and by resources, and finding those that match a request. The notation
+ * is `notation.ts`'s, the index `table.ts`'s; what a callback returns is sent by the engine.
  */
 
 import { type Classes, resolveCallback } from "../callback.ts";
@@ -14,8 +14,8 @@ import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import { Route, type RouteCallback } from "./route.ts";
 import { Layered } from "../state/layers.ts";
 import { isThenable } from "../steps.ts";
-import { type Declaration, Match, RouteTable } from "./table.ts";
-import type { Query } from "./trie.ts";
+import { Match } from "./match.ts";
+import { type Declaration, RouteTable } from "./table.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
 
@@ -28,8 +28,8 @@ interface Group {
   readonly middleware: readonly Middleware[];
 }
 
-/** What a path allows that is matched under every method. */
-const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
+/** The methods that a route without methods allows, beside OPTIONS. */
+const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /**
  * The routes of an application and, behind them, those of the current request.
@@ -50,7 +50,7 @@ const everyMethod = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
  * ```
  */
 export class Router {
-  readonly #layers: Layers;
+  readonly #layers: Layered<RouteTable>;
   readonly #classes: Classes;
   readonly #path = new Path();
   #group: Group = { prefix: "", middleware: [] };
@@ -61,7 +61,7 @@ export class Router {
    * @ignore
    */
   constructor(
-    layers: Layers = new Layered(() => new RouteTable()),
+    layers: Layered<RouteTable> = new Layered(() => new RouteTable()),
     classes: Classes = NO_CLASSES,
   ) {
     this.#layers = layers;
@@ -218,8 +218,8 @@ export class Router {
   }
 
   /**
-   * The first route for a method and a path, encoded as it is sent, without a query. HEAD is answered
-   * as GET unless a route for the path names it. Throws `HttpError` 400 for a malformed escape.
+   * The first route for a method and a path, encoded as it was sent, without a query. HEAD is matched as
+   * GET unless a route for the path names it. Throws `HttpError` 400 for a malformed escape.
    *
    * @ignore
    */
@@ -228,10 +228,13 @@ export class Router {
     path: string,
     caseSensitive: boolean,
   ): Match | undefined {
-    this.#path.read(path);
-    const query = { method, caseSensitive, from: 0 };
-    const asGet = method === "HEAD" && !this.#first({ ...query, named: true });
-    return this.#first(asGet ? { ...query, method: "GET" } : query);
+    const split = this.#path.read(path);
+    const asGet = method === "HEAD" &&
+      !this.#matching(split, caseSensitive).has("HEAD");
+    const wanted = asGet ? "GET" : method;
+    const entry = this.#layers.application.find(split, wanted, caseSensitive) ??
+      this.#layers.own()?.find(split, wanted, caseSensitive);
+    return entry && new Match(entry, split, path, wanted, caseSensitive);
   }
 
   /**
@@ -239,31 +242,26 @@ export class Router {
    *
    * @ignore
    */
-  next(match: Match): Match | undefined {
+  next({ entry, sent, method, caseSensitive }: Match): Match | undefined {
     const { application } = this.#layers;
-    const { table, rest } = match;
-    const path = this.#path.reuse(match.path);
-    const found = table.find(path, rest);
-    if (found || table !== application) return found;
-    return this.#layers.own()?.find(path, { ...rest, from: 0 });
+    const { table, next } = entry;
+    const path = this.#path.read(sent);
+    let found = table.find(path, method, caseSensitive, next);
+    if (found === undefined && table === application) {
+      found = this.#layers.own()?.find(path, method, caseSensitive);
+    }
+    return found && new Match(found, path, sent, method, caseSensitive);
   }
 
   /**
-   * The methods for which a path is known, for the Allow header; none when it is unknown.
+   * The methods for which a path has routes, for the Allow header; none when it has no route.
    *
    * @ignore
    */
   allowed(path: string, caseSensitive: boolean): string[] {
-    this.#path.read(path);
-    const methods = new Set<string>();
-    for (const table of this.#tables()) {
-      let found = table.find(this.#path, { caseSensitive, from: 0 });
-      for (; found; found = table.find(this.#path, found.rest)) {
-        for (const method of found.route.methods) methods.add(method);
-      }
-    }
+    const methods = this.#matching(this.#path.read(path), caseSensitive);
     if (methods.delete("*")) {
-      for (const method of everyMethod) methods.add(method);
+      for (const method of EVERY_METHOD) methods.add(method);
     }
     if (methods.has("GET")) methods.add("HEAD");
     return methods.size > 0 ? [...methods.add("OPTIONS")] : [];
@@ -271,8 +269,19 @@ export class Router {
 
   /** The routes that nearly match, the nearest first, and what keeps each from matching. */
   explain(method: string, path: string, caseSensitive = false): NearRoute[] {
-    const { text } = this.#path.read(path);
-    return nearRoutes(this.#declarations(), method, text, caseSensitive);
+    const split = this.#path.read(path);
+    return nearRoutes(this.#declarations(), method, split, caseSensitive);
+  }
+
+  /** The methods of all routes that match a path, `*` for those that take every method. */
+  #matching(path: Path, caseSensitive: boolean): Set<string> {
+    const methods = new Set<string>();
+    for (const table of this.#tables()) {
+      for (const route of table.findAll(path, caseSensitive)) {
+        for (const method of route.methods) methods.add(method);
+      }
+    }
+    return methods;
   }
 
   #tables(): RouteTable[] {
@@ -283,11 +292,6 @@ export class Router {
 
   #declarations(): Declaration[] {
     return this.#tables().flatMap((table) => table.declarations);
-  }
-
-  #first(query: Query): Match | undefined {
-    const found = this.#layers.application.find(this.#path, query);
-    return found ?? this.#layers.own()?.find(this.#path, query);
   }
 
   #verb(
@@ -321,7 +325,7 @@ function checkString(
   throw new TypeError(`Cannot ${action}: ${what} must be a string, got ${got}`);
 }
 
-/** A router on its own knows no folders and no requests. */
+/** A router of its own autoloads no classes, and makes an instance for each call. */
 const NO_CLASSES: Classes = {
   find(name) {
     const problem = `Cannot load the class "${name}": this router loads none`;

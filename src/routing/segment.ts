@@ -1,14 +1,12 @@
 /**
- * Owns one segment of a pattern, the part between two slashes: what it accepts and which values it
- * reads. The notation is the grammar's, putting segments in a row the pattern's.
+ * Owns one segment of a pattern, the part between two slashes: which texts it matches, and the values
+ * of its parameters. Reading the notation is `notation.ts`'s, a sequence of segments `pattern.ts`'s.
  */
 
-import { foldCode } from "./path.ts";
+import { longestText } from "./backtracking.ts";
+import { foldText } from "./path.ts";
 
-/**
- * What a segment is made of. A parameter without an expression is free: it takes any text. A star
- * tells where in the pattern it stands.
- */
+/** What a segment is made of. A parameter without an expression takes any text but none. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | {
@@ -19,76 +17,73 @@ export type Part =
   | { readonly kind: "expression"; readonly expression: string }
   | { readonly kind: "star"; readonly at: number };
 
-/**
- * In how many ways, about, a text may be divided between parts of open length where an expression is
- * among them: a longer text is not tried. Two such parts take 4,472 characters, three 271.
- */
-const mostDivisions = 20_000_000;
-
-/** What takes slashes too, and what takes all but them. */
-const beyond: Readonly<Record<string, string>> = {
+/** Atoms that match a slash too, and the same without it. */
+const WITHOUT_SLASH: Readonly<Record<string, string>> = {
   ".": "[^/]",
   "\\D": "[^\\d/]",
   "\\W": "[^\\w/]",
   "\\S": "[^\\s/]",
 };
 
-/** One segment of a pattern. No segment but `*` accepts empty text. */
+/** One segment of a pattern. None but `*` matches an empty text. */
 export class Segment {
-  /** The segment's share in an expression for whole paths. */
+  /** The segment's share of an expression for whole paths. */
   readonly source: string;
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** The text that everything accepted begins with. */
+  /** The text with which everything that matches begins. */
   readonly prefix: string;
   /** The text, when the segment is nothing else. */
   readonly literal: string | undefined;
-  /** Whether the segment is one free parameter. */
-  readonly free: boolean;
+  /** Whether the whole text is the value of the only parameter. */
+  readonly isWhole: boolean;
+  /** Whether the segment is one parameter that takes any text. */
+  readonly isFree: boolean;
   /** Whether the segment is `*`, which stands for any number of segments. */
-  readonly star: boolean;
+  readonly isStar: boolean;
   readonly #parts: readonly Part[];
-  /** The texts around free parameters, where there is nothing else. */
+  /** The texts around the parameters, when none of them has an expression. */
   readonly #texts: readonly string[] | undefined;
+  readonly #expression: string;
+  /** A longer text is not tried, as the expression could take too long. */
   readonly #limit: number;
   #exact: RegExp | undefined;
   #folded: RegExp | undefined;
 
   constructor(parts: readonly Part[]) {
-    const regular = parts.findIndex((part) => !isPlain(part));
-    const texts = textsOf(regular < 0 ? parts : parts.slice(0, regular));
+    const complex = parts.findIndex((part) => !isSimple(part));
+    const texts = textsOf(complex < 0 ? parts : parts.slice(0, complex));
+    const source = parts.map(sourceOf).join("");
     this.#parts = parts;
-    this.#texts = regular < 0 ? texts : undefined;
-    this.#limit = mostDivisions ** (1 / parts.filter(isOpen).length);
+    this.#texts = complex < 0 ? texts : undefined;
+    this.#expression = `^${source}$`;
+    this.#limit = complex < 0 ? Infinity : longestText(source);
     this.names = parts.flatMap((part) =>
       part.kind === "parameter" ? [part.name] : []
     );
     this.prefix = texts[0]!;
     this.literal = this.#texts?.length === 1 ? this.prefix : undefined;
-    this.free = this.names.length === 1 && this.#texts?.join("") === "";
-    this.star = parts[0]?.kind === "star";
-    const source = parts.map((part) => confined(sourceOf(part))).join("");
-    this.source = this.#texts ? source : `(?=[^/])${source}`;
+    this.isWhole = parts.length === 1 && this.names.length === 1;
+    this.isFree = this.isWhole && complex < 0;
+    this.isStar = parts[0]?.kind === "star";
+    this.source = (complex < 0 ? "" : "(?=[^/])") + confined(source);
   }
 
-  /** Whether the decoded text of one segment is accepted. */
-  matches(text: string, caseSensitive: boolean): boolean {
-    if (text === "") return false;
-    if (this.free) return true;
-    if (this.#texts) return split(text, this.#texts, caseSensitive) !== null;
-    return text.length <= this.#limit &&
-      this.#expression(caseSensitive).test(text);
+  /** The values of the parameters in order, or null when a decoded text does not match. */
+  match(text: string, caseSensitive: boolean): readonly string[] | null {
+    if (text === "") return null;
+    if (this.isFree) return [text];
+    if (this.#texts) return divide(text, this.#texts, caseSensitive);
+    if (text.length > this.#limit) return null;
+    const expression = caseSensitive
+      ? this.#exact ??= new RegExp(this.#expression, "su")
+      : this.#folded ??= new RegExp(this.#expression, "isu");
+    if (this.isWhole) return expression.test(text) ? [text] : null;
+    const found = expression.exec(text);
+    return found && found.slice(1);
   }
 
-  /** The values of the parameters, in order, of a text that is accepted. */
-  read(text: string, caseSensitive: boolean): readonly string[] {
-    if (this.names.length === 0) return [];
-    if (this.#texts) return split(text, this.#texts, caseSensitive)!;
-    const { groups } = this.#expression(caseSensitive).exec(text)!;
-    return this.names.map((name) => groups![name]!);
-  }
-
-  /** The segment with values in place of its parameters; none when it has a nameless expression. */
+  /** The segment with values for its parameters; undefined when an expression has no name. */
   fill(
     value: (name: string) => string,
     text: (text: string) => string = (text) => text,
@@ -104,39 +99,20 @@ export class Segment {
   toString(): string {
     return this.#parts.map(show).join("");
   }
-
-  #expression(caseSensitive: boolean): RegExp {
-    const make = (flags: string): RegExp =>
-      new RegExp(`^${this.#parts.map(sourceOf).join("")}$`, flags);
-    return caseSensitive
-      ? this.#exact ??= make("su")
-      : this.#folded ??= make("isu");
-  }
 }
 
-/** A text with each code unit folded. */
-export function fold(text: string): string {
-  if (/^[ -~]*$/.test(text)) return text.toLowerCase();
-  let folded = "";
-  for (let at = 0; at < text.length; at++) {
-    folded += String.fromCharCode(foldCode(text.charCodeAt(at)));
-  }
-  return folded;
+/** A text as an expression that matches nothing else. */
+export function escapeText(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
-/** Whether a part is a text or free. */
-function isPlain(part: Part): boolean {
+/** Whether a part is a text, or a parameter that takes any. */
+function isSimple(part: Part): boolean {
   return part.kind === "text" ||
     part.kind === "parameter" && part.expression === "";
 }
 
-/** Whether there is no bound to the length that a part takes. */
-function isOpen(part: Part): boolean {
-  return part.kind === "parameter" && part.expression === "" ||
-    "expression" in part && /[*+]|,\}/.test(part.expression);
-}
-
-/** The texts before, between and behind free parameters. */
+/** The texts before, between and behind parameters. */
 function textsOf(parts: readonly Part[]): string[] {
   const texts = [""];
   for (const part of parts) {
@@ -154,34 +130,32 @@ function show(part: Part): string {
 }
 
 function sourceOf(part: Part): string {
-  if (part.kind === "text") {
-    return part.text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  }
+  if (part.kind === "text") return escapeText(part.text);
   if (part.kind === "star") return "";
   if (part.kind === "expression") return part.expression;
   return `(?<${part.name}>${part.expression || ".+"})`;
 }
 
-/** An expression in which what would take any character takes no slash. */
+/** An expression whose atoms never match a slash, for whole paths. */
 function confined(source: string): string {
   return source.replace(
     /\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g,
-    (atom) => beyond[atom] ?? atom.replace(/^\[\^/, "[^/"),
+    (atom) => WITHOUT_SLASH[atom] ?? atom.replace(/^\[\^/, "[^/"),
   );
 }
 
 /**
- * Splits a text at the texts around free parameters. Each parameter takes as much as it can, from
- * left to right, and at least one character: putting the last separator as far right as it goes,
- * then the one before it, finds that split without ever trying another.
+ * Divides a text at the texts around parameters. Each parameter takes as much as it can, from left to
+ * right, and at least one character. Placing the separators from the last to the first, each as far
+ * right as possible, finds that division without a second try.
  */
-function split(
+function divide(
   text: string,
   texts: readonly string[],
   caseSensitive: boolean,
 ): string[] | null {
-  const subject = caseSensitive ? text : fold(text);
-  const wanted = caseSensitive ? texts : texts.map(fold);
+  const subject = caseSensitive ? text : foldText(text);
+  const wanted = caseSensitive ? texts : texts.map(foldText);
   const [first, last] = [wanted[0]!, wanted.at(-1)!];
   if (wanted.length === 1) return subject === first ? [] : null;
   if (!subject.startsWith(first) || !subject.endsWith(last)) return null;

@@ -1,0 +1,177 @@
+/**
+ * Owns how long a text may be for an expression to be tried on it. JavaScript's expressions backtrack:
+ * where a character can be matched in more than one way, the steps grow with a power of the length of
+ * the text, or exponentially. No path may cost that, whatever expression an author has written.
+ *
+ * An expression in which each character leads to one place at most (a deterministic one, by Glushkov's
+ * construction) takes steps in proportion to the length: it is tried on every text.
+ */
+
+/** About how many steps one attempt may take: a few milliseconds. */
+const MAX_STEPS = 1_000_000;
+
+/** The same where they grow exponentially, since each of them takes longer. */
+const MAX_NESTED_STEPS = 65_536;
+
+/** An escape, a class, the start of a group, a quantifier, any other character. */
+const TOKENS =
+  /\\(?:[pPu]\{[^}]*\}|x[\da-f]{2}|u[\da-f]{4}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|<\w+>|[a-z-]*:)|[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
+
+/** An atom that may match characters beyond ASCII. */
+const BEYOND_ASCII = /^\.$|^\[\^|\\[DWSpPux]|[\u{80}-\u{10ffff}]/u;
+
+/** A place in the expression at which one character is matched. */
+interface Place {
+  /** A bit for each ASCII character that matches, and one for all others. */
+  readonly characters: bigint;
+  /** The places that can follow; one that can be reached in two ways is listed twice. */
+  readonly next: Place[];
+}
+
+/** A part of the expression: the places at which it begins and ends. */
+interface Fragment {
+  readonly first: readonly Place[];
+  readonly last: readonly Place[];
+  /** Whether it can match no character. */
+  readonly isOptional: boolean;
+  /** Whether a quantifier in it leaves open how often it repeats. */
+  readonly varies: boolean;
+}
+
+const EMPTY: Fragment = {
+  first: [],
+  last: [],
+  isOptional: true,
+  varies: false,
+};
+
+/** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
+export function longestText(expression: string): number {
+  const { ways, nestedWays, repetitions } = new Analysis(expression);
+  if (nestedWays > 1) {
+    return Math.floor(Math.log(MAX_NESTED_STEPS) / Math.log(nestedWays));
+  }
+  return ways > 1 ? Math.floor(MAX_STEPS ** (1 / repetitions)) : Infinity;
+}
+
+/** Counts the ways in which an expression that JavaScript accepts can match a text. */
+class Analysis {
+  /** In how many ways one character can be matched, at most. */
+  readonly ways: number;
+  /** The same inside a repetition, where the ways multiply with each character. */
+  nestedWays = 1;
+  /** How many quantifiers leave open how often they repeat. */
+  repetitions = 0;
+  readonly #tokens: string[];
+  readonly #places: Place[] = [];
+  #hasLookaround = false;
+
+  constructor(expression: string) {
+    this.#tokens = expression.match(TOKENS) ?? [];
+    const ways = waysAmong(this.#alternatives(), this.#places);
+    this.ways = this.#hasLookaround ? Math.max(2, ways) : ways;
+  }
+
+  #alternatives(): Fragment {
+    let all = this.#sequence();
+    while (this.#tokens[0] === "|") {
+      this.#tokens.shift();
+      const other = this.#sequence();
+      all = {
+        first: [...all.first, ...other.first],
+        last: [...all.last, ...other.last],
+        isOptional: all.isOptional || other.isOptional,
+        varies: all.varies || other.varies,
+      };
+    }
+    return all;
+  }
+
+  #sequence(): Fragment {
+    let all = EMPTY;
+    while (this.#tokens.length > 0 && !/^[|)]$/.test(this.#tokens[0]!)) {
+      all = joined(all, this.#repeated());
+    }
+    return all;
+  }
+
+  #repeated(): Fragment {
+    const start = this.#places.length;
+    const atom = this.#atom(this.#tokens.shift()!);
+    const [min, max] = limitsOf(this.#tokens[0] ?? "") ?? [];
+    if (min === undefined || max === undefined) return atom;
+    this.#tokens.shift();
+    const varies = atom.varies || max > min;
+    if (max > 1) {
+      if (max > min) this.repetitions++;
+      if (varies) {
+        for (const { next } of atom.last) next.push(...atom.first);
+      }
+      const ways = waysAmong(atom, this.#places.slice(start));
+      const least = atom.isOptional ? min + 1 : 1; // each of its turns may be the empty one
+      this.nestedWays = Math.max(this.nestedWays, ways, least);
+    }
+    return { ...atom, isOptional: atom.isOptional || min === 0, varies };
+  }
+
+  #atom(token: string): Fragment {
+    if (/^(?:[$^]|\\b)$/i.test(token)) return EMPTY;
+    if (token.startsWith("(")) {
+      const content = this.#alternatives();
+      this.#tokens.shift(); // the parenthesis that closes it
+      if (!/^\(\?<?[=!]/.test(token)) return content;
+      this.#hasLookaround = true;
+      return EMPTY;
+    }
+    const place = { characters: charactersOf(token), next: [] };
+    this.#places.push(place);
+    return { first: [place], last: [place], isOptional: false, varies: false };
+  }
+}
+
+/** How often a quantifier repeats, at least and at most; undefined for any other token. */
+function limitsOf(token: string): [min: number, max: number] | undefined {
+  if (token.startsWith("?")) return [0, 1];
+  if (token.startsWith("*")) return [0, Infinity];
+  if (token.startsWith("+")) return [1, Infinity];
+  const [, min, comma, max] = /^\{(\d+)(,?)(\d*)\}/.exec(token) ?? [];
+  if (min === undefined) return undefined;
+  return [Number(min), comma ? Number(max || Infinity) : Number(min)];
+}
+
+function joined(before: Fragment, after: Fragment): Fragment {
+  for (const { next } of before.last) next.push(...after.first);
+  return {
+    first: before.isOptional ? [...before.first, ...after.first] : before.first,
+    last: after.isOptional ? [...before.last, ...after.last] : after.last,
+    isOptional: before.isOptional && after.isOptional,
+    varies: before.varies || after.varies,
+  };
+}
+
+/** Which characters an atom matches, in either case. */
+function charactersOf(atom: string): bigint {
+  const expression = new RegExp(`^${atom}$`, "isu");
+  let characters = BEYOND_ASCII.test(atom) ? 1n << 128n : 0n;
+  for (let code = 0; code < 128; code++) {
+    if (expression.test(String.fromCharCode(code))) {
+      characters |= 1n << BigInt(code);
+    }
+  }
+  return characters;
+}
+
+/** To how many places one character can lead, at most: at the start of a fragment, or from its places. */
+function waysAmong({ first }: Fragment, places: readonly Place[]): number {
+  const within = new Set(places);
+  const nexts = [first, ...places.map(({ next }) => next)];
+  return Math.max(
+    1,
+    ...nexts.flatMap((next) => {
+      const known = next.filter((one) => within.has(one));
+      return known.map(({ characters }) =>
+        known.filter((one) => (one.characters & characters) !== 0n).length
+      );
+    }),
+  );
+}
