@@ -4,10 +4,9 @@
  */
 
 import type { Path } from "./path.ts";
-import type { Route } from "./route.ts";
+import type { Declaration, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
-import type { Declaration } from "./table.ts";
 
 /** A route that does not match, and why. */
 export interface NearRoute {

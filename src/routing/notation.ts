@@ -3,7 +3,7 @@
  * segments for each choice of optional parts. What a segment matches is `segment.ts`'s.
  */
 
-import { escapeText, type Part } from "./segment.ts";
+import { escapeText, type Part } from "./part.ts";
 import { suggestions } from "../suggestions.ts";
 
 /** A parsed pattern. */
@@ -18,28 +18,18 @@ export interface Notation {
   readonly choices: readonly Choice[];
 }
 
-/** A pattern with some of its optional parts and without the others. */
-export interface Choice {
-  readonly segments: readonly (readonly Part[])[];
-  /** Whether it ends with a slash. */
-  readonly slash: boolean;
-}
-
-/** What a path consists of; a group is an optional part. */
-type Piece =
-  | FlatPiece
-  | { readonly kind: "group"; readonly pieces: readonly Piece[] };
-
-type FlatPiece = Part | { readonly kind: "slash" };
+/**
+ * A pattern with some of its optional parts and without the others: the parts of each segment. A segment
+ * is empty at the start, at the end and between two slashes.
+ */
+export type Choice = readonly (readonly Part[])[];
 
 /** The most choices that a pattern may have: those of ten independent optional parts. */
 const MAX_CHOICES = 1_024;
 
 /** The methods of which a misspelling is looked for; any other token is a method too. */
-const USUAL_METHODS = [
-  ...["GET", "HEAD", "POST", "PUT", "PATCH"],
-  ...["DELETE", "OPTIONS", "TRACE", "CONNECT"],
-];
+const USUAL_METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
+  .split(" ");
 
 /** A method is a token (RFC 9110, section 5.6.2), in which `|` separates methods here. */
 const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
@@ -68,6 +58,9 @@ const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 /** Punctuation that, at the end of an expression, is text between it and what follows. */
 const SEPARATOR = /^(?:\\?[-,;:~_=!&']|\\\.)$/;
 
+/** In front of another parameter a dot is one too. */
+const BEFORE_NAME = /^(?:\\?[-,;:~_=!&'.])$/;
+
 /** Tokens that are refused where they stand, and what is said of them. */
 const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
   [/^\|$/, 'has a "|" outside an expression, where (?:a|b) is meant,'],
@@ -83,12 +76,8 @@ const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
 export function parse(source: string): Notation {
   const { methods, path } = splitMethods(source);
   const parser = new Parser(source, path);
-  const pieces = parser.parse();
-  const written = withSlash(path);
-  if (written !== path) pieces.unshift({ kind: "slash" });
-  const fail = (problem: string, at: number) => refuse(source, problem, at);
-  const choices = expand(pieces, fail).map((flat) => choiceOf(flat, fail));
-  return { methods, path: written, names: parser.names, choices };
+  const choices = parser.parse();
+  return { methods, path: withSlash(path), names: parser.names, choices };
 }
 
 /** Separates the methods of a pattern from its path; throws `SyntaxError` when one is malformed. */
@@ -118,24 +107,9 @@ function checkMethod(source: string, name: string): void {
   refuse(source, `has the method "${name}", where ${meant} is meant,`);
 }
 
-/** The path with a slash in front, unless it begins with an optional part that has one. */
-function withSlash(path: string): string {
+/** A path with a slash in front, unless it begins with an optional part that has one. */
+export function withSlash(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
-}
-
-/** A prefix and a path with one slash between them; without a path, or for a slash, the prefix. */
-export function joinPaths(prefix: string, path: string): string {
-  const start = prefix.replace(/\/+$/, "");
-  return path === "" || path === "/" ? start : start + withSlash(path);
-}
-
-/** A path without methods; throws `SyntaxError` when it names one. */
-export function pathOnly(source: string): string {
-  const { methods, path } = splitMethods(source);
-  if (methods.length > 0) {
-    refuse(source, "names a method, which is known already,");
-  }
-  return path;
 }
 
 /** Parses the path of one pattern, token by token. */
@@ -153,10 +127,16 @@ class Parser {
     this.#tokens = [...path.matchAll(TOKENS)];
   }
 
-  parse(): Piece[] {
-    const pieces = this.#sequence();
+  /** Every choice of optional parts. */
+  parse(): Choice[] {
+    const choices = this.#sequence();
     if (this.#token !== "") this.#fail("has an unopened parenthesis");
-    return pieces;
+    for (const parts of choices.flat()) {
+      const star = parts.find((part) => part.kind === "star");
+      if (star === undefined || parts.length === 1) continue;
+      this.#fail("has a * that does not stand alone between slashes", star.at);
+    }
+    return choices;
   }
 
   /** The next token; empty at the end. */
@@ -176,35 +156,45 @@ class Parser {
     return token;
   }
 
-  #sequence(): Piece[] {
-    const pieces: Piece[] = [];
+  /** The choices up to the end or to a closing parenthesis; an optional part comes before its absence. */
+  #sequence(): Choice[] {
+    let choices: Choice[] = [[[]]];
     while (this.#token !== "" && this.#token !== ")") {
-      pieces.push(...this.#pieces(this.#token));
+      const added = this.#piece(this.#token);
+      choices = choices.flatMap((one) =>
+        added.map((more) => joined(one, more))
+      );
+      if (choices.length > MAX_CHOICES) {
+        this.#fail(`has over ${MAX_CHOICES} choices of optional parts`, 0);
+      }
     }
-    return pieces;
+    return choices;
   }
 
-  #pieces(token: string): Piece[] {
+  #piece(token: string): Choice[] {
     const at = this.#at;
-    if (token === "(") return [this.#group()];
+    if (token === "(") return this.#group();
     const isAny = token === "." &&
       QUANTIFIER.test(this.#tokens[this.#next + 1]?.[0] ?? "");
-    if (isAny || ATOM.test(token)) return [this.#quantified(this.#atom(), at)];
+    if (isAny || ATOM.test(token)) {
+      return [[[this.#quantified(this.#atom(), at)]]];
+    }
     const mistake = MISTAKES.find(([mistaken]) => mistaken.test(token));
     if (mistake) this.#fail(token.replace(...mistake));
     this.#take();
-    if (token.startsWith("@")) return [this.#parameter(token.slice(1), at)];
-    if (token === "/") return [{ kind: "slash" }];
-    if (token === "*") return [{ kind: "star", at }];
-    return this.#text(token, at);
+    if (token === "/") return [[[], []]];
+    if (token === "*") return [[[{ kind: "star", at }]]];
+    return token.startsWith("@")
+      ? [[[this.#parameter(token.slice(1), at)]]]
+      : [[this.#text(token, at)]];
   }
 
-  #group(): Piece {
-    const pieces = this.#enclosed(() => this.#sequence());
+  #group(): Choice[] {
+    const choices = this.#enclosed(() => this.#sequence());
     if (this.#token === "?") {
       this.#fail("has a ? behind parentheses, which are optional already,");
     }
-    return { kind: "group", pieces };
+    return [...choices, [[]]];
   }
 
   /** Reads what stands between the parenthesis that is next and the one that closes it. */
@@ -253,23 +243,22 @@ class Parser {
   /** The expression behind a name: up to the slash, parameter or optional part that follows. */
   #constraint(name: string): string {
     const [at, first] = [this.#at, this.#next];
-    const atoms: { text: string; start: number }[] = [];
+    const atoms: string[] = [];
+    const starts: number[] = [];
     while (
       !/^(?:[/)]?|@.+)$/.test(this.#token) &&
       (this.#token !== "(" || this.#next === first)
     ) {
-      const start = this.#next;
-      atoms.push({ text: this.#atom(), start });
+      starts.push(this.#next);
+      atoms.push(this.#atom());
     }
     if (atoms.length === 0) this.#fail(`has no expression for "${name}"`);
-    const dot = this.#token.startsWith("@") ? "." : undefined;
-    const own = 1 +
-      atoms.findLastIndex(({ text }, place) =>
-        place === 0 || text !== dot && !SEPARATOR.test(text)
-      );
-    this.#next = atoms[own]?.start ?? this.#next;
-    const texts = atoms.slice(0, own).map(({ text }) => text);
-    return this.#checked(texts.join(""), at);
+    const isSeparator = this.#token.startsWith("@") ? BEFORE_NAME : SEPARATOR;
+    while (atoms.length > 1 && isSeparator.test(atoms.at(-1)!)) {
+      atoms.pop();
+      this.#next = starts.pop()!;
+    }
+    return this.#checked(atoms.join(""), at);
   }
 
   /** One part of an expression. Parentheses that would capture are written so that they do not. */
@@ -309,46 +298,10 @@ class Parser {
   }
 }
 
-/** Refuses a pattern with an error about it. */
-type Refuse = (problem: string, at: number) => never;
-
-/** Every choice of optional parts; a part that is present is tried before its absence. */
-function expand(
-  pieces: readonly Piece[],
-  fail: Refuse,
-): FlatPiece[][] {
-  let all: FlatPiece[][] = [[]];
-  for (const piece of pieces) {
-    const added = piece.kind === "group"
-      ? [...expand(piece.pieces, fail), []]
-      : [[piece]];
-    all = all.flatMap((flat) => added.map((more) => [...flat, ...more]));
-    if (all.length > MAX_CHOICES) {
-      fail(`has over ${MAX_CHOICES} choices of optional parts`, 0);
-    }
-  }
-  return all;
-}
-
-/** Splits a choice at its slashes. Empty segments, which doubled slashes leave, do not count. */
-function choiceOf(
-  pieces: readonly FlatPiece[],
-  fail: Refuse,
-): Choice {
-  const segments: Part[][] = [[]];
-  for (const piece of pieces) {
-    if (piece.kind === "slash") segments.push([]);
-    else segments.at(-1)!.push(piece);
-  }
-  const filled = segments.filter((parts) => parts.length > 0);
-  for (const parts of filled) {
-    const star = parts.find((part) => part.kind === "star");
-    if (star && parts.length > 1) {
-      fail("has a * that does not stand alone between slashes", star.at);
-    }
-  }
-  const slash = segments.at(-1)!.length === 0 && filled.length > 0;
-  return { segments: filled, slash };
+/** Segments and those behind them; the last and the first are one, unless there is a slash between. */
+function joined(before: Choice, after: Choice): Choice {
+  const middle = [...before.at(-1)!, ...after[0]!];
+  return [...before.slice(0, -1), middle, ...after.slice(1)];
 }
 
 /** A class or escape as JavaScript reads it, without escapes that only protect punctuation. */

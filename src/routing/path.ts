@@ -66,7 +66,8 @@ export class Path {
         starts[count] = at + 1;
         hash = 0;
       } else if (code === PERCENT && !isDecoded) return false;
-      else {hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : fold(code)) |
+      else {hash =
+          Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) |
           0;}
     }
     if (starts[count]! < length) {
@@ -105,24 +106,12 @@ export function hashOf(
 ): number {
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
-    hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : fold(code)) | 0;
+    hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) | 0;
   }
   return hash & SMALL_INTEGER;
 }
 
-/** The lower-case form of one UTF-16 code unit: folded by these, a text keeps its length. */
-export function fold(code: number): number {
-  if (code < 128) return code >= 65 && code <= 90 ? code + 32 : code;
-  const lower = String.fromCharCode(code).toLowerCase();
-  return lower.length === 1 ? lower.charCodeAt(0) : code;
-}
-
-/** A text with each code unit folded. */
-export function foldText(text: string): string {
-  if (/^[ -~]*$/.test(text)) return text.toLowerCase();
-  let folded = "";
-  for (let at = 0; at < text.length; at++) {
-    folded += String.fromCharCode(fold(text.charCodeAt(at)));
-  }
-  return folded;
+/** The lower-case form of a code unit beyond ASCII, for hashes. */
+function lowered(code: number): number {
+  return String.fromCharCode(code).toLowerCase().charCodeAt(0);
 }

@@ -29,6 +29,14 @@ export type RouteCallback<
   | `${string}->${string}`
   | `${string}::${string}`;
 
+/** A declared route with its callback. */
+export interface Declaration {
+  readonly route: Route;
+  readonly pattern: Pattern;
+  readonly callback: (...params: unknown[]) => unknown;
+  readonly passRoute: boolean;
+}
+
 /** What a route is made of. */
 export interface RouteDetails {
   readonly pattern: Pattern;

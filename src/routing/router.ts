@@ -4,18 +4,17 @@
  */
 
 import { type Classes, resolveCallback } from "../callback.ts";
-import { joinPaths, pathOnly, splitMethods } from "./notation.ts";
+import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { didYouMean } from "../suggestions.ts";
 import { type NearRoute, nearRoutes } from "./explain.ts";
 import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
-import { Route, type RouteCallback } from "./route.ts";
+import { type Declaration, Route, type RouteCallback } from "./route.ts";
 import { Layered } from "../state/layers.ts";
 import { isThenable } from "../steps.ts";
-import { Match } from "./match.ts";
-import { type Declaration, RouteTable } from "./table.ts";
+import { Match, RouteTable } from "./table.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
 
@@ -313,6 +312,21 @@ export class Router {
     const { methods, path } = splitMethods(pattern);
     return `${methods.join("|")} ${joinPaths(prefix, path)}`.trim();
   }
+}
+
+/** A prefix and a path with one slash between them; without a path, or for a slash, the prefix. */
+function joinPaths(prefix: string, path: string): string {
+  const start = prefix.replace(/\/+$/, "");
+  return path === "" || path === "/" ? start : start + withSlash(path);
+}
+
+/** A path without methods; throws `SyntaxError` when it names one. */
+function pathOnly(source: string): string {
+  const { methods, path } = splitMethods(source);
+  if (methods.length === 0) return path;
+  throw new SyntaxError(
+    `Cannot make a route: the path "${source}" names a method, which is known already`,
+  );
 }
 
 function checkString(

@@ -4,18 +4,7 @@
  */
 
 import { longestText } from "./backtracking.ts";
-import { foldText } from "./path.ts";
-
-/** What a segment is made of. A parameter without an expression takes any text but none. */
-export type Part =
-  | { readonly kind: "text"; readonly text: string }
-  | {
-    readonly kind: "parameter";
-    readonly name: string;
-    readonly expression: string;
-  }
-  | { readonly kind: "expression"; readonly expression: string }
-  | { readonly kind: "star"; readonly at: number };
+import { foldText, type Part, show, sourceOf } from "./part.ts";
 
 /** Atoms that match a slash too, and the same without it. */
 const WITHOUT_SLASH: Readonly<Record<string, string>> = {
@@ -101,11 +90,6 @@ export class Segment {
   }
 }
 
-/** A text as an expression that matches nothing else. */
-export function escapeText(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-}
-
 /** Whether a part is a text, or a parameter that takes any. */
 function isSimple(part: Part): boolean {
   return part.kind === "text" ||
@@ -120,20 +104,6 @@ function textsOf(parts: readonly Part[]): string[] {
     else texts.push("");
   }
   return texts;
-}
-
-function show(part: Part): string {
-  if (part.kind === "text") return part.text;
-  if (part.kind === "star") return "*";
-  if (part.kind === "expression") return part.expression;
-  return `@${part.name}${part.expression && `:${part.expression}`}`;
-}
-
-function sourceOf(part: Part): string {
-  if (part.kind === "text") return escapeText(part.text);
-  if (part.kind === "star") return "";
-  if (part.kind === "expression") return part.expression;
-  return `(?<${part.name}>${part.expression || ".+"})`;
 }
 
 /** An expression whose atoms never match a slash, for whole paths. */
