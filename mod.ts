@@ -56,12 +56,9 @@ export type { Fields, Nested, NestedRecord } from "./src/request/fields.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export type { Files } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";
-export type {
-  BodyContent,
-  CookieOptions,
-  EventsOptions,
-  ServerSentEvent,
-} from "./src/response/response.ts";
+export type { EventsOptions, ServerSentEvent } from "./src/response/events.ts";
+export type { CookieOptions } from "./src/response/header.ts";
+export type { BodyContent } from "./src/response/stream.ts";
 
 // Views
 export { View } from "./src/view/view.ts";

@@ -145,3 +145,16 @@ export function report(line: string): void {
   // deno-lint-ignore no-console -- this is the error log
   console.error(`${new Date().toISOString()} ${line}`);
 }
+
+/** The place in the application that made the running call, for messages under debug. */
+export function callSite(): string {
+  const own = new URL(".", import.meta.url).href;
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const lines = new Error().stack?.split("\n").slice(1) ?? [];
+  Error.stackTraceLimit = limit;
+  const place = lines.find((line) =>
+    line.includes("://") && !line.includes(own)
+  );
+  return place ? ` (${place.trim()})` : "";
+}

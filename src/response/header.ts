@@ -25,6 +25,9 @@ export type CookieOptions = {
   sameSite?: "Strict" | "Lax" | "None";
 };
 
+/** The value of a header to be set: a list sets several lines, null or an empty list removes it. */
+export type HeaderValue = string | number | readonly string[] | null;
+
 /** Removes the headers that describe a body (RFC 9110, section 8). */
 export const WITHOUT_CONTENT: Readonly<Record<string, null>> = {
   "content-type": null,
@@ -70,6 +73,50 @@ const COOKIE_RULES: Readonly<
   ],
 };
 
+/** The headers of a response; each cookie is a line of `set-cookie`. */
+export class HeaderLines {
+  /** By lower-case name. */
+  readonly #lines = new Map<string, readonly string[]>();
+
+  /** The value of a header, its lines joined by a comma (RFC 9110, section 5.3), or null. */
+  get(name: string): string | null {
+    return this.#lines.get(name.toLowerCase())?.join(", ") ?? null;
+  }
+
+  /** Sets or removes a header. Throws `TypeError` for one that cannot be sent. */
+  set(name: string, value: HeaderValue): void {
+    const lines = typeof value === "object"
+      ? [...value ?? []]
+      : [String(value)];
+    for (const line of lines) checkHeader(name, line);
+    const key = name.toLowerCase();
+    if (lines.length === 0) this.#lines.delete(key);
+    else this.#lines.set(key, lines);
+  }
+
+  /** Appends a cookie's line in place of an earlier one of that name. */
+  setCookie(name: string, line: string): void {
+    const others = this.#lines.get("set-cookie") ?? [];
+    this.#lines.set("set-cookie", [
+      ...others.filter((other) => !other.startsWith(`${name}=`)),
+      line,
+    ]);
+  }
+
+  /** Removes headers by their lower-case names; all of them when not given. */
+  clear(names: Iterable<string> = [...this.#lines.keys()]): void {
+    for (const name of names) this.#lines.delete(name);
+  }
+
+  /** Appends the headers to those of a web response, but for the exceptions; cookies always. */
+  appendTo(headers: Headers, except: readonly string[]): void {
+    for (const [name, lines] of this.#lines) {
+      if (except.includes(name) && name !== "set-cookie") continue;
+      for (const line of lines) headers.append(name, line);
+    }
+  }
+}
+
 /** Throws `TypeError` for a header that cannot be sent, or that clients would read as another. */
 export function checkHeader(name: string, value: string): void {
   if (TOKEN.test(name) && !UNSAFE.test(value)) return;
@@ -104,6 +151,9 @@ export function cookieLine(
   const { expires, sameSite, partitioned } = options;
   const headers = new Headers();
   setCookie(headers, {
+    path: "/",
+    httpOnly: true,
+    sameSite: "Lax",
     ...options,
     ...(expires === undefined ? {} : { expires: new Date(expires) }),
     // Clients drop a cookie for other sites that is not secure.

@@ -3,6 +3,7 @@
  * returned.
  */
 
+import type { HeaderLines } from "./header.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
 /** What sending a body needs of the current request. */
@@ -21,8 +22,8 @@ export interface Head {
   readonly status: number;
   /** The content type of a text where no header says another; HTML when undefined. */
   readonly type: string | undefined;
-  /** By lower-case name. */
-  readonly headers: ReadonlyMap<string, readonly string[]>;
+  /** The headers, if one was set. */
+  readonly headers: HeaderLines | undefined;
   /** Whether the request is a HEAD, which gets the same headers and no body. */
   readonly isHead: boolean;
   readonly context: SendContext;
@@ -63,9 +64,9 @@ export function makeResponse(content: BodyContent, head: Head): Response {
   }
   const init: Record<string, string> = {};
   // Appended later, the type would be added to the one that a response takes from its body.
-  const types = headers.get("content-type");
-  if (types) init["content-type"] = joined(types);
-  else if (content !== "") init["content-type"] = typeOf(content, head.type);
+  const type = headers?.get("content-type") ??
+    (content === "" ? null : typeOf(content, head.type));
+  if (type !== null) init["content-type"] = type;
   const isText = typeof content === "string";
   const length = isHead || !isText && content instanceof Blob
     ? lengthOf(content)
@@ -73,12 +74,13 @@ export function makeResponse(content: BodyContent, head: Head): Response {
   if (length > 0) init["content-length"] = String(length);
   const body = sendable(content, head);
   const response = new Response(body, { status, headers: init });
-  const isFramed = FRAMING.some((name) => headers.has(name));
+  const isFramed = FRAMING.some((name) => headers?.get(name));
   if (body !== null && isText && !isFramed && isCoalesced(content, context)) {
     chunk(response);
   }
   const isValue = content !== "" && !isStream(content);
-  return append(response, headers, isValue ? OF_VALUES : OF_STREAMS);
+  headers?.appendTo(response.headers, isValue ? OF_VALUES : OF_STREAMS);
+  return response;
 }
 
 /** Adds what was collected to a response; its own headers win, cookies of both are kept. */
@@ -87,17 +89,13 @@ export function mergeResponse(own: Response, head: Head): Response {
   const value = valueOf(own);
   const content = value ?? own.body;
   const body = content === null ? null : sendable(content, head);
-  if (body === content && head.headers.size === 0) return own;
+  if (body === content && head.headers === undefined) return own;
   const response = new Response(body, own);
   if (head.isHead && value && !response.headers.has("content-length")) {
     response.headers.set("content-length", String(lengthOf(value)));
   }
-  return append(response, head.headers, [...response.headers.keys()]);
-}
-
-/** Several lines of a header as one value (RFC 9110, section 5.3). */
-export function joined(lines: readonly string[]): string {
-  return lines.length === 1 ? lines[0]! : lines.join(", ");
+  head.headers?.appendTo(response.headers, [...response.headers.keys()]);
+  return response;
 }
 
 /**
@@ -121,18 +119,6 @@ function sendable(content: BodyContent, head: Head): BodyInit | null {
   }
   if (head.isHead) discard(content);
   return head.isHead || content === "" ? null : content;
-}
-
-function append(
-  response: Response,
-  headers: Head["headers"],
-  except: readonly string[],
-): Response {
-  for (const [name, lines] of headers) {
-    if (except.includes(name) && name !== "set-cookie") continue;
-    for (const line of lines) response.headers.append(name, line);
-  }
-  return response;
 }
 
 /** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is dear. */

@@ -7,7 +7,7 @@
  * too: what is written to a dropped section is never sent.
  */
 
-import { checkStatus, report } from "../errors.ts";
+import { callSite, checkStatus, report } from "../errors.ts";
 import type { Markup } from "../html.ts";
 import {
   type EventsOptions,
@@ -15,29 +15,19 @@ import {
   type ServerSentEvent,
 } from "./events.ts";
 import {
-  checkHeader,
   cookieLine,
   type CookieOptions,
+  HeaderLines,
+  type HeaderValue,
   WITHOUT_PAGE,
 } from "./header.ts";
 import {
-  type Head,
-  joined,
   makeResponse,
   mergeResponse,
   type SendContext,
   textResponse,
 } from "./outgoing.ts";
 import { type BodyContent, discard } from "./stream.ts";
-
-export type { EventsOptions, ServerSentEvent } from "./events.ts";
-export type { CookieOptions } from "./header.ts";
-export type { BodyContent } from "./stream.ts";
-
-/** Headers by lower-case name; each cookie is a line of `set-cookie`. */
-type HeaderLines = Map<string, readonly string[]>;
-
-const NO_HEADERS: HeaderLines = new Map();
 
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
 const JSON_TYPE = /^[^;]*[/+]json\b/i;
@@ -129,23 +119,20 @@ export class HttpResponse {
   /** The value of a header, its values joined by a comma, or null. */
   header(name: string): string | null;
   /**
-   * Sets a header; a list sets several lines, null or an empty list removes it. Throws `TypeError` when the name is no
-   * token or a value has characters that a header cannot carry (RFC 9110, sections 5.1 and 5.5).
+   * Sets a header; a list sets several lines, null or an empty list removes it. Throws `TypeError` when
+   * the name is no token or a value has characters that a header cannot carry (RFC 9110, sections 5.1
+   * and 5.5).
    */
   header(name: string, value: string | number | readonly string[] | null): this;
-  header(
-    name: string,
-    value?: string | number | readonly string[] | null,
-  ): string | null | this {
-    const key = name.toLowerCase();
-    if (value === undefined) return this.#valueOf(key);
-    if (key === "content-type") this.#whole.#type = undefined;
-    const lines = typeof value === "object"
-      ? [...value ?? []]
-      : [String(value)];
-    for (const line of lines) checkHeader(name, line);
-    if (lines.length === 0) this.#lines.delete(key);
-    else this.#lines.set(key, lines);
+  header(name: string, value?: HeaderValue): string | null | this {
+    const whole = this.#whole;
+    const isType = name.toLowerCase() === "content-type";
+    if (value === undefined) {
+      const type = isType && whole.#type || null;
+      return whole.#headers?.get(name) ?? type;
+    }
+    if (isType) whole.#type = undefined;
+    whole.#lines.set(name, value);
     return this;
   }
 
@@ -155,16 +142,9 @@ export class HttpResponse {
    * malformed (RFC 6265, section 4.1), or the cookie is larger than clients keep.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const line = cookieLine(name, value, {
-      path: "/",
-      httpOnly: true,
-      sameSite: "Lax",
-      secure: this.#context.secure(),
-      ...options,
-    });
-    const others = this.#lines.get("set-cookie")
-      ?.filter((other) => !other.startsWith(`${name}=`));
-    this.#lines.set("set-cookie", [...others ?? [], line]);
+    const isSecure = this.#context.secure();
+    const line = cookieLine(name, value, { secure: isSecure, ...options });
+    this.#lines.setCookie(name, line);
     return this;
   }
 
@@ -283,8 +263,7 @@ export class HttpResponse {
    *
    * @ignore
    */
-  respond(by: string, outcome: Outcome): void {
-    const { status, text = "", type, headers } = outcome;
+  respond(by: string, { status, text = "", type, headers }: Outcome): void {
     if (status !== undefined) checkStatus("respond", status, 200, 599);
     const whole = this.#whole;
     if (!whole.seal(by)) return;
@@ -336,8 +315,7 @@ export class HttpResponse {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
     whole.#drop();
-    const headers = whole.#lines;
-    for (const name in WITHOUT_PAGE) headers.delete(name);
+    whole.#lines.clear(Object.keys(WITHOUT_PAGE));
     const replacement = whole.#another("replacement");
     replacement.#status = status;
     whole.#replacement = replacement;
@@ -378,10 +356,10 @@ export class HttpResponse {
     const isPlainText = typeof content === "string" && content !== "" &&
       this.#status === 200 && this.#headers === undefined && !isHead;
     if (isPlainText) return textResponse(content, this.#type, this.#context);
-    const head: Head = {
+    const head = {
       status: this.#status,
       type: this.#type,
-      headers: this.#headers ?? NO_HEADERS,
+      headers: this.#headers,
       isHead,
       context: this.#context,
     };
@@ -391,22 +369,14 @@ export class HttpResponse {
   }
 
   get #lines(): HeaderLines {
-    return this.#whole.#headers ??= new Map();
-  }
-
-  #valueOf(key: string): string | null {
-    const lines = this.#whole.#headers?.get(key);
-    if (lines) return joined(lines);
-    return key === "content-type" ? this.#whole.#type ?? null : null;
+    return this.#whole.#headers ??= new HeaderLines();
   }
 
   /** The type of a text takes the place of what the header says, unless both are JSON. */
   #setType(type: string): void {
-    const set = this.#headers?.get("content-type")?.[0];
-    if (set !== undefined && JSON_TYPE.test(set) && JSON_TYPE.test(type)) {
-      return;
-    }
-    this.#headers?.delete("content-type");
+    const set = this.#headers?.get("content-type") ?? "";
+    if (JSON_TYPE.test(set) && JSON_TYPE.test(type)) return;
+    this.#headers?.set("content-type", null);
     this.#type = type;
   }
 
@@ -440,17 +410,4 @@ export class HttpResponse {
     }
     return this;
   }
-}
-
-/** The place in the application that made the running call, for messages under debug. */
-function callSite(): string {
-  const own = new URL("..", import.meta.url).href;
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 50;
-  const lines = new Error().stack?.split("\n").slice(1) ?? [];
-  Error.stackTraceLimit = limit;
-  const place = lines.find((line) =>
-    line.includes("://") && !line.includes(own)
-  );
-  return place ? ` (${place.trim()})` : "";
 }
