@@ -6,14 +6,14 @@ interface Names {
 
 /** The imports for a process with neither the project's configuration nor its folder. */
 export async function absoluteImports(): Promise<Record<string, string>> {
-  const standins = await read("../compat/import_map.json");
-  if (import.meta.resolve("@std/assert").startsWith("file:")) return standins;
-  const imports = await read("../deno.json");
-  for (const name of Object.keys(standins)) {
+  const imports = await read("../compat/import_map.json");
+  if (import.meta.resolve("@std/assert").startsWith("file:")) return imports;
+  const configured = await read("../deno.json");
+  for (const name of Object.keys(imports)) {
     const [, library, subpath] = /^(@std\/[^/]+)(\/.+)/.exec(name) ?? [];
-    if (library !== undefined) imports[name] = imports[library]! + subpath;
+    if (library !== undefined) imports[name] = configured[library]! + subpath;
   }
-  return imports;
+  return { ...imports, ...configured };
 }
 
 /** The imports of a file, its own paths as addresses. */
