@@ -160,7 +160,7 @@ export class Application {
 
   /** The scope of the current request; throws outside one, naming the call. */
   scope(call: string): Scope {
-    return currentOrThrow(this.owner, call);
+    return current(this.owner) ?? currentOrThrow(this.owner, call);
   }
 
   /** Calls an extensible method with its filters. */
@@ -189,7 +189,10 @@ export class Application {
   }
 
   router(scope: Scope | undefined = current(this.owner)): Router {
-    return this.plan(scope).router.call([], scope) as Router;
+    const plan = this.plan(scope);
+    if (plan.router !== undefined) return plan.router;
+    const router = this.registry.call("router", [], scope) as Router;
+    return plan.keepsRouter ? plan.router = router : router;
   }
 
   view(): View {

@@ -3,6 +3,7 @@
  * the next request compiles it anew; a request that declares something for itself has a plan of its own.
  */
 
+import type { Router } from "../routing/router.ts";
 import type { Scope } from "../state/scope.ts";
 import type { Application } from "./application.ts";
 import { MappedMethod, RegisteredClass } from "./registry.ts";
@@ -18,8 +19,9 @@ export interface Plan {
   readonly start: MappedMethod | undefined;
   /** The mapped or filtered `send`; undefined for the default. */
   readonly send: MappedMethod | undefined;
-  /** What makes the router. */
-  readonly router: MappedMethod | RegisteredClass;
+  /** The router, once it was asked for; never kept where a mapped method makes it. */
+  router: Router | undefined;
+  readonly keepsRouter: boolean;
   /** Whether the application makes responses of its own. */
   readonly hasOwnResponse: boolean;
 }
@@ -33,7 +35,8 @@ export function compilePlan(app: Application, scope?: Scope): Plan {
     base: basePath(settings["framework.base_url"]),
     start: changedMethod(app, "start", scope),
     send: changedMethod(app, "send", scope),
-    router: app.registry.find("router", scope)!,
+    router: undefined,
+    keepsRouter: app.registry.find("router", scope) instanceof RegisteredClass,
     hasOwnResponse: !(response instanceof RegisteredClass) ||
       response.registration.callback !== undefined ||
       !app.isComponent("response", response.registration.type),

@@ -31,7 +31,7 @@ mark { background: #ffd9d9; }
 /** The details of an error, or without one of a miss, as HTML. */
 export function debugDetails(app: Application, failure?: Error): string {
   const { request, target, root } = app.scope("error()");
-  const match = (root.match ?? undefined) as Match | undefined;
+  const match = root.match as Match | undefined;
   const route = match?.toRoute();
   let html = STYLE;
   if (failure) html += errors(failure);

@@ -4,12 +4,12 @@
  */
 
 import type { Application } from "../application/application.ts";
+import type { MappedMethod } from "../application/registry.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { finishUpgrade } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
-import { isThenable } from "../steps.ts";
 import { runDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
 import { send } from "./send.ts";
@@ -24,8 +24,9 @@ export function handle(
   request: Request,
   info?: ConnectionInfo,
 ): Response | Promise<Response> {
-  app.owner.receive(request);
-  const scope = new Scope(app.owner, request, info);
+  const { owner } = app;
+  if (!owner.isServing) owner.receive(request);
+  const scope = new Scope(owner, request, info);
   return enter(scope, handleInScope, app, scope);
 }
 
@@ -35,38 +36,38 @@ function handleInScope(
 ): Response | Promise<Response> {
   try {
     const pending = begin(app, scope);
-    return isThenable(pending) || scope.isUnsettled
-      ? continueAsync(app, scope, pending)
-      : finish(app, scope);
+    return pending === undefined && !scope.isUnsettled
+      ? finish(app, scope)
+      : continueAsync(app, scope, pending);
   } catch (thrown) {
     return recover(app, scope, thrown);
   }
 }
 
-/** From the target to the end of `start`. */
+/** From the target to the end of `start`: undefined when that is done, or what is to be awaited. */
 function begin(app: Application, scope: Scope): unknown {
   const { request } = scope;
-  scope.target = targetOf(request);
-  const hosts = app.setting("framework.hosts", scope);
+  const plan = app.plan(scope);
+  const target = scope.target = targetOf(request);
+  const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(request, hosts);
-  return hasBody(scope) ? readThenStart(app, scope) : runStart(app, scope);
-}
-
-/** GET and HEAD have no body (Fetch standard), which saves asking Deno. */
-function hasBody({ request, target: { method } }: Scope): boolean {
-  return method !== "GET" && method !== "HEAD" && request.body !== null;
+  // GET and HEAD have no body (Fetch standard), which saves asking Deno.
+  const isBodiless = target.method === "GET" || target.method === "HEAD";
+  if (!isBodiless && request.body !== null) return readThenStart(app, scope);
+  return plan.start ? plan.start.call([], scope) : start(app, scope, plan);
 }
 
 /** Reads the body, unless the matching route takes it as a stream. */
 async function readThenStart(app: Application, scope: Scope): Promise<void> {
-  if (!matchOnce(app, scope)?.route.takesStream) {
-    const { settings } = app.plan(scope);
+  const plan = app.plan(scope);
+  if (!matchOnce(app, scope, plan)?.route.takesStream) {
+    const { settings } = plan;
     const limit = settings["framework.body_limit"];
     const timeout = settings["framework.body_timeout"];
     scope.body = await readBody(scope.request, limit, timeout);
     if (settings["framework.method_override"]) overrideMethod(app, scope);
   }
-  await runStart(app, scope);
+  await (plan.start ? plan.start.call([], scope) : start(app, scope, plan));
 }
 
 /** A form may ask for another method: the route for that one is looked for. */
@@ -75,12 +76,6 @@ function overrideMethod(app: Application, scope: Scope): void {
   if (method === scope.target.method) return;
   scope.target = { ...scope.target, method };
   scope.match = undefined;
-}
-
-/** Runs `start`, with its filters where there are any. */
-function runStart(app: Application, scope: Scope): unknown {
-  const changed = app.plan(scope).start;
-  return changed ? changed.call([], scope) : start(app, scope);
 }
 
 async function continueAsync(
@@ -114,22 +109,28 @@ async function settle(app: Application, scope: Scope): Promise<void> {
 function finish(app: Application, scope: Scope): Response | Promise<Response> {
   const isHead = scope.request.method === "HEAD";
   const response = app.response(scope).toResponse(isHead);
-  const { send: mapped } = app.plan(scope);
-  return mapped === undefined
-    ? end(app, scope, response)
-    : send(scope, mapped, response).then((sent) => end(app, scope, sent));
-}
-
-function end(app: Application, scope: Scope, response: Response): Response {
-  close(app, scope);
-  finishUpgrade(scope.request, response.status);
+  const { send: changed } = app.plan(scope);
+  if (changed !== undefined) return sendThenEnd(app, scope, changed, response);
+  end(app, scope, response.status);
   return response;
 }
 
-function close(app: Application, scope: Scope): void {
+async function sendThenEnd(
+  app: Application,
+  scope: Scope,
+  changed: MappedMethod,
+  response: Response,
+): Promise<Response> {
+  const sent = await send(scope, changed, response);
+  end(app, scope, sent.status);
+  return sent;
+}
+
+function end(app: Application, scope: Scope, status: number): void {
   scope.responded = true;
   if (scope.hasDeferred) app.background.add(runDeferred(scope));
   scope.end();
+  finishUpgrade(scope.request, status);
 }
 
 /** Responds when something was thrown: the stop signal ends the request, all else goes to `error`. */
@@ -143,8 +144,7 @@ async function recover(
     await settleAgain(app, scope);
     return await finish(app, scope);
   } catch (unhandled) {
-    close(app, scope);
-    finishUpgrade(scope.request, 500);
+    end(app, scope, 500);
     throw unhandled;
   }
 }

@@ -25,6 +25,8 @@ const FUNCTION_NAME =
 /** A media type whose content is JSON. */
 const JSON_TYPE = /^[^;]+[/+]json\b/i;
 
+const USUAL_TYPE = "application/json; charset=utf-8";
+
 /** The framework's own objects: what a chain of calls ends with is no content. */
 const OWN = [HttpResponse, HttpRequest, Router, Route, View] as const;
 
@@ -90,10 +92,15 @@ export function json(
   option = 0,
 ): void {
   const response = app.response(app.scope("json()"));
-  const text = jsonText(data, encode, charset, option);
+  const isUsual = encode && charset === "utf8";
+  const text = isUsual
+    ? encodeJson(data, option)
+    : jsonText(data, encode, charset, option);
   const given = response.header("content-type");
   const type = given !== null && JSON_TYPE.test(given)
     ? given
+    : isUsual
+    ? USUAL_TYPE
     : typeIn(charset, "application/json");
   response.respond("json()", { status: code, text, type });
 }

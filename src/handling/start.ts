@@ -4,6 +4,7 @@
  */
 
 import type { Application } from "../application/application.ts";
+import type { Plan } from "../application/plan.ts";
 import { HttpError } from "../errors.ts";
 import type { HttpResponse } from "../response/response.ts";
 import { withoutBase } from "../response/location.ts";
@@ -14,25 +15,31 @@ import { isThenable, run } from "../steps.ts";
 import { respondWith } from "./respond.ts";
 
 /** Responds to a request by the first matching route, or by the next one while they pass. */
-export function start(app: Application, scope: Scope): unknown {
+export function start(
+  app: Application,
+  scope: Scope,
+  plan: Plan = app.plan(scope),
+): unknown {
   // A filter may have sealed the response: what it kept the client from must not run all the same.
   if ((scope.httpResponse as HttpResponse | undefined)?.sent) return;
-  const match = matchOnce(app, scope);
-  if (match === undefined) return respondUnmatched(app, scope);
+  const match = matchOnce(app, scope, plan);
+  if (match === undefined) return respondUnmatched(app, scope, plan);
   return follow(app, scope, match, callRoute(app, scope, match));
 }
 
 /** The first matching route. It is looked for once, unless the request has changed its plan since. */
-export function matchOnce(app: Application, scope: Scope): Match | undefined {
-  if (!scope.match || scope.plan !== undefined) {
-    const { settings, base } = app.plan(scope);
-    const { method, path } = scope.target;
-    const caseSensitive = settings["framework.case_sensitive"];
-    const below = withoutBase(path, base);
-    const router = app.router(scope);
-    scope.match = router.match(method, below, caseSensitive) ?? null;
-  }
-  return (scope.match ?? undefined) as Match | undefined;
+export function matchOnce(
+  app: Application,
+  scope: Scope,
+  { settings, base }: Plan,
+): Match | undefined {
+  if (scope.match && scope.plan === undefined) return scope.match as Match;
+  const { method, path } = scope.target;
+  const below = base === "" ? path : withoutBase(path, base);
+  const caseSensitive = settings["framework.case_sensitive"];
+  const match = app.router(scope).match(method, below, caseSensitive);
+  scope.match = match;
+  return match;
 }
 
 /** Calls the callback of a route between its middleware. */
@@ -56,6 +63,10 @@ function follow(
     match = next;
     returned = callRoute(app, scope, match);
   }
+  if (returned === undefined) return;
+  if (typeof returned === "string") {
+    return void app.response(scope).write(returned);
+  }
   return isThenable(returned)
     ? followAsync(app, scope, match, returned)
     : respondWith(app, returned, scope, match);
@@ -73,8 +84,11 @@ async function followAsync(
 }
 
 /** Tells which methods a path has, or that nothing was found. */
-function respondUnmatched(app: Application, scope: Scope): unknown {
-  const { settings, base } = app.plan(scope);
+function respondUnmatched(
+  app: Application,
+  scope: Scope,
+  { settings, base }: Plan,
+): unknown {
   const { method, path } = scope.target;
   const caseSensitive = settings["framework.case_sensitive"];
   const below = withoutBase(path, base);

@@ -21,7 +21,9 @@ export class Layered<Layer> {
 
   /** The layer of the current request, if it has one yet. Give the scope where it is known. */
   own(scope: Scope | undefined = current(this.#owner)): Layer | undefined {
-    return scope?.own(this) as Layer | undefined;
+    return scope?.root.hasOwn
+      ? scope.own(this) as Layer | undefined
+      : undefined;
   }
 
   /** Where a write goes: into the request's layer inside a request, else into the application's. */
@@ -37,21 +39,20 @@ export class Layered<Layer> {
 }
 
 /** Named values in two layers: reads fall through from the request's to the application's. */
-export class Store<Value> {
-  readonly #layers: Layered<Map<string, Value | undefined>>;
+export class Store<Value> extends Layered<Map<string, Value | undefined>> {
   /** The application's values as a record, until one changes. */
   #record: Readonly<Record<string, Value>> | undefined;
 
   constructor(owner: Owner) {
-    this.#layers = new Layered(() => new Map(), owner);
+    super(() => new Map(), owner);
   }
 
   /** The value, or undefined; in the given scope, or else in the current one. */
   get(key: string, scope?: Scope): Value | undefined {
-    const own = this.#layers.own(scope);
+    const own = this.own(scope);
     return own !== undefined && own.has(key)
       ? own.get(key)
-      : this.#layers.application.get(key);
+      : this.application.get(key);
   }
 
   /** Whether there is a value that is neither undefined nor null. */
@@ -63,13 +64,13 @@ export class Store<Value> {
   /** Sets a value. */
   set(key: string, value: Value): void {
     this.#record = undefined;
-    this.#layers.writable.set(key, value);
+    this.writable.set(key, value);
   }
 
   /** Clears a value; inside a request the application's stays, hidden from this request. */
   delete(key: string): void {
     this.#record = undefined;
-    const { writable, application } = this.#layers;
+    const { writable, application } = this;
     if (writable === application) application.delete(key);
     else writable.set(key, undefined);
   }
@@ -81,14 +82,14 @@ export class Store<Value> {
 
   /** The same as `all()`, as a record to be read only. */
   record(): Readonly<Record<string, Value>> {
-    if (this.#layers.own() !== undefined) return Object.fromEntries(this.all());
+    if (this.own() !== undefined) return Object.fromEntries(this.all());
     return this.#record ??= Object.fromEntries(this.all());
   }
 
   /** Everything that has a value, by name. */
   all(): Map<string, Value> {
-    const all = new Map(this.#layers.application);
-    for (const [key, value] of this.#layers.own() ?? []) all.set(key, value);
+    const all = new Map(this.application);
+    for (const [key, value] of this.own() ?? []) all.set(key, value);
     for (const [key, value] of all) if (value === undefined) all.delete(key);
     return all as Map<string, Value>;
   }

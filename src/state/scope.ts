@@ -40,24 +40,19 @@ export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
 /** Whoever handles requests, an engine: its state is kept apart from that of other owners. */
 export class Owner {
-  readonly #bornAfter = lastId;
-  #servers = 0;
-  #isServed = false;
-
   /** Whether a server passes requests to it: its application is declared then. */
-  get isServing(): boolean {
-    return this.#servers > 0 || this.#isServed;
-  }
+  isServing = false;
+  readonly #bornAfter = lastId;
 
-  /** Counts a server of its own. Call the returned function when that has ended. */
+  /** Notes that a server of its own begins. Call the returned function when that has ended. */
   serve(): () => void {
-    this.#servers += 1;
-    return () => void (this.#servers -= 1);
+    this.isServing = true;
+    return () => void (this.isServing = false);
   }
 
   /** Notes where a request comes from: one that a server has passed on ends the declaring. */
   receive(request: Request): void {
-    if (!this.isServing) this.#isServed = isHandedOver(request);
+    this.isServing = isHandedOver(request);
   }
 
   /** Whether a request of that number may be its own: it began after the owner came to be. */
@@ -86,8 +81,8 @@ export class Scope {
   target: Target = NO_TARGET;
   /** The body, once it was read. */
   body: Uint8Array<ArrayBuffer> | undefined;
-  /** The route that is being followed; null when none matches, undefined until it was looked for. */
-  match: object | null | undefined;
+  /** The match of the route that is being followed. */
+  match: object | undefined;
   /** What `request()` returns, once it was called; of a part, that of the request. */
   httpRequest: object | undefined;
   /** The response being built. */
@@ -104,6 +99,9 @@ export class Scope {
   failure: { readonly reason: unknown } | undefined;
   /** The plan of a request that has changed what every request needs. */
   plan: object | undefined;
+
+  /** Whether the request has a layer of its own. */
+  hasOwn = false;
 
   readonly #info: ConnectionInfo | undefined;
   readonly #parent: Scope | undefined;
@@ -170,7 +168,9 @@ export class Scope {
 
   /** Gives the request something of its own under a key. */
   setOwn(key: unknown, value: unknown): void {
-    (this.root.#own ??= new Map()).set(key, value);
+    const { root } = this;
+    root.hasOwn = true;
+    (root.#own ??= new Map()).set(key, value);
   }
 
   /** Counts asynchronous work as the request's until it settles; its outcome stays its caller's. */
