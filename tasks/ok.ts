@@ -1,14 +1,17 @@
 /**
  * Owns the gate: runs every check there is, prints a line for each and exits with 1 when one fails.
- * `--without-tests` leaves the suite out, for a caller that has run it already.
+ * `--without-tests` leaves the suite out, for a caller that has run it already, and so for every other check by
+ * its name: another Deno may format in another way.
  */
 
 import { runCommands } from "./clone.ts";
 import { deno, type Outcome } from "./command.ts";
 import { rehearse } from "./consumer.ts";
+import { checkDocumentation } from "./documentation.ts";
 
 const { output } = await deno(["task", "-q", "flag"]);
 const flags = output.split("\n").filter((line) => line !== "");
+const withoutLock = flags.filter((flag) => !flag.startsWith("--lock="));
 
 /** The checks by name. Slow types are found by the rehearsal: `lint` would look for JSR. */
 const CHECKS: Record<string, () => Promise<Outcome>> = {
@@ -26,16 +29,17 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => deno(["task", "-q", "check"]),
   // What they compare with is locked nowhere: nobody should fetch it for the blog or the tests.
   "types of the benchmarks": () =>
-    deno(["check", "-q", "--no-lock", ...flags, "bench"]),
+    deno(["check", "-q", "--no-lock", ...withoutLock, "bench"]),
   tests: () => deno(["task", "-q", "test"]),
-  documentation: async () =>
-    deno(["doc", "--lint", ...flags, ...await entries()]),
+  documentation: () => checkDocumentation(flags),
   "commands of README": runCommands,
   package: rehearse,
   house: () => deno(["task", "-q", "house"]),
 };
 
-if (Deno.args.includes("--without-tests")) delete CHECKS["tests"];
+for (const name of Object.keys(CHECKS)) {
+  if (Deno.args.includes(`--without-${name}`)) delete CHECKS[name];
+}
 
 let failed = 0;
 for (const [name, check] of Object.entries(CHECKS)) {
@@ -59,10 +63,4 @@ function warn(report: string): void {
 /** A check that could not be made has failed. */
 function broken(error: unknown): Outcome {
   return { success: false, output: "", report: String(error) };
-}
-
-/** The files that the package exports. */
-async function entries(): Promise<string[]> {
-  const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
-  return Object.values<string>(exports);
 }
