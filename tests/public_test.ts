@@ -56,7 +56,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type RouteArguments": "",
     "type RouteResult": "",
     "type Taking": "",
-    "interface Guard": "after before",
+    "interface Guard": "after before error",
     "type Middleware": "",
     "type RouteParameters": "",
     "type ResourceAction": "",

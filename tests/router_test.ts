@@ -252,8 +252,12 @@ Deno.test("`group()` throws `TypeError` for what is no prefix or no callback", (
     // @ts-expect-error -- the prefix must be a string
     assertThrows(() => router.group(prefix, () => {}), TypeError, "prefix");
   }
-  // @ts-expect-error -- a callback is needed
-  assertThrows(() => router.group("/a"), TypeError, "callback");
+  assertThrows(
+    // @ts-expect-error -- a callback is needed
+    () => router.group("/a"),
+    TypeError,
+    'the group "/a": the callback must be a function, got undefined',
+  );
   assertThrows(
     () => router.group("/a", async () => {}),
     TypeError,

@@ -1,8 +1,10 @@
 /** The routing rules of the framework, each on both forms of an application. */
 
 import { assertEquals, assertThrows } from "@std/assert";
+import { HttpError } from "../src/errors.ts";
 import type { Router } from "../src/routing/router.ts";
 import { type App, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
 
 /** The text of an answer, after its status unless that is 200. */
 async function text(
@@ -395,6 +397,167 @@ onBothForms(
       .addMiddleware(() => void app.redirect("/login"));
     const response = await visit(app, "/x");
     assertEquals([response.status, called], [303, false]);
+  },
+);
+
+onBothForms(
+  "`before` that seals the response and returns false is no 403, and silent",
+  async (app) => {
+    let called = false;
+    app.set("framework.log_errors", true);
+    app.route("/x", () => void (called = true)).addMiddleware(() => {
+      app.redirect("/login");
+      return false;
+    });
+    const lines = await logOf(async () => {
+      const response = await visit(app, "/x");
+      assertEquals(response.status, 303);
+      assertEquals(response.headers.get("location"), "/login");
+    });
+    assertEquals([lines, called], [[], false]);
+  },
+);
+
+/** A guard whose `error` returns text, and notes its calls. */
+const catching = (calls: unknown[], returned: unknown = "caught") => ({
+  after: () => void calls.push("after"),
+  error: (thrown: unknown, params: Record<string, string | null>) => {
+    calls.push((thrown as Error).message, { ...params });
+    return returned;
+  },
+});
+
+onBothForms(
+  "`error` of middleware responds to what its callback throws",
+  async (app) => {
+    const calls: unknown[] = [];
+    app.group("/g", (router) => {
+      router.get("/@id", (id) => {
+        app.response().write("dropped").header("content-type", "image/png");
+        throw new HttpError(409, id, { headers: { "X-Why": "because" } });
+      });
+    }, [catching(calls)]);
+    const response = await visit(app, "/g/7");
+    assertEquals([response.status, await response.text()], [409, "caught"]);
+    assertEquals(response.headers.get("x-why"), "because");
+    assertEquals(
+      response.headers.get("content-type"),
+      "text/html; charset=utf-8",
+    );
+    assertEquals(calls, ["7", { id: "7" }, "after"]);
+  },
+);
+
+onBothForms(
+  "`error` of middleware catches rejections, other middleware and values that JSON carries",
+  async (app) => {
+    const rejects = (): Promise<string> => Promise.reject(new Error("later"));
+    app.route("/a", rejects).addMiddleware(catching([]));
+    app.route("/b", () => "b").addMiddleware(catching([]), () => {
+      throw new Error("before");
+    });
+    app.route("/c", () => "c").addMiddleware(catching([]), {
+      after: () => Promise.reject(new Error("after")),
+    });
+    app.route("/d", rejects).addMiddleware(catching([], { code: 1 }));
+    app.route("/e", rejects).addMiddleware({
+      error: () => Promise.resolve("caught"),
+    });
+    for (const path of ["/a", "/b", "/c", "/e"]) {
+      const response = await visit(app, path);
+      assertEquals([response.status, await response.text()], [500, "caught"]);
+    }
+    const response = await visit(app, "/d");
+    assertEquals([response.status, await response.json()], [500, { code: 1 }]);
+  },
+);
+
+onBothForms(
+  "`error` of middleware may write, set the status, seal or halt",
+  async (app) => {
+    const fails = (): string => {
+      throw new Error("oh");
+    };
+    const ways: Record<string, () => unknown> = {
+      write: () => void app.response().status(502).write("caught"),
+      json: () => void app.json("caught", 502),
+      halt: () => app.halt(502, "caught"),
+      redirect: () => void app.redirect("/caught"),
+    };
+    for (const [name, error] of Object.entries(ways)) {
+      app.route(`/${name}`, fails).addMiddleware({ error });
+    }
+    assertEquals(await text(app, "/write"), "502");
+    assertEquals(await (await visit(app, "/json")).json(), "caught");
+    assertEquals(await (await visit(app, "/halt")).text(), "caught");
+    assertEquals(await text(app, "/redirect"), "303");
+  },
+);
+
+onBothForms(
+  "`error` of middleware that does not respond passes the error on, outwards",
+  async (app) => {
+    const calls: unknown[] = [];
+    app.map("error", (thrown: Error) => `mapped ${thrown.message}`);
+    app.group("/g", (router) => {
+      router.get("/x", () => {
+        throw new Error("oh");
+      }).addMiddleware(catching(calls, false), {
+        error: () => void calls.push("observed"),
+      });
+    }, [catching(calls, null), { after: () => void calls.push("never") }]);
+    const response = await visit(app, "/g/x");
+    assertEquals([response.status, await response.text()], [500, "mapped oh"]);
+    assertEquals(calls, ["observed", "oh", {}, "oh", {}]);
+  },
+);
+
+onBothForms(
+  "`error` of middleware runs for what its own `before` throws no more than for a stop",
+  async (app) => {
+    const calls: unknown[] = [];
+    app.route("/a", () => "").addMiddleware({
+      ...catching(calls),
+      before: () => {
+        throw new Error("own");
+      },
+    });
+    app.route("/b", () => app.halt(403, "b")).addMiddleware(catching(calls));
+    app.route("/c", () => {
+      app.redirect("/d");
+      throw new Error("after the redirect");
+    }).addMiddleware(catching(calls));
+    assertEquals(await text(app, "/a"), "500");
+    assertEquals(await text(app, "/b"), "403");
+    assertEquals(calls, []);
+    await logOf(async () => assertEquals(await text(app, "/c"), "303"));
+    assertEquals(calls, ["after the redirect", {}]);
+  },
+);
+
+onBothForms(
+  "`error` of middleware logs what it responds to where `framework.log_errors` is set",
+  async (app) => {
+    app.set("framework.log_errors", true);
+    app.route("/x", () => {
+      throw new Error("oh");
+    }).addMiddleware(catching([]));
+    const lines = await logOf(() => visit(app, "/x"));
+    assertEquals(lines.length, 1);
+    assertEquals(lines[0]!.includes("oh"), true);
+  },
+);
+
+onBothForms(
+  "`splat` never has a segment `..`, however it was encoded",
+  async (app) => {
+    app.route("/f/*", (route) => `<${route.splat}>`, true);
+    app.route("/g/*", () => "unread");
+    for (const path of ["/f/..%2Fx", "/f/a/%2e%2e%2Fb", "/f/x%5c..%5cy"]) {
+      assertEquals(await text(app, path), "400", path);
+      assertEquals(await text(app, path.replace("f", "g")), "unread", path);
+    }
+    assertEquals(await text(app, "/f/a..b/...%2Fc"), "<a..b/.../c>");
   },
 );
 

@@ -6,6 +6,7 @@
 import type { Application } from "../application/application.ts";
 import type { MappedMethod } from "../application/registry.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
+import { WITHOUT_PAGE } from "../response/header.ts";
 import type { HttpResponse } from "../response/response.ts";
 import { withoutRequest } from "../state/scope.ts";
 import type { Scope } from "../state/scope.ts";
@@ -85,6 +86,29 @@ export function notFound(app: Application): unknown {
 export function error(app: Application, thrown: unknown): unknown {
   const failure = toError(thrown);
   return showPage(app, "error", statusOf(failure), failure);
+}
+
+/**
+ * Lets the `error` of middleware respond to what was thrown, with an empty body and the status and headers
+ * of the error. Throws it on unless something was written, sent or returned.
+ */
+export function* recover(
+  app: Application,
+  thrown: unknown,
+  respond: () => unknown,
+): Steps<void> {
+  const failure = toError(thrown);
+  const response = app.response();
+  const { sent } = response;
+  if (!sent) {
+    for (const name in WITHOUT_PAGE) response.header(name, null);
+    response.clearBody().status(statusOf(failure));
+    addHeaders(response, failure);
+  }
+  const returned = yield respond();
+  if (!sent) yield respondWith(app, returned);
+  if (sent || !response.sent && response.isEmpty) throw thrown;
+  logError(app, failure);
 }
 
 /** Responds with the default page of an error and no details, when `error` itself has failed. */

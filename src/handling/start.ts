@@ -12,6 +12,7 @@ import { guarded } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
 import type { Scope } from "../state/scope.ts";
 import { isThenable, run } from "../steps.ts";
+import { recover } from "./pages.ts";
 import { respondWith } from "./respond.ts";
 
 /** Responds to a request by the first matching route, or by the next one while they pass. */
@@ -45,9 +46,14 @@ export function matchOnce(
 /** Calls the callback of a route between its middleware. */
 function callRoute(app: Application, scope: Scope, match: Match): unknown {
   scope.root.match = match;
-  if (match.route.middleware.length === 0) return match.call();
-  const isSealed = () => app.response().sent;
-  return run(guarded(match, isSealed, (result) => respondWith(app, result)));
+  const { middleware } = match.route;
+  if (middleware.length === 0) return match.call();
+  const call = () => match.call();
+  return run(guarded(middleware, match.params, call, {
+    isSealed: () => app.response().sent,
+    send: (returned) => respondWith(app, returned, scope, match),
+    recover: (thrown, respond) => run(recover(app, thrown, respond)),
+  }));
 }
 
 /** Goes on from what a route returned: the next one while they pass, else the response. */

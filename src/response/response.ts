@@ -226,6 +226,17 @@ export class HttpResponse {
   // For the default methods
 
   /**
+   * Whether nothing was written, not even a place for output that comes later.
+   *
+   * @ignore
+   */
+  get isEmpty(): boolean {
+    const whole = this.#whole;
+    return whole.#text === "" && whole.#parts === undefined &&
+      whole.#content === undefined;
+  }
+
+  /**
    * Replaces the body by text, bytes or a stream. Throws `TypeError` for a stream that is being read.
    *
    * @ignore

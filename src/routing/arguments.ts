@@ -3,6 +3,8 @@
  * follows the grammar as far as names and optional parts go; nothing here exists at run time.
  */
 
+import type { Markup } from "../html.ts";
+
 /**
  * The arguments that a pattern gives: a string for each name, or null where a part is optional. A
  * pattern that is not known word for word may give any.
@@ -34,20 +36,23 @@ export type RouteResult = Sendable | PromiseLike<Sendable>;
 
 type Sendable =
   | string
+  | Markup
   | boolean
   | null
   | undefined
   | void
   | BufferSource
   | AsyncIterable<unknown>
+  | readonly unknown[]
   | { toJSON(): unknown }
   | JsonObject;
 
-/** Any object but a function, a `Map`, a `Set` and whatever else has a tag, and an `Error`. */
+/** Any object but a function, an iterable such as a `Map`, a promise, and an `Error`. */
 type JsonObject =
   & object
   & {
     readonly [Symbol.hasInstance]?: never;
+    readonly [Symbol.iterator]?: never;
     readonly [Symbol.toStringTag]?: never;
   }
   & (

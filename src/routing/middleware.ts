@@ -1,10 +1,9 @@
 /**
- * Owns the middleware of routes: what may be one, and how several guard a callback. Which route they
- * belong to is the route's; a path is never looked at.
+ * Owns the middleware of routes: what can be middleware, and in which order it runs around a callback.
+ * Which route it belongs to is `route.ts`'s; a path is never looked at.
  */
 
-import { isClass } from "../callback.ts";
-import { HttpError } from "../errors.ts";
+import { HttpError, isStop } from "../errors.ts";
 import type { Steps } from "../steps.ts";
 
 /** The named parameters of the matched route. */
@@ -12,10 +11,16 @@ export type RouteParameters = Record<string, string | null>;
 
 /** What runs around the callback of a route. */
 export interface Guard {
-  /** Runs before; `false`, also from a promise, answers 403. */
+  /** Runs before; `false`, also from a promise, is a 403 unless the response is sealed. */
   before?(params: RouteParameters): unknown;
   /** Runs after, the last one added first. */
   after?(params: RouteParameters): unknown;
+  /**
+   * Runs when the callback, or middleware added later, throws. The body is empty then, and the status
+   * that of an `HttpError`, or 500. What it writes, sends or returns is the response; without any, what
+   * was thrown goes on to the middleware added before, and in the end to `error()`.
+   */
+  error?(thrown: unknown, params: RouteParameters): unknown;
 }
 
 /** A guard, a class of guards of which each request gets its own, or a function that runs before. */
@@ -24,54 +29,76 @@ export type Middleware =
   | (new () => Guard)
   | ((params: RouteParameters) => unknown);
 
-/** A matched route, as far as it is guarded. */
-export interface Guarded {
-  readonly route: { readonly middleware: readonly Middleware[] };
-  readonly params: RouteParameters;
-  /** Invokes the callback. */
-  call(): unknown;
+/** How middleware and callbacks respond. */
+export interface Responding {
+  /** Whether the response is sealed. */
+  isSealed(): boolean;
+  /** Sends what a callback returned. */
+  send(returned: unknown): unknown;
+  /** Lets `respond` respond to what was thrown; throws that on unless it does. */
+  recover(thrown: unknown, respond: () => unknown): unknown;
 }
+
+const PARTS = ["before", "after", "error"] as const;
 
 /** Throws `TypeError` when a value is no middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
+  const guard: Guard = Object(
+    typeof value === "function" ? value.prototype : value,
+  );
+  const parts = PARTS.map((name) => guard[name]).filter((part) =>
+    part !== undefined
+  );
+  if (parts.length > 0 && parts.every((part) => typeof part === "function")) {
+    return;
+  }
   if (typeof value === "function" && !isClass(value)) return;
-  const guard: Guard = Object(isClass(value) ? value.prototype : value);
-  const parts = [guard.before, guard.after].filter((one) => one !== undefined);
-  const callable = parts.every((part) => typeof part === "function");
-  if (parts.length > 0 && callable) return;
+  const got = Deno.inspect(value, { depth: 1 });
   throw new TypeError(
-    `Cannot add middleware: it must be a function, or have a method "before" or "after", got ${
-      Deno.inspect(value, { depth: 1 })
-    }`,
+    `Cannot add middleware: it must be a function, or have a method "before", "after" or "error", got ${got}`,
   );
 }
 
 /**
- * Invokes the callback of a matched route between its guards; answers whether it passes on. A response
- * that one of them seals skips what would come before it; what comes after runs for each guard that
- * ran. What the callback returned is sent before that, so that `after` finds the response written.
+ * Calls a callback between its middleware and sends what it returns; returns whether it passes on to the
+ * next route. Middleware that seals the response skips what would come before it; what comes after runs
+ * for all that ran before.
  */
 export function* guarded(
-  match: Guarded,
-  isSealed: () => boolean,
-  send: (outcome: unknown) => unknown,
+  [first, ...others]: readonly Middleware[],
+  params: RouteParameters,
+  call: () => unknown,
+  response: Responding,
 ): Steps<boolean> {
-  const ran: Guard[] = [];
-  for (const middleware of match.route.middleware) {
-    const guard = guardOf(middleware);
-    ran.push(guard);
-    const outcome = yield guard.before?.(match.params);
-    if (outcome === false) throw new HttpError(403);
-    if (isSealed()) break;
+  if (first === undefined) {
+    const returned = yield call();
+    if (returned !== true) yield response.send(returned);
+    return returned === true;
   }
-  const outcome: unknown = isSealed() ? undefined : yield match.call();
-  if (outcome !== true) yield send(outcome);
-  for (const guard of ran.reverse()) yield guard.after?.(match.params);
-  return outcome === true;
+  const guard = guardOf(first);
+  const allowed = yield guard.before?.(params);
+  let passes = false;
+  if (!response.isSealed()) {
+    if (allowed === false) throw new HttpError(403);
+    try {
+      passes = yield* guarded(others, params, call, response);
+    } catch (thrown) {
+      if (isStop(thrown) || guard.error === undefined) throw thrown;
+      yield response.recover(thrown, () => guard.error!(thrown, params));
+    }
+  }
+  yield guard.after?.(params);
+  return passes;
 }
 
 function guardOf(middleware: Middleware): Guard {
   if (typeof middleware !== "function") return middleware;
-  if (isClass(middleware)) return new middleware() as Guard;
+  if (isClass(middleware)) return new middleware();
   return { before: middleware as (params: RouteParameters) => unknown };
+}
+
+/** Whether a function is a class: only a class has a `prototype` that cannot be replaced. */
+function isClass(value: object): value is new () => Guard {
+  return Object.getOwnPropertyDescriptor(value, "prototype")?.writable ===
+    false;
 }

@@ -37,25 +37,27 @@ export interface Declaration {
   readonly passRoute: boolean;
 }
 
-/** What a route is made of. */
+/** What a request's path gives. */
+export interface RouteValues {
+  readonly params: RouteParameters;
+  readonly caseSensitive: boolean;
+  splat(): string;
+}
+
+/** What a route is made of; as declared, it has no values. */
 export interface RouteDetails {
   readonly pattern: Pattern;
   readonly alias: string;
   readonly middleware: readonly Middleware[];
-  /** What the request gave; none for the route as declared. */
-  readonly params?: RouteParameters;
-  readonly splat?: string;
-  readonly caseSensitive?: boolean;
+  readonly values?: RouteValues;
 }
 
 /** A route as declared, or, passed to its callback, as one request matched it. */
 export class Route {
   /** The methods that it matches; `*` alone for every method. */
   readonly methods: string[];
-  /** The named parameters of this request, decoded; null where an optional part took no part. */
+  /** The named parameters of this request, decoded; null where an optional part is absent. */
   readonly params: RouteParameters;
-  /** What `*` matched, decoded; several are joined by slashes. */
-  readonly splat: string;
   /** The pattern without its methods, group prefixes included. */
   readonly pattern: string;
   /** The name for `getUrl`, or nothing. */
@@ -73,26 +75,33 @@ export class Route {
   constructor(details: RouteDetails) {
     const { methods, path } = details.pattern;
     this.methods = methods.length > 0 ? [...methods] : ["*"];
-    this.params = details.params ?? {};
-    this.splat = details.splat ?? "";
+    this.params = details.values?.params ?? {};
     this.pattern = path;
     this.alias = details.alias;
     this.#details = details;
     this.middleware = [...details.middleware];
   }
 
-  /** The expression for whole paths, decoded; parameters are named groups. */
+  /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    const { pattern, caseSensitive = false } = this.#details;
-    return pattern.regex(caseSensitive);
+    const { pattern, values } = this.#details;
+    return pattern.regex(values?.caseSensitive ?? false);
   }
 
   /**
-   * Adds middleware behind what is there: a function that runs before the callback, or an object or
-   * class with `before` or `after`. Throws when the route is one that a request was given.
+   * What `*` matches in this request's path, decoded; several are joined by slashes. Throws `HttpError`
+   * 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
+   */
+  get splat(): string {
+    return this.#details.values?.splat() ?? "";
+  }
+
+  /**
+   * Appends middleware: a function that runs before the callback, or an object or class with `before`,
+   * `after` or `error`. Throws on a route that was passed to a callback.
    */
   addMiddleware(...middleware: Middleware[]): this {
-    if (this.#details.params) {
+    if (this.#details.values) {
       throw new Error(
         `Cannot add middleware to "${this.pattern}": the route is being handled`,
       );
@@ -121,13 +130,8 @@ export class Route {
    *
    * @ignore
    */
-  matched(
-    params: RouteParameters,
-    splat: string,
-    caseSensitive: boolean,
-  ): Route {
+  matched(values: RouteValues): Route {
     const { middleware } = this;
-    const matched = { middleware, params, splat, caseSensitive };
-    return new Route({ ...this.#details, ...matched });
+    return new Route({ ...this.#details, middleware, values });
   }
 }

@@ -147,7 +147,7 @@ export class Router {
 
   /**
    * Declares what the callback declares under a prefix, with middleware for all of it. Groups nest.
-   * Throws `TypeError` when the prefix is no string or the callback is asynchronous.
+   * Throws `TypeError` when the prefix is no string, or the callback is no function or asynchronous.
    */
   group(
     prefix: string,
@@ -155,6 +155,12 @@ export class Router {
     middleware: readonly Middleware[] = [],
   ): void {
     checkString(prefix, "make a group", "the prefix");
+    if (typeof callback !== "function") {
+      const got = Deno.inspect(callback, { depth: 0 });
+      throw new TypeError(
+        `Cannot make the group "${prefix}": the callback must be a function, got ${got}`,
+      );
+    }
     for (const each of middleware) checkMiddleware(each);
     const outer = this.#group;
     this.#group = {

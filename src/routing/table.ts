@@ -257,13 +257,14 @@ export class Match {
     return callback(...this.values);
   }
 
-  /** A route object of this request's own. Throws `HttpError` 400 when the splat has a segment `..`. */
+  /** A route object of this request's own. */
   toRoute(): Route {
-    const { variant } = this.entry;
-    const splat = variant.star < 0
-      ? ""
-      : variant.splat(new Path().read(this.sent), this.caseSensitive);
-    return this.route.matched(this.#named(), splat, this.caseSensitive);
+    const { entry: { variant }, sent, caseSensitive } = this;
+    return this.route.matched({
+      params: this.#named(),
+      caseSensitive,
+      splat: () => variant.splat(new Path().read(sent), caseSensitive),
+    });
   }
 
   #named(): Route["params"] {
