@@ -62,8 +62,8 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type ResourceAction": "",
     "interface ResourceOptions": "except only",
     "class HttpRequest": `
-      accept ajax base cookies data files getBody getBytes getHeader id ip length
-      method proxy_ip query raw referrer scheme secure type url user_agent`,
+      accept ajax base cookies data elapsed files getBody getBytes getHeader id ip
+      length method proxy_ip query raw referrer scheme secure type url user_agent`,
     "type Cookies": "",
     "type Data": "",
     "type Fields": "",
@@ -72,7 +72,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class UploadedFile": "moveTo",
     "type Files": "",
     "class HttpResponse":
-      "cache clear clearBody cookie events header sent status write",
+      "cache clear clearBody cookie events header length sent status write",
     "type BodyContent": "",
     "type CookieOptions": "",
     "interface EventsOptions": "heartbeat",
@@ -83,6 +83,12 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class View": "clear exists fetch get has set",
     "class HttpError": "headers name status",
     "interface HttpErrorOptions": "headers",
+  },
+  "src/log/mod.ts": {
+    "function log": "",
+    "interface LogOptions": "secrets write",
+    "interface LogRecord":
+      "bytes method milliseconds reference status time url",
   },
   "src/testing.ts": {
     "interface Door": "fetch",

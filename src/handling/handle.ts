@@ -10,6 +10,7 @@ import { readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { finishUpgrade } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
+import { run, type Steps } from "../steps.ts";
 import { runDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
 import { send } from "./send.ts";
@@ -48,6 +49,7 @@ function handleInScope(
 function begin(app: Application, scope: Scope): unknown {
   const { request } = scope;
   const plan = app.plan(scope);
+  if (plan.send !== undefined) scope.began = performance.now();
   const target = scope.target = targetOf(request);
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(request, hosts);
@@ -110,18 +112,20 @@ function finish(app: Application, scope: Scope): Response | Promise<Response> {
   const isHead = scope.request.method === "HEAD";
   const response = app.response(scope).toResponse(isHead);
   const { send: changed } = app.plan(scope);
-  if (changed !== undefined) return sendThenEnd(app, scope, changed, response);
+  if (changed !== undefined) {
+    return run(sendThenEnd(app, scope, changed, response));
+  }
   end(app, scope, response.status);
   return response;
 }
 
-async function sendThenEnd(
+function* sendThenEnd(
   app: Application,
   scope: Scope,
   changed: MappedMethod,
   response: Response,
-): Promise<Response> {
-  const sent = await send(scope, changed, response);
+): Steps<Response> {
+  const sent = yield* send(scope, changed, response);
   end(app, scope, sent.status);
   return sent;
 }

@@ -7,16 +7,17 @@ import type { MappedMethod } from "../application/registry.ts";
 import { isStop, reportError } from "../errors.ts";
 import { discard } from "../response/stream.ts";
 import type { Scope } from "../state/scope.ts";
+import type { Steps } from "../steps.ts";
 
 /** Runs a changed `send` in the request's scope. An error in it is logged, and becomes a plain 500. */
-export async function send(
+export function* send(
   scope: Scope,
   method: MappedMethod,
   response: Response,
-): Promise<Response> {
+): Steps<Response> {
   const given = withMutableHeaders(response);
   try {
-    return checkSent(await method.call([given], scope));
+    return checkSent(yield method.call([given], scope));
   } catch (thrown) {
     if (isStop(thrown)) return given; // too late for `halt()`: there is a response already
     discard(given);

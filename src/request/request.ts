@@ -25,6 +25,8 @@ export interface RequestContext {
   readonly methodOverride: boolean;
   /** The body, already read; undefined when there is none or a route takes it as a stream. */
   readonly body: Bytes | undefined;
+  /** When the request came in, in milliseconds of `performance.now()`; undefined where it was not noted. */
+  readonly began?: number | undefined;
 }
 
 /** Cookies by name. */
@@ -78,6 +80,15 @@ export class HttpRequest {
   /** Names the request in error pages and log lines: eight random hexadecimal digits. */
   get id(): string {
     return this.#id ??= crypto.randomUUID().slice(0, 8);
+  }
+
+  /**
+   * How many milliseconds ago the request came in, with its body still to be read. Undefined unless
+   * `send` is mapped or filtered: nothing else needs the time, and taking it is not free.
+   */
+  get elapsed(): number | undefined {
+    const { began } = this.#context;
+    return began === undefined ? undefined : performance.now() - began;
   }
 
   /** The path with its query, as sent: encoded, and with the base in front. */

@@ -71,7 +71,7 @@ export function makeResponse(content: BodyContent, head: Head): Response {
   const length = isHead || !isText && content instanceof Blob
     ? lengthOf(content)
     : 0;
-  if (length > 0) init["content-length"] = String(length);
+  if (length) init["content-length"] = String(length);
   const body = sendable(content, head);
   const response = new Response(body, { status, headers: init });
   const isFramed = FRAMING.some((name) => headers?.get(name));
@@ -122,7 +122,7 @@ function sendable(content: BodyContent, head: Head): BodyInit | null {
 }
 
 /** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is dear. */
-function isStream(content: BodyContent): content is ReadableStream {
+function isStream(content: BodyContent | Response): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }
 
@@ -132,11 +132,14 @@ function typeOf(content: BodyContent, type = HTML): string {
     "application/octet-stream";
 }
 
-/** The length of a value in bytes; 0 for a stream, whose length is unknown. */
-function lengthOf(content: BodyContent): number {
+/** The length of a body in bytes; undefined for a stream. */
+export function lengthOf(content: BodyContent | Response): number | undefined {
   if (typeof content === "string") {
     return new TextEncoder().encode(content).length;
   }
-  if (isStream(content)) return 0;
+  if (isStream(content)) return undefined;
+  if (content instanceof Response) {
+    return lengthOf(valueOf(content) ?? content.body ?? "");
+  }
   return content instanceof Blob ? content.size : content.byteLength;
 }

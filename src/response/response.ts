@@ -22,6 +22,7 @@ import {
   WITHOUT_PAGE,
 } from "./header.ts";
 import {
+  lengthOf,
   makeResponse,
   mergeResponse,
   type SendContext,
@@ -221,6 +222,14 @@ export class HttpResponse {
   /** Whether the response is sealed: its status and body cannot be changed any more. */
   get sent(): boolean {
     return this.#whole.#sealedBy !== undefined;
+  }
+
+  /** How many bytes the body has by now, encoded as UTF-8; undefined for a stream. */
+  get length(): number | undefined {
+    const whole = this.#whole;
+    return whole.#replacement
+      ? whole.#replacement.length
+      : lengthOf(whole.#content ?? whole.#joinedText());
   }
 
   // For the default methods

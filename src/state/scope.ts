@@ -77,6 +77,8 @@ export class Scope {
   readonly request: Request;
   /** The scope of the whole request; itself, unless this is a part of one. */
   readonly root: Scope;
+  /** When it came in, in milliseconds of `performance.now()`; undefined where nothing reads the time. */
+  began: number | undefined;
   /** What is asked for, once it was read. */
   target: Target = NO_TARGET;
   /** The body, once it was read. */

@@ -1,0 +1,144 @@
+/**
+ * One line for each request, written when its response is sent:
+ *
+ *     2026-11-04T09:30:00.000Z GET /search?word=tea&token=•••• 200 1.3 ms 512 B
+ *     2026-11-04T09:30:00.000Z POST /orders 500 20.4 ms 301 B reference 1f09ab34
+ *
+ * The time is that of the response, the milliseconds count from the head of the request to the head of
+ * the response. The bytes are `-` for a stream of unknown length. A status of 500 and above has the
+ * reference that the page of the error shows, and the error log. Values of secrets in the query are masked.
+ *
+ * Filters of `send` that are added later may still replace the response: call `log` behind other
+ * extensions.
+ *
+ * @example A record for each request in place of the line, such as for logs in JSON
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { log, type LogRecord } from "@framework/core/log";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * const records: LogRecord[] = [];
+ * log(app, { write: (record) => records.push(record) });
+ * app.route("/hello", () => "Hello!");
+ *
+ * await app.fetch(new Request("http://localhost/hello?key=abc"));
+ * const { method, url, status, bytes } = records[0]!;
+ * assertEquals({ method, url, status, bytes }, {
+ *   method: "GET",
+ *   url: "/hello?key=••••",
+ *   status: 200,
+ *   bytes: 6,
+ * });
+ * ```
+ *
+ * @module
+ */
+
+import type { Engine, Framework } from "../../mod.ts";
+
+/** What is known of a request when its response is sent. */
+export interface LogRecord {
+  /** When the response was sent, as `2026-11-04T09:30:00.000Z`. */
+  readonly time: string;
+  /** The method in capitals. */
+  readonly method: string;
+  /** The path with its query, encoded; `/` for a malformed one. Values of secrets are masked. */
+  readonly url: string;
+  /** The status of the response. */
+  readonly status: number;
+  /** How long the request took, from its head to the head of the response. */
+  readonly milliseconds: number;
+  /** The length of the response's body; undefined for a stream of unknown length. */
+  readonly bytes?: number | undefined;
+  /** The `request().id` of a status of 500 and above. */
+  readonly reference?: string | undefined;
+}
+
+/** What {@linkcode log} can be told. */
+export interface LogOptions {
+  /** Takes each record in place of the line on the standard output. An error in it is only reported. */
+  readonly write?: (record: LogRecord) => unknown;
+  /** Matches the names of query parameters whose values are masked. */
+  readonly secrets?: RegExp;
+}
+
+/** Names of query parameters that often carry secrets; `code` is that of OAuth. */
+const SECRETS =
+  /auth|^code$|cookie|credential|csrf|key|otp|passw|pwd|secret|session|sig|token/i;
+
+const MASK = "••••";
+
+/** The statuses without a body (Fetch standard, "null body status"). */
+const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+/** Logs each request of an application. */
+export function log(
+  app: Engine | typeof Framework,
+  options: LogOptions = {},
+): void {
+  const { write = printLine, secrets = SECRETS } = options;
+  app.after("send", ([given], { value: sent }) => {
+    try {
+      write(recordOf(app, given, sent, secrets));
+    } catch (error) {
+      // deno-lint-ignore no-console -- a log that fails must not take the response with it
+      console.error(`${new Date().toISOString()} Error in the log:`, error);
+    }
+  });
+}
+
+function recordOf(
+  app: Engine | typeof Framework,
+  given: Response,
+  sent: Response,
+  secrets: RegExp,
+): LogRecord {
+  const request = app.request();
+  const { method } = request;
+  const { status } = sent;
+  const isEmpty = method === "HEAD" || BODILESS.has(status);
+  return {
+    time: new Date().toISOString(),
+    method,
+    url: masked(request.url, secrets),
+    status,
+    milliseconds: request.elapsed ?? 0,
+    bytes: isEmpty ? 0 : bytesOf(app, given, sent),
+    reference: status < 500 ? undefined : request.id,
+  };
+}
+
+function bytesOf(
+  app: Engine | typeof Framework,
+  given: Response,
+  sent: Response,
+): number | undefined {
+  const length = sent.headers.get("content-length");
+  if (length !== null) return Number(length);
+  // A filter may have replaced the response, and its body.
+  return sent === given ? app.response().length : undefined;
+}
+
+/** The URL with the values of secrets in its query masked. Names are compared decoded. */
+function masked(url: string, secrets: RegExp): string {
+  const [path, query] = url.split(/\?(.*)/s, 2);
+  if (!query) return url;
+  const pairs = query.split("&").map((pair) => {
+    const [name] = new URLSearchParams(pair).keys();
+    const isSecret = name !== undefined && pair.includes("=") &&
+      name.search(secrets) !== -1;
+    return isSecret ? `${pair.split("=", 1)}=${MASK}` : pair;
+  });
+  return `${path}?${pairs.join("&")}`;
+}
+
+function printLine(record: LogRecord): void {
+  const { time, method, url, status, milliseconds, bytes, reference } = record;
+  const duration = `${milliseconds.toFixed(1)} ms`;
+  const suffix = reference === undefined ? "" : ` reference ${reference}`;
+  // deno-lint-ignore no-console -- this is the log
+  console.log(
+    `${time} ${method} ${url} ${status} ${duration} ${bytes ?? "-"} B${suffix}`,
+  );
+}
