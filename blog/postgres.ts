@@ -38,6 +38,10 @@ interface Row {
   readonly fields: Record<string, unknown>;
 }
 
+/** The white space that `String.prototype.trim()` removes, in the notation of SQL. */
+const WHITE_SPACE =
+  "\\t\\n\\u000b\\f\\r \\u00a0\\u1680\\u2000\\u2001\\u2002\\u2003\\u2004\\u2005\\u2006\\u2007\\u2008\\u2009\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff";
+
 /**
  * The changes that make the tables what they are now. Each runs once, in this order; a change of the
  * tables is a new one at the end. The index is on a hash, since a slug may be too long for an index.
@@ -48,6 +52,8 @@ const MIGRATIONS: readonly string[] = [
     slug text not null,
     title text not null,
     content text not null,
+    first_line text not null generated always as
+      (split_part(ltrim(content, E'${WHITE_SPACE}'), E'\\n', 1)) stored,
     fields jsonb not null default '{}'
   )`,
   `create index blog_posts_by_slug on blog_posts (md5(slug), id)`,
@@ -57,7 +63,7 @@ const MIGRATIONS: readonly string[] = [
 const MIGRATION_LOCK = 20_250_711;
 
 /** How many posts a page lists. */
-const PAGE_SIZE = 100;
+const PAGE_SIZE = 50;
 
 /** The end of the list, as it stands in an address; and the largest number of a post. */
 const END = "end";
@@ -78,10 +84,6 @@ const RETRY_AFTER = 5;
  * and a standby, which takes no writes.
  */
 const UNAVAILABLE = /^(?:08|28|3D|53|57|58)|^25006$/;
-
-/** The white space that `String.prototype.trim()` removes. */
-const WHITE_SPACE =
-  "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
 
 /** The posts in one table. */
 export class PostTable implements PostStore, AsyncDisposable {
@@ -131,7 +133,8 @@ export class PostTable implements PostStore, AsyncDisposable {
   /** Reads every post, in the order of creation. */
   async all(): Promise<Post[]> {
     const rows = await this.#query((sql) =>
-      sql<Row[]>`select * from blog_posts order by id`
+      sql<Row[]>`
+        select id, slug, title, content, fields from blog_posts order by id`
     );
     return rows.map(toPost);
   }
@@ -142,9 +145,7 @@ export class PostTable implements PostStore, AsyncDisposable {
     const place = toId(before ?? after);
     const rows = await this.#query((sql) => {
       const posts = sql`
-        select id, slug, title,
-          split_part(ltrim(content, ${WHITE_SPACE}), ${"\n"}, 1) as content
-        from blog_posts`;
+        select id, slug, title, first_line as content from blog_posts`;
       return isBackward
         ? sql<Row[]>`${posts} where id < ${place} order by id desc limit ${
           PAGE_SIZE + 1
@@ -169,7 +170,7 @@ export class PostTable implements PostStore, AsyncDisposable {
   async find(slug: string): Promise<Post | undefined> {
     const [row] = await this.#query((sql) =>
       sql<Row[]>`
-        select * from blog_posts
+        select id, slug, title, content, fields from blog_posts
         where md5(slug) = md5(${slug}) and slug = ${slug}
         order by id limit 1`
     );
