@@ -84,6 +84,11 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class HttpError": "headers name status",
     "interface HttpErrorOptions": "headers",
   },
+  "src/cors/mod.ts": {
+    "function cors": "",
+    "interface CorsOptions":
+      "credentials expose headers maxAge methods origins",
+  },
   "src/log/mod.ts": {
     "function log": "",
     "interface LogOptions": "secrets write",

@@ -1,0 +1,232 @@
+/** Tests `cors`: preflights, and the headers of every other response. */
+
+import { Engine } from "@framework/core";
+import { cors, type CorsOptions } from "@framework/core/cors";
+import { assertEquals, assertThrows } from "@std/assert";
+import { visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+
+const ORIGIN = "https://example.com";
+
+/** The headers of CORS, and `Vary`, that a response has. */
+function corsOf({ headers }: Response): Record<string, string> {
+  const found = [...headers].flatMap(([name, value]) =>
+    name === "vary" || name.startsWith("access-control-")
+      ? [[name.replace("access-control-", ""), value]]
+      : []
+  );
+  return Object.fromEntries(found);
+}
+
+/** Requests a path as a script of an origin does, or as its preflight. */
+function ask(
+  app: Engine,
+  path: string,
+  origin = ORIGIN,
+  preflight?: Record<string, string>,
+): Promise<Response> {
+  const init = preflight && {
+    method: "OPTIONS",
+    headers: { origin, "access-control-request-method": "PUT", ...preflight },
+  };
+  return visit(app, path, init ?? { headers: { origin } });
+}
+
+/** An application with a page of each kind. */
+function withPages(options: CorsOptions): Engine {
+  const app = new Engine();
+  cors(app, options);
+  app.route("GET /text", () => "text");
+  app.route("GET /moved", () => app.redirect("/text"));
+  app.route("GET /current", () => void app.etag("v1"));
+  app.route("GET /failed", () => {
+    throw new Error("failed");
+  });
+  return app;
+}
+
+Deno.test("`cors()` adds its headers to every response, pages of errors and refused input too", async () => {
+  const app = withPages({ origins: [ORIGIN], credentials: true });
+  const expected = {
+    "allow-credentials": "true",
+    "allow-origin": ORIGIN,
+    vary: "Origin",
+  };
+  for (const path of ["/text", "/moved", "/current"]) {
+    assertEquals(corsOf(await ask(app, path)), expected, path);
+  }
+  for (const path of ["/nowhere", "/failed", "/%zz"]) {
+    const page = { ...expected, vary: "Accept, Origin" };
+    assertEquals(corsOf(await ask(app, path)), page, path);
+  }
+  const revalidation = await visit(app, "/current", {
+    headers: { origin: ORIGIN, "if-none-match": `"v1"` },
+  });
+  assertEquals([revalidation.status, corsOf(revalidation)], [304, expected]);
+});
+
+Deno.test("`cors()` gives another origin, and a request without one, `Vary` alone", async () => {
+  const app = withPages({ origins: [ORIGIN, "http://localhost:8000"] });
+  for (
+    const origin of [
+      "https://example.com.evil.com",
+      "http://example.com",
+      "https://EXAMPLE.com",
+      "null",
+    ]
+  ) {
+    const response = await ask(app, "/text", origin);
+    assertEquals([response.status, corsOf(response)], [200, {
+      vary: "Origin",
+    }]);
+  }
+  assertEquals(corsOf(await visit(app, "/text")), { vary: "Origin" });
+});
+
+Deno.test("`cors()` with `*` allows every origin, and says so without one too", async () => {
+  const app = withPages({ origins: "*", expose: ["ETag", "X-Total"] });
+  const expected = { "allow-origin": "*", "expose-headers": "ETag, X-Total" };
+  assertEquals(corsOf(await ask(app, "/text")), expected);
+  assertEquals(corsOf(await visit(app, "/text")), expected);
+});
+
+for (
+  const [kind, allows] of Object.entries({
+    "a function": (origin: string) => origin.endsWith(".example.com"),
+    "an asynchronous function": (origin: string) =>
+      Promise.resolve(origin.endsWith(".example.com")),
+  })
+) {
+  Deno.test(`\`cors()\` asks ${kind} about each origin`, async () => {
+    const app = withPages({ origins: allows });
+    const allowed = await ask(app, "/text", "https://a.example.com");
+    assertEquals(corsOf(allowed), {
+      "allow-origin": "https://a.example.com",
+      vary: "Origin",
+    });
+    const other = await ask(app, "/text", "https://example.org");
+    assertEquals(corsOf(other), { vary: "Origin" });
+  });
+}
+
+Deno.test("`cors()` takes nothing but true for an allowed origin", async () => {
+  const origins = (() => "yes") as unknown as () => boolean;
+  const response = await ask(withPages({ origins }), "/text");
+  assertEquals(corsOf(response), { vary: "Origin" });
+});
+
+Deno.test("`cors()` responds to a preflight before any route, whether the path is known or not", async () => {
+  const app = withPages({
+    origins: [ORIGIN],
+    methods: ["GET", "PUT"],
+    headers: ["content-type", "authorization"],
+    maxAge: 600,
+    expose: ["ETag"],
+  });
+  let isCalled = false;
+  app.route("/any", () => void (isCalled = true));
+  for (const path of ["/any", "/text", "/nowhere"]) {
+    const response = await ask(app, path, ORIGIN, {});
+    assertEquals(response.status, 204);
+    assertEquals(await response.text(), "");
+    assertEquals(corsOf(response), {
+      "allow-headers": "content-type, authorization",
+      "allow-methods": "GET, PUT",
+      "allow-origin": ORIGIN,
+      "max-age": "600",
+      vary: "Origin",
+    });
+  }
+  assertEquals(isCalled, false);
+});
+
+Deno.test("`cors()` allows the headers that a preflight asks for unless it is given a list", async () => {
+  const app = withPages({ origins: [ORIGIN] });
+  const response = await ask(app, "/text", ORIGIN, {
+    "access-control-request-headers": "x-a,x-b",
+  });
+  assertEquals(corsOf(response), {
+    "allow-headers": "x-a,x-b",
+    "allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+    "allow-origin": ORIGIN,
+    vary: "Origin, Access-Control-Request-Headers",
+  });
+});
+
+Deno.test("`cors()` gives a preflight of another origin a 204 that allows nothing", async () => {
+  const app = withPages({ origins: [ORIGIN] });
+  const response = await ask(app, "/text", "https://example.org", {});
+  assertEquals([response.status, corsOf(response)], [204, { vary: "Origin" }]);
+});
+
+Deno.test("`cors()` leaves OPTIONS that is no preflight to the routes", async () => {
+  const app = withPages({ origins: [ORIGIN] });
+  app.route("OPTIONS /own", () => "own");
+  const response = await visit(app, "/own", { method: "OPTIONS" });
+  assertEquals(await response.text(), "own");
+});
+
+Deno.test("`cors()` does not repeat what `Vary` has", async () => {
+  const app = withPages({ origins: [ORIGIN] });
+  for (const vary of ["accept,ORIGIN", "*"]) {
+    app.route(`/${vary.length}`, () => {
+      app.response().header("vary", vary).write("text");
+    });
+    assertEquals(corsOf(await ask(app, `/${vary.length}`)).vary, vary);
+  }
+});
+
+Deno.test("`cors()` serves scripts of another port through a real client, and leaves a WebSocket alone", async () => {
+  const app = withPages({ origins: [ORIGIN] });
+  app.route("/socket", () => {
+    const { socket, response } = Deno.upgradeWebSocket(app.request().raw);
+    socket.onopen = () => socket.close();
+    return response;
+  });
+  const errors = await logOf(async () => {
+    await using server = app.start({ port: 0, signals: false });
+    const { port } = server.addr as Deno.NetAddr;
+    const response = await fetch(`http://127.0.0.1:${port}/text`, {
+      headers: { origin: ORIGIN },
+    });
+    assertEquals(await response.text(), "text");
+    assertEquals(corsOf(response)["allow-origin"], ORIGIN);
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`);
+    const isOpened = await new Promise((resolve) => {
+      socket.onopen = () => resolve(true);
+      socket.onerror = () => resolve(false);
+    });
+    assertEquals(isOpened, true);
+    await new Promise((resolve) => socket.onclose = resolve);
+  });
+  assertEquals(errors, []);
+});
+
+/** Options that are refused when they are declared, and why. */
+const REFUSED: readonly [unknown, string][] = [
+  [{ origins: "*", credentials: true }, "Cannot allow credentials to every"],
+  [{ origins: ORIGIN }, `Cannot allow the origin "${ORIGIN}"`],
+  [{}, "Cannot allow the origin undefined"],
+  [{ origins: ["https://example.com/"] }, "must be like"],
+  [{ origins: ["https://Example.com"] }, "must be like"],
+  [{ origins: ["https://example.com:443"] }, "must be like"],
+  [{ origins: ["example.com"] }, "must be like"],
+  [{ origins: ["*"] }, "must be like"],
+  [{ origins: ["null"] }, "must be like"],
+  [{ origins: [ORIGIN], maxAge: 1.5 }, "must be whole seconds from 0"],
+  [{ origins: [ORIGIN], maxAge: -1 }, "must be whole seconds from 0"],
+  [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
+];
+
+for (const [options, message] of REFUSED) {
+  Deno.test(`\`cors()\` refuses ${JSON.stringify(options)}`, () => {
+    const declare = () => cors(new Engine(), options as CorsOptions);
+    assertThrows(declare, Error, message);
+  });
+}
+
+Deno.test("`cors()` takes origins of schemes that are not the web's", async () => {
+  const app = withPages({ origins: ["capacitor://localhost"] });
+  const response = await ask(app, "/text", "capacitor://localhost");
+  assertEquals(corsOf(response)["allow-origin"], "capacitor://localhost");
+});
