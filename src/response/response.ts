@@ -318,10 +318,11 @@ export class HttpResponse {
    */
   section(): HttpResponse {
     const section = this.#another("section");
-    if (this.#whole !== this || !this.sent) {
-      (this.#parts ??= []).push(this.#text, section);
-      this.#text = "";
-    }
+    if (this.#sealedBy !== undefined) return section;
+    const parts = this.#parts ??= [];
+    if (this.#text !== "") parts.push(this.#text);
+    parts.push(section);
+    this.#text = "";
     return section;
   }
 
@@ -401,10 +402,11 @@ export class HttpResponse {
   }
 
   #joinedText(): string {
-    const texts = this.#parts?.map((part) =>
-      typeof part === "string" ? part : part.#joinedText()
-    );
-    return (texts?.join("") ?? "") + this.#text;
+    let text = "";
+    for (const part of this.#parts ?? []) {
+      text += typeof part === "string" ? part : part.#joinedText();
+    }
+    return text + this.#text;
   }
 
   #drop(): void {

@@ -30,15 +30,15 @@ interface VentoError extends Error {
 
 /** The templates of one folder, compiled when they are first used. */
 export class Templates {
-  readonly #folder: string;
-  readonly #extension: string;
+  readonly folder: string;
+  readonly extension: string;
   readonly #vento: Vento;
   #isDebugging = false;
 
   /** Names are looked up as they are, with the extension, and with `.vto`. */
   constructor(folder: string, extension: string) {
-    this.#folder = folder;
-    this.#extension = extension;
+    this.folder = folder;
+    this.extension = extension;
     const reported = new Set<string>();
     this.#vento = makeVento({
       read: (path) => this.#read(path),
@@ -78,11 +78,11 @@ export class Templates {
 
   /** The file of a template, or every path that was tried. */
   async #find(path: string): Promise<string | string[]> {
-    const folder = this.#folder.replace(/[/\\]+$/, "");
-    const names = new Set([path, path + this.#extension, path + EXTENSION]);
+    const folder = this.folder.replace(/[/\\]+$/, "");
+    const names = new Set([path, path + this.extension, path + EXTENSION]);
     const files = [...names].map((name) => folder + name);
     for (const file of files) {
-      if (await isFileIn(this.#folder, file)) return file;
+      if (await isFileIn(this.folder, file)) return file;
     }
     return files;
   }

@@ -96,6 +96,7 @@ function makeEscape(vento: Vento): (value: unknown) => string {
   const Safe = safeString("").constructor as typeof Markup;
   return (value) => {
     if (typeof value === "string") return escape(value);
+    if (typeof value === "number") return String(value);
     if (value === null || value === undefined) return "";
     if (value instanceof Markup || value instanceof Safe) {
       return value.toString();

@@ -45,7 +45,7 @@ export interface ViewContext {
  */
 export class View {
   readonly #context: ViewContext;
-  readonly #templates = new Map<string, Templates>();
+  readonly #templates: Templates[] = [];
 
   /**
    * Makes a view over the given variables and settings.
@@ -105,22 +105,22 @@ export class View {
 
   /** The templates for the current settings, once loaded: a request may have views of its own. */
   #current(): Templates | undefined {
-    return this.#templates.get(this.#key());
+    const path = this.#context.path();
+    const extension = this.#context.extension();
+    return this.#templates.find((templates) =>
+      templates.folder === path && templates.extension === extension
+    );
   }
 
   /** Makes the templates for the current settings, and loads the template engine with the first of them. */
   async #load(): Promise<Templates> {
     const path = this.#context.path();
     const extension = this.#context.extension();
-    const key = this.#key();
     const { Templates } = await withoutRequest(() => import("./templates.ts"));
-    const templates = this.#templates.get(key) ??
-      new Templates(path, extension);
-    this.#templates.set(key, templates);
+    const current = this.#current();
+    if (current !== undefined) return current;
+    const templates = new Templates(path, extension);
+    this.#templates.push(templates);
     return templates;
-  }
-
-  #key(): string {
-    return `${this.#context.extension()}\0${this.#context.path()}`;
   }
 }
