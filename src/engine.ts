@@ -35,7 +35,6 @@ import {
   type ConnectionInfo,
   current,
   Owner,
-  withoutRequest,
   writingScope,
 } from "./state/scope.ts";
 import type { View } from "./view/view.ts";
@@ -564,7 +563,7 @@ export class Engine {
 
   get #shutdownTimeout(): number {
     const name = "framework.shutdown_timeout";
-    return withoutRequest(() => this.#app.setting(name));
+    return configure(this.#owner, () => this.#app.setting(name));
   }
 
   #call<Result>(name: string, params: unknown[]): Result {

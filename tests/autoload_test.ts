@@ -9,6 +9,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Engine } from "@framework/core";
 import { call, onBothForms, visit } from "./forms.ts";
 
@@ -205,6 +206,22 @@ onBothForms(
     assertEquals(await (await visit(app, "/works")).text(), "works");
   },
 );
+
+Deno.test("a class that a request loads leaves nothing of that request to the next one", async () => {
+  const storage = new AsyncLocalStorage<string>();
+  const classes = await Deno.makeTempDir({ prefix: "classes" });
+  await Deno.writeTextFile(`${classes}/Late.ts`, "export class Late {}");
+  const app = new Engine().register("late", "Late");
+  app.path(classes);
+  app.route("/", () => storage.run("Ada", async () => void await app.late()));
+  app.route("/next", () => String(storage.getStore()));
+  await using server = app.start({ port: 0, signals: false, onListen() {} });
+  const origin = `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}`;
+  assertEquals(await (await fetch(origin)).text(), "");
+  const response = await fetch(`${origin}/next`);
+  assertEquals(await response.text(), "undefined");
+  await Deno.remove(classes, { recursive: true });
+});
 
 Deno.test({
   name: "loading a class without the permission is an error that names it",

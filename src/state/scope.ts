@@ -16,8 +16,12 @@ import { settles } from "../timer.ts";
 const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
 const configuring = new Map<number, Owner>();
+const withoutRequests: (() => unknown)[] = [];
+let wake: () => void;
 let synchronous: Scope | undefined;
 let lastId = 0;
+
+runWithoutRequests();
 
 /** What a server passes on about a connection; `Deno.serve` and `deno serve` do. */
 export interface ConnectionInfo {
@@ -272,9 +276,26 @@ export function enter<Arguments extends unknown[], Result>(
   }
 }
 
-/** Runs work without a request, so that what it makes cannot hold on to one. */
-export function withoutRequest<Result>(work: () => Result): Result {
-  return storage.run(undefined, work);
+/**
+ * Runs work without a request, a turn later, so that what it makes cannot hold on to one. The context is
+ * empty then, in contrast to one of which the request was taken: Deno leaks the context of a dynamic
+ * import into all that the event loop runs next, where only an empty one costs nothing.
+ */
+export function withoutRequest<Result>(
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    withoutRequests.push(() => Promise.try(work).then(resolve, reject));
+    wake();
+  });
+}
+
+/** Runs that work, from an empty context: each `await` returns to the one in which it was called. */
+async function runWithoutRequests(): Promise<void> {
+  for (;;) {
+    while (withoutRequests.length > 0) withoutRequests.shift()!();
+    await new Promise<void>((resolve) => wake = resolve);
+  }
 }
 
 /**

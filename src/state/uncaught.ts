@@ -47,8 +47,9 @@ export function surviveErrors(end: () => void): () => void {
 function watchMainModule(): void {
   if (isMainWatched || Deno.mainModule === undefined) return;
   isMainWatched = true;
-  withoutRequest(() => import(Deno.mainModule))
-    .catch((reason) => mainError = { reason });
+  const load = (): Promise<unknown> => import(Deno.mainModule);
+  const loading = contextScope() === undefined ? load() : withoutRequest(load);
+  loading.catch((reason) => mainError = { reason });
 }
 
 /** Returns the request that the error has failed, if any. */
