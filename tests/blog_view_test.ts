@@ -6,6 +6,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { TemplateEngine } from "../blog/view.ts";
 
 /** A folder with templates, and engines over it as after a start each. */
@@ -59,15 +60,9 @@ async function withFolder(
 
 /** Runs a test with the warnings that it causes. */
 async function warningsOf(test: () => Promise<void>): Promise<string[]> {
-  const warnings: string[] = [];
-  const { warn } = console;
-  console.warn = (text: string) => warnings.push(text);
-  try {
-    await test();
-  } finally {
-    console.warn = warn;
-  }
-  return warnings;
+  using warn = stub(console, "warn");
+  await test();
+  return warn.calls.map(({ args }) => args.join(" "));
 }
 
 Deno.test("`display()` shows the assigned data, escaped", async () => {

@@ -24,6 +24,8 @@ import {
   fail,
 } from "@std/assert";
 import { fromFileUrl } from "@std/path/from-file-url";
+import { assertSpyCalls, spy, stub } from "@std/testing/mock";
+import { FakeTime } from "@std/testing/time";
 
 const ROOT = new URL("../", import.meta.url);
 const SCANNED = ["mod.ts", "README.md", "src", "blog", "tests", "bench"];
@@ -182,6 +184,54 @@ for (const [name, [passes, fails]] of Object.entries(assertions)) {
 
 Deno.test("`fail()` fails with its message", () => {
   assertThrows(() => fail("here"), AssertionError, "here");
+});
+
+Deno.test("`new FakeTime()` keeps timers and dates until time passes, and gives them back", async () => {
+  const begun = Date.now();
+  const calls: string[] = [];
+  {
+    using time = new FakeTime();
+    const start = time.now;
+    setTimeout((name: string) => calls.push(name), 20_000, "second");
+    setTimeout(() => calls.push(`${Date.now() - start}`), 10_000);
+    clearTimeout(setTimeout(() => calls.push("never"), 1));
+    const interval = setInterval(() => calls.push("again"), 8_000);
+    const signal = AbortSignal.timeout(30_000);
+    await time.tickAsync(9_999);
+    assertEquals(calls, ["again"]);
+    await time.tickAsync(10_001);
+    clearInterval(interval);
+    assertEquals(calls, ["again", "10000", "again", "second"]);
+    assertEquals([time.now - start, new Date().getTime() - start], [
+      20_000,
+      20_000,
+    ]);
+    assertEquals(signal.aborted, false);
+    await time.tickAsync(10_000);
+    assertEquals([signal.aborted, signal.reason.name], [true, "TimeoutError"]);
+    assertEquals(calls.length, 4);
+    assertThrows(() => new FakeTime());
+  }
+  assertGreaterOrEqual(begun + 20_000, Date.now());
+  await new Promise((resolve) => setTimeout(resolve));
+});
+
+Deno.test("`spy()` and `stub()` record calls, and a method comes back", () => {
+  const double = spy((n: number) => n * 2);
+  assertEquals([double(1), double(2)], [2, 4]);
+  assertEquals(double.calls.map(({ args }) => args), [[1], [2]]);
+  assertSpyCalls(double, 2);
+  assertThrows(() => assertSpyCalls(double, 1), AssertionError, "Spy called");
+  const owner = { name: () => "Ada" };
+  const { name } = owner;
+  {
+    using silent = stub(owner, "name");
+    assertEquals<unknown>(owner.name(), undefined);
+    assertSpyCalls(silent, 1);
+  }
+  assertEquals(owner.name, name);
+  using grace = stub(owner, "name", () => "Grace");
+  assertEquals([owner.name(), grace.calls[0]!.args], ["Grace", []]);
 });
 
 /** The names imported from each module of `@std`, over all files. */

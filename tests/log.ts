@@ -2,6 +2,8 @@
  * Owns reading the server's error log in a test.
  */
 
+import { stub } from "@std/testing/mock";
+
 /** The time at the beginning of each line of the log. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /;
 
@@ -10,17 +12,11 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /;
  * in the output. Throws when a line does not begin with the time.
  */
 export async function logOf(work: () => unknown): Promise<string[]> {
-  const lines: string[] = [];
-  const { error } = console;
-  console.error = (...parts: unknown[]) => {
-    const line = parts.join(" ");
+  using error = stub(console, "error");
+  await work();
+  return error.calls.map(({ args }) => {
+    const line = args.join(" ");
     if (!TIME.test(line)) throw new Error(`The line has no time: ${line}`);
-    lines.push(line.replace(TIME, ""));
-  };
-  try {
-    await work();
-  } finally {
-    console.error = error;
-  }
-  return lines;
+    return line.replace(TIME, "");
+  });
 }
