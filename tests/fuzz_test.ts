@@ -5,10 +5,14 @@
  */
 
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
-import { Engine, HttpError } from "@framework/core";
+import { Engine, html, HttpError } from "@framework/core";
 import fc from "npm:fast-check@^4.3.0";
+import { type DefaultTreeAdapterTypes, parseFragment } from "npm:parse5@^8.1.1";
 import { targetOf } from "../src/request/target.ts";
 import { sendRaw } from "./raw_http.ts";
+
+type Element = DefaultTreeAdapterTypes.Element;
+type TextNode = DefaultTreeAdapterTypes.TextNode;
 
 const [given] = Deno.args;
 const RUNS: fc.Parameters<unknown> = given === undefined
@@ -357,6 +361,48 @@ Deno.test("`render()` of any name reads nothing outside the views", async () => 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("`html` prints any text so that a parser reads the text, and nothing else", async () => {
+  const texts = made(
+    ..."< > & ' \" = ` / ! -- &amp; &lt <!-- --> </p> </textarea> <script> onclick= &#x27"
+      .split(" "),
+    ...NAMES,
+  );
+  await holds(fc.property(texts, (text) => {
+    const page = html`<p title="${text}" lang='${text}'>${text}</p><i></i>`;
+    const [p, i] = parseFragment(String(page)).childNodes as Element[];
+    // A parser reads each end of a line as one line feed, and drops what no HTML carries.
+    const read = text.replaceAll("\0", "");
+    assertEquals(p!.attrs.map(({ value }) => value), [text, text]);
+    assertEquals(p!.childNodes.length, read === "" ? 0 : 1);
+    assertEquals((p!.childNodes[0] as TextNode | undefined)?.value ?? "", read);
+    assertEquals([i!.nodeName, i!.attrs], ["i", []]);
+  }));
+});
+
+Deno.test("`events()` sends any data so that a client reads the data, line by line", async () => {
+  const app = quiet();
+  const box = { data: "" };
+  app.route("/", () => app.response().events([{ data: box.data }]));
+  const texts = made(
+    ..."\n \r \r\n : data: event: id: \u2028 a".split(" "),
+    "\n",
+    "\r",
+    "\r\n\r\n",
+  );
+  await holds(fc.asyncProperty(texts, async (text) => {
+    box.data = text;
+    const sent = await (await answered(app, "/")).text();
+    const lines = sent.split(/\r\n|\r|\n/);
+    assertEquals(lines.splice(-2), ["", ""]);
+    const data = lines.map((line) => line.replace(/^data:/, ""));
+    assert(
+      text === "" || lines.every((line) => line.startsWith("data:")),
+      sent,
+    );
+    assertEquals(data.join("\n"), text.toWellFormed().replace(/\r\n?/g, "\n"));
+  }));
 });
 
 // How it is tried

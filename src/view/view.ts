@@ -94,13 +94,13 @@ export class View {
     const locals = { ...this.#context.variables.record(), ...data };
     const debug = this.#context.debug();
     const templates = this.#current() ?? await this.#load();
-    return templates.render(file, locals, debug);
+    return await templates.render(file, locals, debug);
   }
 
   /** Whether there is a file for a template of that name. */
   async exists(file: string): Promise<boolean> {
     const templates = this.#current() ?? await this.#load();
-    return templates.has(file);
+    return await templates.has(file);
   }
 
   /** The templates for the current settings, once loaded: a request may have views of its own. */
