@@ -22,9 +22,6 @@ import { View } from "../view/view.ts";
 const FUNCTION_NAME =
   /^[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
 
-/** A media type whose content is JSON. */
-const JSON_TYPE = /^[^;]+[/+]json\b/i;
-
 const USUAL_TYPE = "application/json; charset=utf-8";
 
 /** The framework's own objects: what a chain of calls ends with is no content. */
@@ -96,12 +93,7 @@ export function json(
   const text = isUsual
     ? encodeJson(data, option)
     : jsonText(data, encode, charset, option);
-  const given = response.header("content-type");
-  const type = given !== null && JSON_TYPE.test(given)
-    ? given
-    : isUsual
-    ? USUAL_TYPE
-    : typeIn(charset, "application/json");
+  const type = isUsual ? USUAL_TYPE : typeIn(charset, "application/json");
   response.respond("json()", { status: code, text, type });
 }
 

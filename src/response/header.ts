@@ -128,6 +128,17 @@ export function checkHeader(name: string, value: string): void {
   throw new TypeError(`Cannot set the header "${name}": ${why}`);
 }
 
+/** A `Cache-Control` for so many seconds, or none. Throws `RangeError` for what is no time. */
+export function cacheControl(seconds: number | false): string {
+  if (seconds === false) return "no-store";
+  if (Number.isFinite(seconds) && seconds >= 0) {
+    return `max-age=${Math.floor(seconds)}`;
+  }
+  throw new RangeError(
+    `Cannot set the cache time: seconds must be 0 or more, got "${seconds}"`,
+  );
+}
+
 /** A `Set-Cookie` line. Throws `TypeError` or `SyntaxError` for what clients would drop or misread. */
 export function cookieLine(
   name: string,

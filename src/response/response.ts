@@ -15,6 +15,7 @@ import {
   type ServerSentEvent,
 } from "./events.ts";
 import {
+  cacheControl,
   cookieLine,
   type CookieOptions,
   HeaderLines,
@@ -28,7 +29,7 @@ import {
   type SendContext,
   textResponse,
 } from "./outgoing.ts";
-import { type BodyContent, discard } from "./stream.ts";
+import { type BodyContent, checkUnread, discard } from "./stream.ts";
 
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
 const JSON_TYPE = /^[^;]*[/+]json\b/i;
@@ -129,8 +130,7 @@ export class HttpResponse {
     const whole = this.#whole;
     const isType = name.toLowerCase() === "content-type";
     if (value === undefined) {
-      const type = isType && whole.#type || null;
-      return whole.#headers?.get(name) ?? type;
+      return whole.#headers?.get(name) ?? (isType && whole.#type || null);
     }
     if (isType) whole.#type = undefined;
     whole.#lines.set(name, value);
@@ -143,9 +143,11 @@ export class HttpResponse {
    * malformed (RFC 6265, section 4.1), or the cookie is larger than clients keep.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const isSecure = this.#context.secure();
-    const line = cookieLine(name, value, { secure: isSecure, ...options });
-    this.#lines.setCookie(name, line);
+    const secure = this.#context.secure();
+    this.#lines.setCookie(
+      name,
+      cookieLine(name, value, { secure, ...options }),
+    );
     return this;
   }
 
@@ -179,13 +181,7 @@ export class HttpResponse {
 
   /** Lets caches keep the response for so many seconds, or, with false, not at all (RFC 9111). */
   cache(seconds: number | false): this {
-    if (seconds === false) return this.header("cache-control", "no-store");
-    if (!Number.isFinite(seconds) || seconds < 0) {
-      throw new RangeError(
-        `Cannot set the cache time: seconds must be 0 or more, got "${seconds}"`,
-      );
-    }
-    return this.header("cache-control", `max-age=${Math.floor(seconds)}`);
+    return this.header("cache-control", cacheControl(seconds));
   }
 
   /**
@@ -252,9 +248,7 @@ export class HttpResponse {
    */
   body(content: BodyContent): this {
     if (typeof content === "string") return this.clearBody().write(content);
-    if (content instanceof ReadableStream && content.locked) {
-      throw new TypeError("Cannot send the stream: something is reading it");
-    }
+    checkUnread(content);
     if (this.sent) {
       discard(content);
       return this.#ignore("body()");
@@ -301,11 +295,7 @@ export class HttpResponse {
    * @ignore
    */
   send(response: Response): void {
-    if (response.bodyUsed || response.status === 0) {
-      throw new TypeError(
-        "Cannot send the Response: its body was read, or it is a network error",
-      );
-    }
+    checkUnread(response);
     if (!this.seal("a returned Response")) return discard(response);
     this.#whole.#drop();
     this.#whole.#content = response;
@@ -339,8 +329,7 @@ export class HttpResponse {
     whole.#lines.clear(Object.keys(WITHOUT_PAGE));
     const replacement = whole.#another("replacement");
     replacement.#status = status;
-    whole.#replacement = replacement;
-    return replacement;
+    return whole.#replacement = replacement;
   }
 
   /**
@@ -374,9 +363,10 @@ export class HttpResponse {
   #make(isHead: boolean): Response {
     const content = this.#content ??
       (this.#parts === undefined ? this.#text : this.#joinedText());
-    const isPlainText = typeof content === "string" && content !== "" &&
-      this.#status === 200 && this.#headers === undefined && !isHead;
-    if (isPlainText) return textResponse(content, this.#type, this.#context);
+    if (
+      typeof content === "string" && content !== "" && !isHead &&
+      this.#status === 200 && this.#headers === undefined
+    ) return textResponse(content, this.#type, this.#context);
     const head = {
       status: this.#status,
       type: this.#type,

@@ -66,6 +66,18 @@ export function bindStream(
   }, { highWaterMark: 0 });
 }
 
+/** Throws `TypeError` for a body that was read or is being read, and for a network error. */
+export function checkUnread(content: BodyContent | Response): void {
+  if (content instanceof ReadableStream && content.locked) {
+    throw new TypeError("Cannot send the stream: something is reading it");
+  }
+  if (!(content instanceof Response)) return;
+  if (!content.bodyUsed && content.status !== 0) return;
+  throw new TypeError(
+    "Cannot send the Response: its body was read, or it is a network error",
+  );
+}
+
 /** Cancels a body that nobody will read; errors are ignored. */
 export function discard(content: BodyContent | Response): void {
   if (typeof content === "string") return;
