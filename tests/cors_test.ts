@@ -176,7 +176,7 @@ Deno.test("`cors()` does not repeat what `Vary` has", async () => {
   }
 });
 
-Deno.test("`cors()` serves scripts of another port through a real client, and leaves a WebSocket alone", async () => {
+Deno.test("`cors()` serves scripts of another port and a WebSocket through real clients", async () => {
   const app = withPages({ origins: [ORIGIN] });
   app.route("/socket", () => {
     const { socket, response } = Deno.upgradeWebSocket(app.request().raw);

@@ -89,6 +89,10 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface CorsOptions":
       "credentials expose headers maxAge methods origins",
   },
+  "src/guard/mod.ts": {
+    "function guard": "",
+    "interface GuardOptions": "headers trusted",
+  },
   "src/log/mod.ts": {
     "function log": "",
     "interface LogOptions": "secrets write",

@@ -83,10 +83,10 @@ export function cors(
   app.before("start", () => {
     if (isPreflight(app)) app.halt(204);
   });
-  app.after("send", (_params, { value: response }) => {
-    if (response.status === 101) return; // the headers of an upgrade are fixed
-    return addHeaders(app, policy, response.headers);
-  });
+  app.after(
+    "send",
+    (_params, { value: sent }) => addHeaders(app, policy, sent.headers),
+  );
 }
 
 function checkOptions(options: CorsOptions): void {

@@ -1,0 +1,144 @@
+/**
+ * Keeps other sites from acting in a visitor's name, and sets the usual security headers.
+ *
+ * A request that may change something, and a WebSocket, is refused with a 403 when a browser says that
+ * another origin made it: by `Sec-Fetch-Site`, of which `same-origin` and `none` pass, or from browsers
+ * without it by an `Origin` that is not the host. A request with neither header is no browser's, and
+ * passes: nobody's cookies came with it. So forms need no tokens; GET and HEAD must change nothing.
+ *
+ * Behind a proxy that changes the `Host`, set `framework.trust_proxy`. An origin that `cors` lets write
+ * must be `trusted` here too. A filter of `start` in front of it that returns `false` would end the chain:
+ * call `guard` first.
+ *
+ * The headers are on every response, pages of errors too, where the response has none of that name:
+ *
+ * | header | value |
+ * | --- | --- |
+ * | `X-Content-Type-Options` | `nosniff` |
+ * | `Referrer-Policy` | `strict-origin-when-cross-origin` |
+ * | `Cross-Origin-Opener-Policy` | `same-origin` |
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { guard } from "@framework/core/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * guard(app, {
+ *   trusted: ["https://accounts.example.com"],
+ *   headers: { "content-security-policy": "default-src 'self'" },
+ * });
+ * app.route("POST /transfer", () => "done");
+ *
+ * const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
+ * const request = new Request("http://localhost/transfer", { method: "POST", headers });
+ * const response = await app.fetch(request);
+ * assertEquals(response.status, 403);
+ * assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+ * ```
+ *
+ * @module
+ */
+
+import { type Engine, type Framework, HttpError } from "../../mod.ts";
+
+/** What {@linkcode guard} can be told. */
+export interface GuardOptions {
+  /** Other origins whose pages may send forms here, such as `["https://example.com"]`. */
+  readonly trusted?: readonly string[];
+  /** Further headers for every response, or other values of the usual ones; null leaves one out. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+}
+
+/** The headers that every response gets. */
+const HEADERS: Readonly<Record<string, string>> = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "strict-origin-when-cross-origin",
+  "cross-origin-opener-policy": "same-origin",
+};
+
+/** The methods that change nothing (RFC 9110, section 9.2.1). */
+const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
+
+/** What `Sec-Fetch-Site` says of the site's own pages, and of the visitor (Fetch Metadata, section 2.2). */
+const OWN: ReadonlySet<string> = new Set(["same-origin", "none"]);
+
+/**
+ * Guards an application against requests of other sites, and sets security headers.
+ *
+ * Throws `TypeError` when a trusted origin is none, or a header cannot be sent.
+ */
+export function guard(
+  app: Engine | typeof Framework,
+  options: GuardOptions = {},
+): void {
+  const { trusted = [] } = options;
+  for (const origin of trusted) checkOrigin(origin);
+  const headers = headersOf(options);
+  app.before("start", () => {
+    if (mayChange(app) && !isOwn(app) && !isTrusted(app, trusted)) {
+      throw new HttpError(403, "Requests of other sites are refused here");
+    }
+  });
+  app.after("send", (_params, { value: sent }) => {
+    for (const [name, value] of headers) {
+      if (!sent.headers.has(name)) sent.headers.set(name, value);
+    }
+  });
+}
+
+function checkOrigin(origin: string): void {
+  if (URL.parse(origin)?.origin === origin && origin !== "null") return;
+  throw new TypeError(
+    `Cannot trust the origin ${Deno.inspect(origin)}: ` +
+      'it must be like "https://example.com" or "http://localhost:8000"',
+  );
+}
+
+function headersOf(options: GuardOptions): Headers {
+  const headers = new Headers(HEADERS);
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    if (value === null) headers.delete(name);
+    else headers.set(name, value);
+  }
+  return headers;
+}
+
+/** Whether a request may change something. A WebSocket begins with a GET, and may send anything then. */
+function mayChange(app: Engine | typeof Framework): boolean {
+  const request = app.request();
+  return !SAFE.has(request.method) || request.getHeader("upgrade") !== "";
+}
+
+/** Whether a request comes from this site's own pages, from the visitor, or from no browser. */
+function isOwn(app: Engine | typeof Framework): boolean {
+  const request = app.request();
+  const site = request.getHeader("sec-fetch-site");
+  if (site !== "") return OWN.has(site);
+  const sent = request.getHeader("origin");
+  if (sent === "") return true;
+  const origin = URL.parse(sent);
+  // A proxy may have taken TLS away, so that only the downgrade of a secure connection tells something.
+  if (origin === null || request.secure && origin.protocol !== "https:") {
+    return false;
+  }
+  return URL.parse(`${origin.protocol}//${hostOf(app)}`)?.host === origin.host;
+}
+
+/** The host that the client asked for; from a trusted proxy, the one that it passed on last. */
+function hostOf(app: Engine | typeof Framework): string {
+  const request = app.request();
+  const forwarded = app.get("framework.trust_proxy")
+    ? request.getHeader("x-forwarded-host")
+    : "";
+  const last = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
+  return last || request.getHeader("host");
+}
+
+function isTrusted(
+  app: Engine | typeof Framework,
+  trusted: readonly string[],
+): boolean {
+  return trusted.includes(app.request().getHeader("origin"));
+}
