@@ -6,8 +6,12 @@
 import type { HeaderLines } from "./header.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
-/** What sending a body needs of the current request. */
-export interface SendContext {
+/** What a response reads from its application; each function is about the current request. */
+export interface ResponseContext {
+  /** Whether the connection is secure: cookies then are. */
+  secure(): boolean;
+  /** Whether ignored calls are reported. */
+  debug(): boolean;
   /** Whether texts of a middle length are sent in chunks. */
   coalesce(): boolean;
   /**
@@ -26,7 +30,7 @@ export interface Head {
   readonly headers: HeaderLines | undefined;
   /** Whether the request is a HEAD, which gets the same headers and no body. */
   readonly isHead: boolean;
-  readonly context: SendContext;
+  readonly context: ResponseContext;
 }
 
 const HTML = "text/html; charset=utf-8";
@@ -48,7 +52,7 @@ const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 export function textResponse(
   text: string,
   type = HTML,
-  context: SendContext,
+  context: ResponseContext,
 ): Response {
   const response = new Response(text, { headers: { "content-type": type } });
   if (isCoalesced(text, context)) chunk(response);
@@ -103,7 +107,7 @@ export function mergeResponse(own: Response, head: Head): Response {
  * in two writes, at twice the cost, but a head and a chunk in one; a long text is better off with two.
  * HEAD, HTTP/1.0 and HTTP/2 get the length all the same. None of that is documented.
  */
-function isCoalesced({ length }: string, context: SendContext): boolean {
+function isCoalesced({ length }: string, context: ResponseContext): boolean {
   return length >= COALESCED.least && length <= COALESCED.most &&
     context.coalesce();
 }

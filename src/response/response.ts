@@ -26,21 +26,15 @@ import {
   lengthOf,
   makeResponse,
   mergeResponse,
-  type SendContext,
+  type ResponseContext,
   textResponse,
 } from "./outgoing.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
 
+export type { ResponseContext } from "./outgoing.ts";
+
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
 const JSON_TYPE = /^[^;]*[/+]json\b/i;
-
-/** What a response reads from its application; each function is about the current request. */
-export interface ResponseContext extends SendContext {
-  /** Whether the connection is secure: cookies then are. */
-  secure(): boolean;
-  /** Whether ignored calls are reported. */
-  debug(): boolean;
-}
 
 /** What a method responds with; what is not given stays as it is, the body is always replaced. */
 export interface Outcome {
