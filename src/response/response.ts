@@ -104,11 +104,10 @@ export class HttpResponse {
   /** Sets the status, 200 to 599; throws `RangeError` on any other. */
   status(code: number): this;
   status(code?: number): number | this {
-    const whole = this.#whole;
-    if (code === undefined) return whole.#status;
+    if (code === undefined) return this.#whole.#status;
     checkStatus("respond", code, 200, 599);
     if (this.sent) return this.#ignore("status()");
-    whole.#status = code;
+    this.#whole.#status = code;
     return this;
   }
 
@@ -217,9 +216,8 @@ export class HttpResponse {
   /** How many bytes the body has by now, encoded as UTF-8; undefined for a stream. */
   get length(): number | undefined {
     const whole = this.#whole;
-    return whole.#replacement
-      ? whole.#replacement.length
-      : lengthOf(whole.#content ?? whole.#joinedText());
+    if (whole.#replacement) return whole.#replacement.length;
+    return lengthOf(whole.#content ?? whole.#joinedText());
   }
 
   // For the default methods
