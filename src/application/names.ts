@@ -31,6 +31,7 @@ const RESERVED: readonly (readonly [why: string, names: readonly string[]])[] =
       "then",
       "toJSON",
       "prototype",
+      "__proto__",
       ...Object.getOwnPropertyNames(Object.prototype),
       ...Object.getOwnPropertyNames(Function.prototype),
     ]],

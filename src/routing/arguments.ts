@@ -34,6 +34,7 @@ export type Taking<Arguments extends unknown[], Result = unknown> =
  */
 export type RouteResult = Sendable | PromiseLike<Sendable>;
 
+/** @internal */
 type Sendable =
   | string
   | Markup
@@ -61,7 +62,11 @@ type JsonObject =
     | { readonly stack?: never }
   );
 
-/** The result itself where its type is `unknown`, which is checked when it is sent. */
+/**
+ * The result itself where its type is `unknown`, which is checked when it is sent.
+ *
+ * @internal
+ */
 type Checked<Result> = unknown extends Awaited<Result> ? Result : RouteResult;
 
 /** Classes of characters are dropped: what stands in them names nothing. */
