@@ -73,46 +73,51 @@ const COOKIE_RULES: Readonly<
   ],
 };
 
-/** The headers of a response; each cookie is a line of `set-cookie`. */
+/** The names of the headers that are removed with a page. */
+export const PAGE_HEADERS: readonly string[] = Object.keys(WITHOUT_PAGE);
+
+/** The headers of a response by lower-case name; each cookie is a line of `set-cookie`. */
 export class HeaderLines {
-  /** By lower-case name. */
-  readonly #lines = new Map<string, readonly string[]>();
+  readonly #values = new Map<string, string | readonly string[]>();
 
   /** The value of a header, its lines joined by a comma (RFC 9110, section 5.3), or null. */
   get(name: string): string | null {
-    return this.#lines.get(name.toLowerCase())?.join(", ") ?? null;
+    const value = this.#values.get(name);
+    return typeof value === "object" ? value.join(", ") : value ?? null;
   }
 
   /** Sets or removes a header. Throws `TypeError` for one that cannot be sent. */
   set(name: string, value: HeaderValue): void {
-    const lines = typeof value === "object"
-      ? [...value ?? []]
-      : [String(value)];
-    for (const line of lines) checkHeader(name, line);
-    const key = name.toLowerCase();
-    if (lines.length === 0) this.#lines.delete(key);
-    else this.#lines.set(key, lines);
+    if (typeof value !== "object") {
+      const line = String(value);
+      checkHeader(name, line);
+      this.#values.set(name, line);
+    } else if (value === null || value.length === 0) this.#values.delete(name);
+    else {
+      for (const line of value) checkHeader(name, line);
+      this.#values.set(name, [...value]);
+    }
   }
 
   /** Appends a cookie's line in place of an earlier one of that name. */
   setCookie(name: string, line: string): void {
-    const others = this.#lines.get("set-cookie") ?? [];
-    this.#lines.set("set-cookie", [
-      ...others.filter((other) => !other.startsWith(`${name}=`)),
-      line,
-    ]);
+    const lines = this.#values.get("set-cookie") ?? [];
+    const others = [lines].flat()
+      .filter((other) => !other.startsWith(`${name}=`));
+    this.#values.set("set-cookie", [...others, line]);
   }
 
-  /** Removes headers by their lower-case names; all of them when not given. */
-  clear(names: Iterable<string> = [...this.#lines.keys()]): void {
-    for (const name of names) this.#lines.delete(name);
+  /** Removes headers by their names; all of them when not given. */
+  clear(names: Iterable<string> = [...this.#values.keys()]): void {
+    for (const name of names) this.#values.delete(name);
   }
 
   /** Appends the headers to those of a web response, but for the exceptions; cookies always. */
   appendTo(headers: Headers, except: readonly string[]): void {
-    for (const [name, lines] of this.#lines) {
+    for (const [name, value] of this.#values) {
       if (except.includes(name) && name !== "set-cookie") continue;
-      for (const line of lines) headers.append(name, line);
+      if (typeof value === "string") headers.append(name, value);
+      else for (const line of value) headers.append(name, line);
     }
   }
 }

@@ -78,10 +78,10 @@ export function makeResponse(content: BodyContent, head: Head): Response {
   if (length) init["content-length"] = String(length);
   const body = sendable(content, head);
   const response = new Response(body, { status, headers: init });
-  const isFramed = FRAMING.some((name) => headers?.get(name));
-  if (body !== null && isText && !isFramed && isCoalesced(content, context)) {
-    chunk(response);
-  }
+  if (
+    isText && body !== null && isCoalesced(content, context) &&
+    !FRAMING.some((name) => headers?.get(name))
+  ) chunk(response);
   const isValue = content !== "" && !isStream(content);
   headers?.appendTo(response.headers, isValue ? OF_VALUES : OF_STREAMS);
   return response;

@@ -20,7 +20,7 @@ import {
   type CookieOptions,
   HeaderLines,
   type HeaderValue,
-  WITHOUT_PAGE,
+  PAGE_HEADERS,
 } from "./header.ts";
 import {
   lengthOf,
@@ -121,12 +121,13 @@ export class HttpResponse {
   header(name: string, value: string | number | readonly string[] | null): this;
   header(name: string, value?: HeaderValue): string | null | this {
     const whole = this.#whole;
-    const isType = name.toLowerCase() === "content-type";
+    const key = name.toLowerCase();
+    const isType = key === "content-type";
     if (value === undefined) {
-      return whole.#headers?.get(name) ?? (isType && whole.#type || null);
+      return whole.#headers?.get(key) ?? (isType && whole.#type || null);
     }
     if (isType) whole.#type = undefined;
-    whole.#lines.set(name, value);
+    whole.#lines.set(key, value);
     return this;
   }
 
@@ -318,7 +319,7 @@ export class HttpResponse {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
     whole.#drop();
-    whole.#lines.clear(Object.keys(WITHOUT_PAGE));
+    whole.#headers?.clear(PAGE_HEADERS);
     const replacement = whole.#another("replacement");
     replacement.#status = status;
     return whole.#replacement = replacement;
