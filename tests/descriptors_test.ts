@@ -4,6 +4,7 @@
  */
 
 import { assertEquals, assertMatch } from "@std/assert";
+import { since29 } from "./deno_version.ts";
 import { RawConnection } from "./raw_http.ts";
 import { type ChildOptions, ServerProcess } from "./server_child.ts";
 
@@ -62,7 +63,7 @@ Deno.test("`start()` listens again when the process was out of descriptors, and 
   assertEquals((await process.ended()).code, 0);
 });
 
-Deno.test("`start()` listens again as often as it must, also on the socket of a path", async () => {
+since29.test("`start()` listens again as often as it must, also on the socket of a path", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/socket`;
   const permissions = [

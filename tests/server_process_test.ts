@@ -8,6 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { Engine } from "@framework/core";
+import { since29 } from "./deno_version.ts";
 import { RawConnection, sendRaw, untilRefused } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
@@ -172,7 +173,7 @@ Deno.test("`start()` of two applications drains both before the process ends", a
   assertEquals((await process.ended()).code, 0);
 });
 
-Deno.test("`start()` on a Unix socket names the flags it needs, and works with them", async () => {
+since29.test("`start()` on a Unix socket names the flags it needs, and works with them", async () => {
   const path = `${await Deno.makeTempDir()}/socket`;
   const source = `
     import { Engine } from "@framework/core";
@@ -350,7 +351,7 @@ for (
     }],
   ] as const
 ) {
-  Deno.test(`${name} refuses an upload with 503 that does not finish after SIGTERM`, async () => {
+  since29.test(`${name} refuses an upload with 503 that does not finish after SIGTERM`, async () => {
     await using process = await ServerProcess.start(UPLOADING + end, options);
     using connection = await RawConnection.open(await process.port());
     await connection.send(UPLOAD.head);

@@ -11,6 +11,7 @@ import {
 import { assertSpyCalls, spy } from "@std/testing/mock";
 import { Engine, type StartOptions } from "@framework/core";
 import { secondsOf } from "./clock.ts";
+import { since29 } from "./deno_version.ts";
 import { logOf } from "./log.ts";
 import { RawConnection, untilRefused } from "./raw_http.ts";
 
@@ -274,7 +275,7 @@ Deno.test("`start()` answers 500 and logs when the application does not handle a
   assertStringIncludes(log.join(), "unhandled here");
 });
 
-Deno.test("`framework.body_timeout` refuses a body that does not come", async () => {
+since29.test("`framework.body_timeout` refuses a body that does not come", async () => {
   const app = new Engine();
   app.route("POST /", () => "never");
   await using server = app.start(QUIET);

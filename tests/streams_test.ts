@@ -8,6 +8,7 @@ import {
 } from "@std/assert";
 import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
 import { Engine } from "@framework/core";
+import { since29 } from "./deno_version.ts";
 import { type App, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -80,7 +81,7 @@ onBothForms("`route()` streams in the scope of its request", async (app) => {
   }
 });
 
-Deno.test("`start()` streams in the scope of its request on a socket", async () => {
+since29.test("`start()` streams in the scope of its request on a socket", async () => {
   const app = new Engine() as App;
   for (const [name, stream] of Object.entries(STREAMS)) {
     app.route(`/${encodeURIComponent(name)}/@user`, async (user) => {
