@@ -10,6 +10,7 @@ import { PostFile } from "./posts.ts";
 const path = Deno.args[0] ?? join(import.meta.dirname!, "data", "posts.json");
 
 try {
+  await Deno.stat(path); // A store without a file is empty, an import without one is a mistake.
   const posts = await new PostFile(path).export();
   await using table = await PostTable.open(Deno.env.get("DATABASE_URL") ?? "");
   await table.import(posts);

@@ -31,7 +31,7 @@ const BLOG: Program = {
   isTold: false,
 };
 const BLOG_OVER_POSTGRES: Program = {
-  lock: "tests/deno.lock",
+  lock: "blog/deno.lock",
   modules: ["blog/main.ts", "blog/import.ts"],
   isTold: false,
 };

@@ -11,13 +11,12 @@ import { freePort } from "./postgres.ts";
 const ROOT = new URL("../", import.meta.url);
 
 /** The files that a run of the blog creates. */
-const CREATED = /^cache$|^posts\.json$|\.(?:lock|new)$/;
+const CREATED = /^cache$|^posts\.json/;
 
 /** The parts of the project that the tasks of the blog read beside it. */
 const PROJECT = [
   "deno.json",
   "deno.lock",
-  "tests/deno.lock",
   "mod.ts",
   "src",
   "compat",
@@ -48,7 +47,6 @@ export class BlogCopy implements AsyncDisposable {
 
   /** Adds the rest of the project, so that its tasks can run here. */
   async addProject(): Promise<void> {
-    await Deno.mkdir(`${this.folder}/tests`);
     for (const name of PROJECT) {
       await copy(new URL(name, ROOT), `${this.folder}/${name}`);
     }
