@@ -1,4 +1,4 @@
-/** The blog's template engine: its pages, and the cache folder that serves the next start. */
+/** The blog's template engine: its pages, and the cache folder of compiled templates. */
 
 import {
   assert,
@@ -9,7 +9,7 @@ import {
 import { stub } from "@std/testing/mock";
 import { TemplateEngine } from "../blog/view.ts";
 
-/** A folder with templates, and engines over it as after a start each. */
+/** A folder with templates, and an engine over it for each start of the blog. */
 class Folder {
   constructor(public path: string) {}
 
@@ -26,7 +26,7 @@ class Folder {
     await Deno.writeTextFile(`${this.path}/views/page.vto`, template);
   }
 
-  /** Puts a compiled template into the cache whose page is another than its source says. */
+  /** Changes the compiled template in the cache, so that its page differs from its source. */
   async forge(
     change: (module: string) => string = (module) => module,
   ): Promise<void> {
@@ -58,7 +58,7 @@ async function withFolder(
   }
 }
 
-/** Runs a test with the warnings that it causes. */
+/** Runs a test and returns the warnings that it prints. */
 async function warningsOf(test: () => Promise<void>): Promise<string[]> {
   using warn = stub(console, "warn");
   await test();
@@ -74,7 +74,7 @@ Deno.test("`display()` shows the assigned data, escaped", async () => {
   });
 });
 
-Deno.test("`assign()` keeps the data of one page from every other", async () => {
+Deno.test("`assign()` keeps the data of one page out of every other", async () => {
   await withFolder(async (folder) => {
     const engine = folder.start();
     const ann = engine.assign({ name: "Ann" });
@@ -99,7 +99,7 @@ Deno.test("`display()` compiles once and writes the result to the cache folder",
   });
 });
 
-Deno.test("`display()` loads what an earlier start compiled", async () => {
+Deno.test("`display()` loads a template that an earlier start has compiled", async () => {
   await withFolder(async (folder) => {
     await folder.start().assign({}).display("page");
     await folder.forge();
@@ -110,7 +110,7 @@ Deno.test("`display()` loads what an earlier start compiled", async () => {
   });
 });
 
-Deno.test("`display()` ignores what was compiled from another text", async () => {
+Deno.test("`display()` ignores a compiled template of another source", async () => {
   await withFolder(async (folder) => {
     await folder.start().assign({}).display("page");
     await folder.forge();
@@ -126,7 +126,7 @@ Deno.test("`display()` ignores what was compiled from another text", async () =>
   });
 });
 
-Deno.test("`display()` ignores what another version of Vento compiled", async () => {
+Deno.test("`display()` ignores a compiled template of another version of Vento", async () => {
   await withFolder(async (folder) => {
     await folder.start().assign({}).display("page");
     await folder.forge((head) =>
@@ -170,7 +170,7 @@ Deno.test("`display()` works when the cache folder is deleted while running", as
   });
 });
 
-Deno.test("`display()` works without a cache where none can be written, and says so", async () => {
+Deno.test("`display()` works where the cache cannot be written, and warns", async () => {
   await withFolder(async (folder) => {
     const impossible = `${folder.path}/views/page.vto/cache`;
     const warnings = await warningsOf(async () => {

@@ -18,7 +18,7 @@ if (program === undefined) {
   console.warn("The browser tests are skipped: no Chromium is installed");
 }
 
-/** Declares a test with a blog of its own and a browser, or skips it. */
+/** Declares a test with a running blog and a browser; skipped where there is no browser. */
 function browserTest(
   name: string,
   test: (
@@ -111,7 +111,7 @@ browserTest(
 );
 
 browserTest(
-  "a script that found its way into a page would not run",
+  "a script that is injected into a page does not run",
   async (chromium, blog) => {
     await using page = await chromium.open(1280, 800);
     await page.go(blog.origin);
@@ -157,7 +157,7 @@ for (const [width, height] of [[320, 640], [390, 844], [1280, 800]] as const) {
   );
 }
 
-/** Presses Tab until the focus is on what has that text or label. */
+/** Presses Tab until the element with that text or label has the focus. */
 async function tabTo(page: Page, text: string): Promise<void> {
   for (let count = 0; count < 30; count++) {
     await page.press("Tab");
@@ -166,7 +166,7 @@ async function tabTo(page: Page, text: string): Promise<void> {
   throw new Error(`The Tab key does not lead to "${text}"`);
 }
 
-/** The text or label of what has the focus. */
+/** The text or label of the element that has the focus. */
 async function focused(page: Page): Promise<string> {
   return await page.read(
     "(document.activeElement.labels?.[0] ?? document.activeElement).innerText",

@@ -1,6 +1,6 @@
 /**
  * Owns driving a headless Chromium over its DevTools protocol, as far as the browser tests need it.
- * What is tested is `browser_test.ts`'s.
+ * The tests are in `browser_test.ts`.
  */
 
 import { Process } from "../tasks/process.ts";
@@ -23,7 +23,7 @@ const FLAGS = [
   "--remote-debugging-port=0",
 ];
 
-/** The keys that are more than the text they type. */
+/** The keys that do more than type a text. */
 const KEYS: Readonly<Record<string, { code: number; text?: string }>> = {
   Tab: { code: 9 },
   Enter: { code: 13, text: "\r" },
@@ -97,7 +97,7 @@ export class Chromium extends Process {
 
 /** One page of a browser. */
 export class Page implements AsyncDisposable {
-  /** What the page complained about: failed loads, violations of its policy, script errors. */
+  /** The problems that the page has reported: failed loads, violations of its policy, script errors. */
   readonly complaints: string[] = [];
   readonly #socket: WebSocket;
   readonly #waiting = new Map<
@@ -107,7 +107,7 @@ export class Page implements AsyncDisposable {
   readonly #events = new Map<string, () => void>();
   #lastId = 0;
 
-  /** Made by {@linkcode Chromium.open}. */
+  /** Created by {@linkcode Chromium.open}. */
   constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
@@ -118,7 +118,7 @@ export class Page implements AsyncDisposable {
     await this.#loading(() => this.send("Page.navigate", { url }));
   }
 
-  /** Presses a key that is expected to lead to another page, and waits for that page. */
+  /** Presses a key that loads another page, and waits for that page. */
   async pressAndLoad(key: string): Promise<void> {
     await this.#loading(() => this.press(key));
   }
@@ -144,7 +144,7 @@ export class Page implements AsyncDisposable {
     }
   }
 
-  /** Answers the value of a JavaScript expression on the page; a promise is awaited. */
+  /** Returns the value of a JavaScript expression on the page; a promise is awaited. */
   async read<Value>(expression: string): Promise<Value> {
     const options = { expression, returnByValue: true, awaitPromise: true };
     const { result, exceptionDetails } = await this.send(
