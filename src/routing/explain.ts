@@ -38,7 +38,8 @@ export function nearRoutes(
   path: Path,
   caseSensitive: boolean,
 ): NearRoute[] {
-  if (path.text.length > MAX_LENGTH || path.count > MAX_SEGMENTS) return [];
+  const count = path.split();
+  if (path.text.length > MAX_LENGTH || count > MAX_SEGMENTS) return [];
   let compared = 0;
   return declarations
     .filter(({ pattern }) =>
@@ -48,7 +49,7 @@ export function nearRoutes(
       const misses = pattern.variants.map((variant) =>
         variant.matches(path, caseSensitive)
           ? { nearness: Infinity, reason: methodReason(method, route) }
-          : missOf(variant.segments, path, caseSensitive)
+          : missOf(variant.segments, path, count, caseSensitive)
       );
       const nearest = misses.reduce((a, b) => b.nearness > a.nearness ? b : a);
       return { route, ...nearest };
@@ -69,10 +70,11 @@ function methodReason(method: string, { methods }: Route): string {
 function missOf(
   segments: readonly Segment[],
   path: Path,
+  count: number,
   caseSensitive: boolean,
 ): Miss {
   const fits = (segment: Segment, place: number): boolean =>
-    place < path.count && !segment.isStar &&
+    place < count && !segment.isStar &&
     segment.match(path.segment(place), caseSensitive) !== null;
   const index = segments.findIndex((segment, place) => !fits(segment, place));
   const segment = segments[index];
@@ -83,7 +85,7 @@ function missOf(
   if (segment.isStar) {
     return { nearness: index, reason: 'what follows "*" does not match' };
   }
-  if (index >= path.count) {
+  if (index >= count) {
     const reason = `the path ends before "/${segment}"`;
     return { nearness: index - 1 / 2, reason };
   }
@@ -93,7 +95,7 @@ function missOf(
   if (literal === "" || suggestions(text, [literal]).length === 0) {
     return { nearness: index, reason };
   }
-  const restFits = segments.length === path.count &&
+  const restFits = segments.length === count &&
     segments.every((one, place) => place <= index || fits(one, place));
   return { nearness: index + (restFits ? 3 / 4 : 1 / 4), reason };
 }

@@ -4,42 +4,78 @@
  */
 
 import { HttpError } from "../errors.ts";
+import { foldText } from "./part.ts";
 
 /** A slash inside a segment: half a surrogate pair, which no decoded path contains. */
 export const INNER_SLASH = "\ud800";
 
 const SLASH = 47;
-const PERCENT = 37;
 
 /** The bits of an integer that the engine stores without allocating. */
 const SMALL_INTEGER = 0x3fffffff;
 
-/** A path split into segments. One object is read into again and again, so that it costs no garbage. */
+/** A path to be matched. One object is read into again and again, so that it costs no garbage. */
 export class Path {
   /** The decoded path. */
   text = "/";
-  /** The number of segments; a slash at the end begins none. */
-  count = 0;
-  /** A hash of each segment, the same for upper and lower case. */
-  readonly hashes: number[] = [];
-  /** Where each segment starts; it ends one character before the next one starts. */
+  /** Where the last segment ends, in front of a slash at the end; 0 when there is no segment. */
+  end = 0;
+  /** Where each segment starts, as far as they are split; it ends one character before the next one. */
   readonly starts: number[] = [1];
-  #sent: string | undefined = "/";
+  /** Where the last hash has stopped. */
+  hashed = 0;
   #hasInnerSlash = false;
 
-  /** Splits a path as it was sent; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
+  /** Takes a path as it was sent; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
   read(sent: string): this {
-    if (sent === this.#sent) return this;
     const path = sent.charCodeAt(0) === SLASH ? sent : `/${sent}`;
-    this.#sent = undefined;
-    this.#hasInnerSlash = false;
-    if (!this.#split(path, false)) {
-      const text = decode(path);
-      this.#hasInnerSlash = text.includes(INNER_SLASH);
-      this.#split(text, true);
-    }
-    this.#sent = sent;
+    const isEncoded = path.includes("%");
+    const text = isEncoded ? decode(path) : path;
+    const { length } = text;
+    const last = text.charCodeAt(length - 1) === SLASH ? length - 1 : length;
+    this.text = text;
+    this.end = length > 1 ? last : 0;
+    this.#hasInnerSlash = isEncoded && text.includes(INNER_SLASH);
     return this;
+  }
+
+  /**
+   * The hash of a text up to its next slash, the same for upper and lower case. Given the hash of what
+   * is before `start`, it is that of both.
+   */
+  hash(start: number, end = this.end, hash = 0, text = this.text): number {
+    let at = start;
+    for (; at < end; at++) {
+      const code = text.charCodeAt(at);
+      if (code === SLASH) break;
+      hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) | 0;
+    }
+    this.hashed = at;
+    return hash & SMALL_INTEGER;
+  }
+
+  /** Whether a text stands between two positions. */
+  has(
+    wanted: string,
+    from: number,
+    to: number,
+    caseSensitive: boolean,
+  ): boolean {
+    if (to - from !== wanted.length) return false;
+    const text = this.text.slice(from, to); // compared faster than by startsWith()
+    return text === wanted ||
+      !caseSensitive && foldText(text) === foldText(wanted);
+  }
+
+  /** Splits the whole path, and returns the number of its segments; a slash at the end begins none. */
+  split(): number {
+    let count = 0;
+    for (let at = 1; at <= this.end;) {
+      const slash = this.text.indexOf("/", at);
+      at = (slash < 0 ? this.end : slash) + 1;
+      this.starts[++count] = at;
+    }
+    return count;
   }
 
   /** The text of a segment, or of several up to another one. */
@@ -51,32 +87,6 @@ export class Path {
   /** The text from a segment to the end, a slash there included. */
   rest(from: number): string {
     return withSlashes(this.text.slice(this.starts[from]));
-  }
-
-  /** Splits a text; returns false at the first percent sign of one that is not decoded. */
-  #split(text: string, isDecoded: boolean): boolean {
-    const { hashes, starts } = this;
-    const { length } = text;
-    let count = 0;
-    let hash = 0;
-    for (let at = 1; at < length; at++) {
-      const code = text.charCodeAt(at);
-      if (code === SLASH) {
-        hashes[count++] = hash & SMALL_INTEGER;
-        starts[count] = at + 1;
-        hash = 0;
-      } else if (code === PERCENT && !isDecoded) return false;
-      else {hash =
-          Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) |
-          0;}
-    }
-    if (starts[count]! < length) {
-      hashes[count++] = hash & SMALL_INTEGER;
-      starts[count] = length + 1;
-    }
-    this.text = text;
-    this.count = count;
-    return true;
   }
 }
 
@@ -93,25 +103,11 @@ function decode(path: string): string {
   }).join("/");
 }
 
-function withSlashes(text: string): string {
-  return text.replaceAll(INNER_SLASH, "/");
-}
-
-/** The hash of a text as of a segment; given the hash of what is before `from`, that of both. */
-export function hashOf(
-  text: string,
-  from = 0,
-  to = text.length,
-  hash = 0,
-): number {
-  for (let at = from; at < to; at++) {
-    const code = text.charCodeAt(at);
-    hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) | 0;
-  }
-  return hash & SMALL_INTEGER;
-}
-
-/** The lower-case form of a code unit beyond ASCII, for hashes. */
+/** A code unit beyond ASCII in lower case, for hashes. */
 function lowered(code: number): number {
   return String.fromCharCode(code).toLowerCase().charCodeAt(0);
+}
+
+function withSlashes(text: string): string {
+  return text.replaceAll(INNER_SLASH, "/");
 }

@@ -145,6 +145,7 @@ export class Variant {
   readonly #absent: readonly null[];
   /** By name, the segment that is its value, or -1; undefined when segments must be matched for it. */
   readonly #direct: readonly number[] | undefined;
+  readonly #only: number;
 
   constructor(choice: Choice, names: readonly string[]) {
     this.segments = choice.filter((parts) => parts.length > 0)
@@ -164,6 +165,7 @@ export class Variant {
         this.segments.findIndex((segment) => segment.names.includes(name))
       )
       : undefined;
+    this.#only = this.#direct?.length === 1 ? this.#direct[0]! : -1;
   }
 
   /** The variant as an expression. A star takes as little as it can, unless it is the last segment. */
@@ -183,9 +185,10 @@ export class Variant {
 
   /** The values of a path that matches, in the order of the names; null for each name that is absent. */
   values(path: Path, caseSensitive: boolean): readonly (string | null)[] {
+    if (this.#only >= 0) return [path.segment(this.#only)];
     const direct = this.#direct;
-    if (direct?.length === 1 && direct[0]! >= 0) {
-      return [path.segment(direct[0]!)];
+    if (direct?.length === 2 && direct[0]! >= 0 && direct[1]! >= 0) {
+      return [path.segment(direct[0]!), path.segment(direct[1]!)];
     }
     // Copied, since the engine guesses the kind of the elements of an array that is made empty.
     const values: (string | null)[] = this.#absent.slice();
@@ -204,9 +207,10 @@ export class Variant {
   splat(path: Path, caseSensitive: boolean): string {
     if (this.star < 0) return "";
     const starts = this.#align(path, caseSensitive)!;
+    const count = path.split();
     const splats = this.segments.flatMap(({ isStar }, index) => {
       const [from, to] = [starts[index]!, starts[index + 1]];
-      if (!isStar || from === (to ?? path.count)) return [];
+      if (!isStar || from === (to ?? count)) return [];
       return to === undefined ? path.rest(from) : path.segment(from, to);
     });
     const splat = splats.join("/");
@@ -237,8 +241,9 @@ export class Variant {
    */
   #align(path: Path, caseSensitive: boolean): number[] | undefined {
     const { segments } = this;
+    const count = path.split();
     const fits = (segment: Segment, at: number): boolean =>
-      at < path.count &&
+      at < count &&
       segment.match(path.segment(at), caseSensitive) !== null;
     const starts: number[] = [];
     let at = 0;
@@ -250,12 +255,12 @@ export class Variant {
       }
       const next = segments.findIndex(({ isStar }, n) => isStar && n > index);
       const rest = segments.slice(index + 1, next < 0 ? undefined : next);
-      const latest = path.count - rest.length;
+      const latest = count - rest.length;
       if (next < 0) at = Math.max(at, latest);
       while (at <= latest && !rest.every((one, n) => fits(one, at + n))) at++;
       if (at > latest) return undefined;
     }
-    return at === path.count ? starts : undefined;
+    return at === count ? starts : undefined;
   }
 }
 

@@ -1,65 +1,39 @@
 /**
- * Owns the routes of one layer and the index that finds the first one declared that matches a path. It
- * finds exactly what trying one route after another would.
- *
- * The index is a tree of segments. Each node knows the lowest and highest order of the routes below it,
- * so that a branch that cannot hold an earlier route than the best one found is never entered.
+ * Owns the routes of one layer, and finding the first one declared that matches a path: exactly what
+ * trying one route after another would find. The tree that is searched is built by `node.ts`.
  */
 
-import { foldText } from "./part.ts";
-import { hashOf, INNER_SLASH, Path } from "./path.ts";
+import { Node } from "./node.ts";
+import { Path } from "./path.ts";
 import type { Pattern, Variant } from "./pattern.ts";
 import type { Declaration, Route } from "./route.ts";
-import type { Segment } from "./segment.ts";
 
-/** One variant of a declared route, as it stands in the index. */
-export interface Entry {
-  readonly declaration: Declaration;
-  readonly variant: Variant;
-  /** The methods; empty for every method. */
+/** One variant of a declared route, as it stands in the tree. */
+class Entry {
+  readonly route: Route;
+  /** The methods; without one, every method matches. */
   readonly methods: readonly string[];
-  readonly table: RouteTable;
-  /** The place in the order of declaration. */
-  readonly order: number;
-  /** The order of the next route's first variant. */
-  readonly next: number;
+  /** The first of them. */
+  readonly method: string | undefined;
+  /** The next entry at the same node. */
+  more: Entry | undefined = undefined;
+
+  /** The order is the place among all variants; the next route's variants begin at `next`. */
+  constructor(
+    readonly declaration: Declaration,
+    readonly variant: Variant,
+    readonly table: RouteTable,
+    readonly order: number,
+    readonly next: number,
+  ) {
+    this.route = declaration.route;
+    this.methods = declaration.pattern.methods;
+    this.method = this.methods[0];
+  }
 }
 
 /** Higher than any order, and still a small integer to the engine. */
 const NO_ORDER = 0x3fffffff;
-
-/** What has been matched so far, and what can follow. */
-class Node {
-  /** The entries that end here, in order. */
-  readonly entries: Entry[] = [];
-  /** Children by the hash of their text; those for expressions by the inverted hash of their prefix. */
-  children: Map<number, Node> | undefined = undefined;
-  /** The next child with the same key. */
-  sibling: Node | undefined = undefined;
-  /** The lengths of the prefixes of children for expressions, the shortest first. */
-  prefixes: number[] | undefined = undefined;
-  /** The child for a parameter that takes any text. */
-  free: Node | undefined = undefined;
-  /** The child for a star. */
-  star: Node | undefined = undefined;
-  /** The search that came last to this child for a star, and the segment it came from. */
-  search = 0;
-  index = 0;
-  /** The lowest and the highest order here and below. */
-  readonly lowest: number;
-  highest: number;
-  /** The segment that leads here. */
-  readonly segment: Segment | undefined;
-  /** Its text, if it is nothing else, as it stands in a path. */
-  readonly text: string;
-
-  constructor(order: number, segment?: Segment) {
-    this.lowest = order;
-    this.highest = order;
-    this.segment = segment;
-    this.text = segment?.literal?.replaceAll("/", INNER_SLASH) ?? "";
-  }
-}
 
 /** The routes of the application, or those of one request. */
 export class RouteTable {
@@ -67,7 +41,7 @@ export class RouteTable {
   readonly declarations: Declaration[] = [];
   /** The patterns with an alias. */
   readonly aliases: Map<string, Pattern> = new Map();
-  readonly #root = new Node(0);
+  readonly #root: Node<Entry> = new Node(0);
   #order = 0;
 
   // The search under way
@@ -90,11 +64,10 @@ export class RouteTable {
       );
     }
     if (alias !== "") this.aliases.set(alias, pattern);
-    const { methods, variants } = pattern;
-    const next = this.#order + variants.length;
-    for (const variant of variants) {
+    const next = this.#order + pattern.variants.length;
+    for (const variant of pattern.variants) {
       const order = this.#order++;
-      this.#insert({ declaration, variant, methods, table: this, order, next });
+      this.#insert(new Entry(declaration, variant, this, order, next));
     }
     this.declarations.push(declaration);
   }
@@ -127,24 +100,29 @@ export class RouteTable {
   }
 
   /** Searches below a node for the segments from `first` on. */
-  #walk(start: Node, first: number): void {
-    const { text, count, starts, hashes } = this.#path;
-    let node: Node | undefined = start;
+  #walk(start: Node<Entry>, first: number): void {
+    const path = this.#path;
+    const { text, end, starts } = path;
+    let node: Node<Entry> | undefined = start;
     for (
       let index = first;
       node && node.lowest < this.#best && node.highest >= this.#from;
       index++
     ) {
       if (node.star) this.#walkStar(node.star, index);
-      if (index === count) return this.#accept(node.entries);
       const from = starts[index]!;
-      const to = starts[index + 1]! - 1;
+      if (from > end) return this.#accept(node.entry);
+      let child: Node<Entry> | undefined = node.children
+        ? node.children.get(path.hash(from))
+        : node.literal;
+      let to = node.children ? path.hashed : text.indexOf("/", from);
+      if (to < 0) to = end;
       if (from === to) return; // no segment but a star matches an empty text
+      starts[index + 1] = to + 1;
       if (node.prefixes) this.#walkExpressions(node, index);
-      let next: Node | undefined = node.free;
-      let child = node.children?.get(hashes[index]!);
+      let next: Node<Entry> | undefined = node.free;
       for (; child; child = child.sibling) {
-        if (!isAt(child.text, text, from, to, this.#caseSensitive)) continue;
+        if (!path.has(child.text, from, to, this.#caseSensitive)) continue;
         if (next) this.#walk(next, index + 1);
         next = child;
       }
@@ -152,15 +130,17 @@ export class RouteTable {
     }
   }
 
-  #walkExpressions(node: Node, index: number): void {
-    const text = this.#path.segment(index);
-    let at = 0;
-    let hash = 0;
-    for (const length of node.prefixes!) {
+  /** The same below children for expressions, of which those that begin like the segment are tried. */
+  #walkExpressions({ children, prefixes }: Node<Entry>, index: number): void {
+    const path = this.#path;
+    const text = path.segment(index);
+    const start = path.starts[index]!;
+    let [at, hash] = [start, 0];
+    for (const length of prefixes!) {
       if (length > text.length) return;
-      hash = hashOf(text, at, length, hash);
-      at = length;
-      let child = node.children!.get(~hash);
+      hash = path.hash(at, start + length, hash);
+      at = path.hashed;
+      let child = children!.get(~hash);
       for (; child; child = child.sibling) {
         if (child.lowest >= this.#best || child.highest < this.#from) continue;
         if (!child.segment!.match(text, this.#caseSensitive)) continue;
@@ -173,31 +153,33 @@ export class RouteTable {
    * A star ends at any segment, so that the search goes on from each of them. One that came here before
    * from an earlier segment has done so already: the work stays proportional to the path.
    */
-  #walkStar(node: Node, index: number): void {
+  #walkStar(node: Node<Entry>, index: number): void {
     if (node.search === this.#searches && node.index <= index) return;
     node.search = this.#searches;
     node.index = index;
-    this.#accept(node.entries);
-    if (!node.children && !node.free && !node.star) return;
-    for (let next = index; next <= this.#path.count; next++) {
+    this.#accept(node.entry);
+    if (node.isLeaf) return;
+    const count = this.#path.split();
+    for (let next = index; next <= count; next++) {
       this.#walk(node, next);
     }
   }
 
   /** Keeps the first of the entries that is looked for, unless an earlier one was found. */
-  #accept(entries: readonly Entry[]): void {
+  #accept(first: Entry | undefined): void {
     const method = this.#method;
-    for (let place = 0; place < entries.length; place++) {
-      const entry = entries[place]!;
-      const { order, methods } = entry;
-      if (order >= this.#best) return;
+    for (
+      let entry = first;
+      entry && entry.order < this.#best;
+      entry = entry.more
+    ) {
       if (this.#all) this.#all.add(entry);
       else if (
-        order >= this.#from &&
-        (methods.length === 0 || methods[0] === method ||
-          methods.includes(method))
+        entry.order >= this.#from &&
+        (entry.method === method || entry.method === undefined ||
+          entry.methods.includes(method))
       ) {
-        this.#best = order;
+        this.#best = entry.order;
         this.#found = entry;
       }
     }
@@ -207,10 +189,13 @@ export class RouteTable {
     let node = this.#root;
     node.highest = entry.order;
     for (const segment of entry.variant.segments) {
-      node = childFor(node, segment, entry.order);
+      node = node.child(segment, entry.order);
       node.highest = entry.order;
     }
-    node.entries.push(entry);
+    let last = node.entry;
+    while (last?.more) last = last.more;
+    if (last) last.more = entry;
+    else node.entry = entry;
   }
 }
 
@@ -237,7 +222,7 @@ export class Match {
     method: string,
     caseSensitive: boolean,
   ) {
-    this.route = entry.declaration.route;
+    this.route = entry.route;
     this.entry = entry;
     this.sent = sent;
     this.method = method;
@@ -275,42 +260,4 @@ export class Match {
     }
     return params;
   }
-}
-
-/** Whether a text stands in a path. */
-function isAt(
-  wanted: string,
-  text: string,
-  from: number,
-  to: number,
-  caseSensitive: boolean,
-): boolean {
-  if (to - from !== wanted.length) return false;
-  const found = text.slice(from, to); // twice as fast as startsWith()
-  return found === wanted ||
-    !caseSensitive && foldText(found) === foldText(wanted);
-}
-
-/** The child of a node for a segment, created if there is none. */
-function childFor(node: Node, segment: Segment, order: number): Node {
-  if (segment.isFree) return node.free ??= new Node(order, segment);
-  if (segment.isStar) return node.star ??= new Node(order, segment);
-  const made = new Node(order, segment);
-  const { literal, prefix } = segment;
-  if (literal === undefined) {
-    node.prefixes ??= [];
-    if (!node.prefixes.includes(prefix.length)) {
-      node.prefixes.push(prefix.length);
-      node.prefixes.sort((a, b) => a - b);
-    }
-  }
-  const hash = literal === undefined ? ~hashOf(prefix) : hashOf(made.text);
-  const children: Map<number, Node> = node.children ??= new Map();
-  const first = children.get(hash);
-  for (let known = first; known; known = known.sibling) {
-    if (known.segment!.source === segment.source) return known;
-  }
-  made.sibling = first;
-  children.set(hash, made);
-  return made;
 }
