@@ -99,6 +99,11 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface LogRecord":
       "bytes method milliseconds reference status time url",
   },
+  "src/sessions/mod.ts": {
+    "class Session": "clear delete flash get has renew set",
+    "function sessions": "",
+    "interface SessionOptions": "idle maxAge name secret",
+  },
   "src/testing.ts": {
     "interface Door": "fetch",
     "class Page": "click form path response status text texts",
@@ -115,6 +120,8 @@ interface Exported {
   readonly name: string;
   readonly declarations: readonly {
     readonly kind: string;
+    /** `private` for what is not exported, and only named by something that is. */
+    readonly declarationKind: string;
     readonly def?: Definition;
   }[];
 }
@@ -167,9 +174,10 @@ async function surface(module: string): Promise<string[]> {
     { symbols },
   ) => symbols);
   return exports.flatMap(({ name, declarations }) =>
-    declarations.map(({ kind, def }) =>
-      `${kind === "typeAlias" ? "type" : kind} ${name}: ${members(def)}`
-    )
+    declarations.filter(({ declarationKind }) => declarationKind === "export")
+      .map(({ kind, def }) =>
+        `${kind === "typeAlias" ? "type" : kind} ${name}: ${members(def)}`
+      )
   );
 }
 

@@ -1,0 +1,253 @@
+/**
+ * Sessions in a sealed cookie: encrypted and signed by [iron](https://github.com/brc-dd/iron-webcrypto),
+ * so that clients can neither read nor change them. There is no store: any machine that has the secret
+ * can open a session, and none can end one that was copied.
+ *
+ * A session ends `maxAge` seconds after its start and `idle` seconds after its last use, to a minute; a
+ * request uses it by calling the accessor. A cookie that is too old, or sealed by nobody we know, makes
+ * an empty session, and under `framework.debug` a line in the log. Concurrent requests of one client each
+ * begin with what the cookie had: the response that comes last wins.
+ *
+ * Values are what JSON can carry, and all of them take at most about 2,800 bytes. A filter of `start` in
+ * front of `sessions` finds its session empty, and so does the page of a request that was refused before
+ * `start`; there it cannot be changed.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { sessions } from "@framework/core/sessions";
+ * import { Visitor } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * const secret = "read it from the environment: 32 characters or more";
+ * const session = sessions<{ user: string }>(app, { secret });
+ *
+ * app.route("POST /login", () => {
+ *   session().renew().set("user", "Ada").flash("notice", "Welcome");
+ *   app.redirect("/");
+ * });
+ * app.route("GET /", () => {
+ *   const { user = "stranger" } = { user: session().get("user") };
+ *   return `${session().flash("notice") ?? "Hello"}, ${user}!`;
+ * });
+ *
+ * const visitor = new Visitor(app);
+ * ```
+ *
+ * @module
+ */
+
+import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
+import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+
+/** How {@linkcode sessions} are kept. */
+export interface SessionOptions {
+  /** At least 32 random characters, or a list of such secrets: the first one seals, each of them opens. */
+  readonly secret: string | readonly string[];
+  /** How many seconds after its start a session ends, a week when not given. */
+  readonly maxAge?: number;
+  /** How many seconds after its last use a session ends, a day when not given. */
+  readonly idle?: number;
+  /** The name of the cookie, `session` when not given; one that begins with `__Host-` needs TLS. */
+  readonly name?: string;
+}
+
+/** What is sealed: the name of the cookie, so that no other one opens as this, and the session's state. */
+type Content = [string, started: number, used: number, Entries, Entries];
+type Entries = [key: string, value: unknown][];
+
+/** The session during one request. Times are in seconds since 1970. */
+interface State {
+  readonly request: HttpRequest;
+  started: number;
+  /** When it was last used, as far as the cookie tells. */
+  readonly used: number;
+  readonly values: Map<string, unknown>;
+  readonly flashes: Map<string, unknown>;
+  /** The session as JSON when the request began, to see a change. */
+  readonly before: string;
+  /** Whether the request has asked for the session. */
+  isUsed?: boolean;
+  /** Why nothing can be changed, if so. */
+  closed?: string;
+}
+
+/** How long the JSON of a session may be, for a cookie of 4,096 bytes (RFC 6265, section 6.1). */
+const MAX_BYTES = 2_700;
+
+const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
+
+const DEFAULTS = { maxAge: 604_800, idle: 86_400, name: "session" };
+
+/** The session of one client. */
+export class Session<Values extends object = Record<string, unknown>> {
+  readonly #state: State;
+
+  /**
+   * Made by the extension, for each request.
+   *
+   * @internal
+   */
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** The value of a key, or undefined. */
+  get<Key extends keyof Values & string>(key: Key): Values[Key] | undefined {
+    return this.#state.values.get(key) as Values[Key] | undefined;
+  }
+
+  /** Whether a key has a value. */
+  has(key: keyof Values & string): boolean {
+    return this.#state.values.has(key);
+  }
+
+  /** Sets a value. Throws `RangeError` when the cookie would be larger than clients keep. */
+  set<Key extends keyof Values & string>(key: Key, value: Values[Key]): this {
+    return this.#put("values", key, value);
+  }
+
+  /** Deletes a value; tells whether there was one. */
+  delete(key: keyof Values & string): boolean {
+    return this.#open.values.delete(key);
+  }
+
+  /** Deletes all values and flashes; the client loses its cookie. */
+  clear(): void {
+    this.#open.values.clear();
+    this.#open.flashes.clear();
+  }
+
+  /** Begins the time of `maxAge` anew, as after a login. The values stay. */
+  renew(): this {
+    this.#open.started = Date.now() / 1000;
+    return this;
+  }
+
+  /** Takes what was kept under the key: the next reading finds nothing. */
+  flash<Value = unknown>(key: string): Value | undefined;
+  /** Keeps a value until it is read once, in this request or a later one. Throws as `set` does. */
+  flash(key: string, value: unknown): this;
+  flash(key: string, value?: unknown): unknown {
+    if (value !== undefined) return this.#put("flashes", key, value);
+    const kept = this.#state.flashes.get(key);
+    if (kept !== undefined) this.#open.flashes.delete(key);
+    return kept;
+  }
+
+  #put(kind: "values" | "flashes", key: string, value: unknown): this {
+    const state = this.#open;
+    textOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
+    state[kind].set(key, value);
+    return this;
+  }
+
+  /** The state, for a change. */
+  get #open(): State {
+    if (this.#state.closed === undefined) return this.#state;
+    throw new Error(`Cannot change the session: ${this.#state.closed}`);
+  }
+}
+
+/**
+ * Gives an application sessions. The returned function gives the session of the current request.
+ *
+ * Throws `TypeError` when a secret is too short, a time not above 0, or the name not a cookie's.
+ */
+export function sessions<Values extends object = Record<string, unknown>>(
+  app: Engine | typeof Framework,
+  options: SessionOptions,
+): () => Session<Values> {
+  const rules = rulesOf(options);
+  const states = new WeakMap<HttpRequest, State>();
+  app.before("start", () => {
+    const request = app.request();
+    const cookie = request.cookies[rules.name];
+    if (cookie === undefined) return; // such a request stays synchronous
+    return open(request, cookie, rules).then((state) => {
+      states.set(request, state ?? stateOf(request));
+      if (state !== undefined || !app.get("framework.debug")) return;
+      const line = `The cookie "${rules.name}" is too old, or not sealed here`;
+      // deno-lint-ignore no-console -- this is the error log
+      console.error(`${new Date().toISOString()} ${line}`);
+    });
+  });
+  app.after("send", (_params, { value: sent }) => {
+    const state = states.get(app.request());
+    if (!state?.isUsed) return;
+    state.closed = "the response is made";
+    sent.headers.append("vary", "Cookie");
+    return save(state, rules, sent.headers);
+  });
+  return () => {
+    const request = app.request();
+    const isShut = !states.has(request) && rules.name in request.cookies;
+    const state = states.get(request) ?? stateOf(request);
+    if (isShut) state.closed = "it is not open yet, or the request was refused";
+    states.set(request, state);
+    state.isUsed = true;
+    return new Session(state);
+  };
+}
+
+type Rules = ReturnType<typeof rulesOf>;
+
+function rulesOf(options: SessionOptions) {
+  const secrets = [options.secret].flat();
+  const rules = { ...DEFAULTS, ...options, secrets };
+  const why = !secrets.length || secrets.some((text) => !(text?.length > 31))
+    ? "each secret must have at least 32 characters"
+    : !(rules.maxAge > 0 && rules.idle > 0)
+    ? '"maxAge" and "idle" must be seconds above 0'
+    : !COOKIE_NAME.test(rules.name) && `no cookie is named "${rules.name}"`;
+  if (why) throw new TypeError(`Cannot keep sessions: ${why}`);
+  return rules;
+}
+
+/** Opens a cookie by the first secret that fits; undefined when it is too old, or none of ours. */
+async function open(request: HttpRequest, cookie: string, rules: Rules) {
+  const now = Date.now() / 1000;
+  for (const secret of rules.secrets) {
+    const content = await unseal(cookie, secret, defaults).catch(() => []);
+    const [name, started, used] = content as Content;
+    const isYoung = now - started < rules.maxAge && now - used < rules.idle;
+    if (name !== rules.name || !isYoung) continue;
+    return stateOf(request, content as Content);
+  }
+}
+
+function stateOf(request: HttpRequest, content: Partial<Content> = []): State {
+  const [, started = Date.now() / 1000, used = Infinity, ...maps] = content;
+  const kept = { started, values: new Map(maps[0]), flashes: new Map(maps[1]) };
+  return { request, used, ...kept, before: textOf(kept) };
+}
+
+/**
+ * Adds the cookie to headers where the session has changed, or its last use is a minute ago, or a tenth of
+ * `idle`: not each use sends it.
+ */
+function save(state: State, rules: Rules, headers: Headers): unknown {
+  const { started, used, values, flashes, before } = state;
+  const { secrets, maxAge, idle, name } = rules;
+  const now = Date.now() / 1000;
+  if (now - used < Math.min(60, idle / 10) && before === textOf(state)) return;
+  const isEmpty = values.size + flashes.size === 0;
+  const age = isEmpty ? 0 : Math.ceil(Math.min(started + maxAge - now, idle));
+  const content: Content = [name, started, now, [...values], [...flashes]];
+  return seal(content, secrets[0]!, defaults).then((sealed) => {
+    const cookie = `${name}=${isEmpty ? "" : sealed}; Max-Age=${age}; Path=/`;
+    const secure = state.request.secure ? "; Secure" : "";
+    headers.append("set-cookie", `${cookie}; HttpOnly; SameSite=Lax${secure}`);
+    headers.append("cache-control", "private"); // no cache may share the cookie
+  });
+}
+
+/** Throws `RangeError` when the session is too large for a cookie. */
+function textOf({ started, values, flashes }: Partial<State>): string {
+  const text = JSON.stringify([started, [...values!], [...flashes!]]);
+  const { length } = new TextEncoder().encode(text);
+  if (length <= MAX_BYTES) return text;
+  const why = `it has ${length} bytes, and a cookie holds ${MAX_BYTES}`;
+  throw new RangeError(`Cannot keep the session: ${why}`);
+}

@@ -1,0 +1,447 @@
+/** Tests `sessions`: what the sealed cookie keeps, for how long, and when it is sent. */
+
+import { Engine } from "@framework/core";
+import { type SessionOptions, sessions } from "@framework/core/sessions";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { logOf } from "./log.ts";
+
+const SECRET = "the first secret of thirty-two characters or more";
+const OTHER = "another secret of thirty-two characters or more";
+
+interface Values {
+  user: string;
+  count: number;
+  list: number[];
+}
+
+/** An application with routes for each thing a session does. */
+function application(options: Partial<SessionOptions> = {}): Engine {
+  const app = new Engine();
+  const session = sessions<Values>(app, { secret: SECRET, ...options });
+  app.route("/login/@user", (user) => {
+    session().renew().set("user", user);
+  });
+  app.route("/logout", () => session().clear());
+  app.route("/user", () => session().get("user") ?? "nobody");
+  app.route("/forget", () => `${session().delete("user")}`);
+  app.route("/push/@n", (n) => {
+    const list = session().get("list");
+    if (list === undefined) session().set("list", [Number(n)]);
+    else list.push(Number(n));
+    return session().get("list")!;
+  });
+  app.route("/flash/@text", (text) => void session().flash("notice", text));
+  app.route("/notice", () => session().flash<string>("notice") ?? "nothing");
+  app.route("/elsewhere", () => "no session is used here");
+  return app;
+}
+
+/** A client that keeps the cookie, as it was sent last. */
+class Client {
+  cookie: string | undefined;
+
+  constructor(readonly app: Engine, readonly origin = "http://localhost") {}
+
+  /** Requests a path: the text of the response, after its new cookie if it has one. */
+  async get(path: string): Promise<string> {
+    return await (await this.fetch(path)).text();
+  }
+
+  async fetch(path: string): Promise<Response> {
+    const headers = this.cookie ? { cookie: this.cookie } : undefined;
+    const request = new Request(this.origin + path, headers && { headers });
+    const response = await this.app.fetch(request);
+    for (const line of response.headers.getSetCookie()) {
+      const [pair] = line.split(";", 1);
+      this.cookie = line.includes("Max-Age=0") ? undefined : pair!;
+    }
+    return response;
+  }
+}
+
+/** Runs work that can move the clock, by seconds. */
+async function inTime(
+  work: (pass: (seconds: number) => void) => Promise<void>,
+): Promise<void> {
+  const { now } = Date;
+  let time = now();
+  Date.now = () => time;
+  try {
+    await work((seconds) => time += seconds * 1000);
+  } finally {
+    Date.now = now;
+  }
+}
+
+Deno.test("`sessions()` keeps values for the next requests of the client", async () => {
+  const [ada, grace] = [application(), application()].map((app) =>
+    new Client(app)
+  );
+  await ada!.get("/login/Ada");
+  await grace!.get("/login/Grace");
+  assertEquals(await ada!.get("/user"), "Ada");
+  assertEquals(await grace!.get("/user"), "Grace");
+  assertEquals(await ada!.get("/forget"), "true");
+  assertEquals(await ada!.get("/user"), "nobody");
+});
+
+Deno.test("`sessions()` sends a cookie that scripts and other sites do not get, and caches do not keep", async () => {
+  const client = new Client(application());
+  const { headers } = await client.fetch("/login/Ada");
+  assertMatch(
+    headers.getSetCookie()[0]!,
+    /^session=Fe26\.2\*[^;]+; Max-Age=86400; Path=\/; HttpOnly; SameSite=Lax$/,
+  );
+  assertEquals(headers.get("cache-control"), "private");
+  assertEquals(headers.get("vary"), "Cookie");
+  const secure = new Client(application({ name: "__Host-id" }), "https://a.b");
+  const [line] = (await secure.fetch("/login/Ada")).headers.getSetCookie();
+  assertMatch(line!, /^__Host-id=.*; Path=\/;.*; Secure$/);
+});
+
+Deno.test("`sessions()` shows nothing of a value in the cookie", async () => {
+  const client = new Client(application());
+  await client.get("/login/Ada-Lovelace");
+  for (const part of client.cookie!.split(/[=*]/)) {
+    assert(!part.includes("Ada"));
+    const bytes = Uint8Array.from(part, (letter) => letter.charCodeAt(0));
+    const text = new TextDecoder().decode(bytes);
+    assert(!text.includes("Lovelace"));
+    if (!/^[\w-]+$/.test(part) || part.length % 4 === 1) continue;
+    const decoded = Uint8Array.fromBase64(part, { alphabet: "base64url" });
+    assert(!new TextDecoder().decode(decoded).includes("Lovelace"));
+  }
+});
+
+Deno.test("`sessions()` keeps a request without the cookie synchronous", () => {
+  const app = application();
+  for (const path of ["/user", "/notice", "/elsewhere"]) {
+    const response = app.fetch(new Request(`http://localhost${path}`));
+    assertInstanceOf(response, Response);
+    assertEquals(response.headers.getSetCookie(), []);
+  }
+});
+
+Deno.test("`sessions()` sends no cookie again while nothing has changed", async () => {
+  const client = new Client(application());
+  await client.get("/login/Ada");
+  for (const path of ["/user", "/notice", "/elsewhere", "/nowhere"]) {
+    const response = await client.fetch(path);
+    await response.body?.cancel();
+    assertEquals(response.headers.getSetCookie(), [], path);
+  }
+});
+
+Deno.test("`sessions()` sees a value that was changed in its place", async () => {
+  const client = new Client(application());
+  assertEquals(await client.get("/push/1"), "[1]");
+  assertEquals(await client.get("/push/2"), "[1,2]");
+  assertEquals(await client.get("/push/3"), "[1,2,3]");
+});
+
+Deno.test("`sessions()` ends a session `maxAge` seconds after its start, however much it is used", async () => {
+  await inTime(async (pass) => {
+    const client = new Client(application({ maxAge: 100, idle: 40 }));
+    await client.get("/login/Ada");
+    for (const seconds of [30, 30, 30, 9.5]) {
+      pass(seconds);
+      assertEquals(await client.get("/user"), "Ada");
+    }
+    pass(0.5);
+    assertEquals(await client.get("/user"), "nobody");
+  });
+});
+
+Deno.test("`sessions()` ends a session `idle` seconds after its last use", async () => {
+  await inTime(async (pass) => {
+    const client = new Client(application({ idle: 100 }));
+    await client.get("/login/Ada");
+    for (const seconds of [60, 99.5, 99.5]) {
+      pass(seconds);
+      assertEquals(await client.get("/user"), "Ada");
+    }
+    pass(100);
+    assertEquals(await client.get("/user"), "nobody");
+  });
+});
+
+Deno.test("`sessions()` notes a use by a new cookie once a minute, and only where the session is used", async () => {
+  await inTime(async (pass) => {
+    const client = new Client(application());
+    await client.get("/login/Ada");
+    const sends = async (path: string) =>
+      (await client.fetch(path)).headers.getSetCookie().length;
+    pass(59);
+    assertEquals(await sends("/user"), 0);
+    pass(1);
+    assertEquals(await sends("/elsewhere"), 0);
+    assertEquals(await sends("/user"), 1);
+    assertEquals(await sends("/user"), 0);
+  });
+});
+
+Deno.test("`renew()` begins the time of `maxAge` anew", async () => {
+  await inTime(async (pass) => {
+    const client = new Client(application({ maxAge: 100 }));
+    await client.get("/login/Ada");
+    pass(90);
+    await client.get("/login/Ada");
+    pass(90);
+    assertEquals(await client.get("/user"), "Ada");
+    pass(10);
+    assertEquals(await client.get("/user"), "nobody");
+  });
+});
+
+Deno.test("`sessions()` never lets the cookie outlive the session", async () => {
+  await inTime(async (pass) => {
+    const client = new Client(application({ maxAge: 100, idle: 80 }));
+    const ages: string[] = [];
+    for (const seconds of [0, 50, 40]) {
+      pass(seconds);
+      const path = client.cookie ? "/user" : "/login/Ada";
+      const [line] = (await client.fetch(path)).headers.getSetCookie();
+      ages.push(/Max-Age=(\d+)/.exec(line!)![1]!);
+    }
+    assertEquals(ages, ["80", "50", "10"]);
+  });
+});
+
+Deno.test("`clear()` takes the cookie from the client", async () => {
+  const client = new Client(application());
+  await client.get("/login/Ada");
+  const [line] = (await client.fetch("/logout")).headers.getSetCookie();
+  assertStringIncludes(line!, "session=; Max-Age=0; Path=/;");
+  assertEquals(client.cookie, undefined);
+  const without = await client.fetch("/logout");
+  assertEquals(without.headers.getSetCookie(), []);
+});
+
+Deno.test("`flash()` is read once, on the next request or a later one", async () => {
+  const client = new Client(application());
+  await client.get("/flash/Saved");
+  assertEquals(await client.get("/user"), "nobody");
+  assertEquals(await client.get("/notice"), "Saved");
+  assertEquals(client.cookie, undefined);
+  assertEquals(await client.get("/notice"), "nothing");
+});
+
+Deno.test("`sessions()` seals with the first secret and opens with each", async () => {
+  const before = new Client(application({ secret: OTHER }));
+  await before.get("/login/Ada");
+  const rotated = new Client(application({ secret: [SECRET, OTHER] }));
+  rotated.cookie = before.cookie;
+  assertEquals(await rotated.get("/user"), "Ada");
+  await rotated.get("/login/Grace");
+  before.cookie = rotated.cookie;
+  assertEquals(await before.get("/user"), "nobody");
+  const after = new Client(application());
+  after.cookie = rotated.cookie;
+  assertEquals(await after.get("/user"), "Grace");
+});
+
+/** What can be done to a cookie so that it is none of ours. */
+const TAMPERED: Readonly<Record<string, (cookie: string) => string>> = {
+  "cut short": (cookie) => cookie.slice(0, -5),
+  "without a seal": () => "session=nonsense",
+  "empty": () => "session=",
+  "with another ciphertext": (cookie) => {
+    const parts = cookie.split("*");
+    parts[4] = parts[4]!.replace(/^./, (first) => first === "A" ? "B" : "A");
+    return parts.join("*");
+  },
+  "of another name": (cookie) => cookie,
+  "with seven stars alone": () => "session=*******",
+};
+
+for (const [how, change] of Object.entries(TAMPERED)) {
+  Deno.test(`\`sessions()\` takes a cookie ${how} for none, and says so under debug`, async () => {
+    const name = how === "of another name" ? "other" : "session";
+    const origin = new Client(application({ name }));
+    await origin.get("/login/Ada");
+    const client = new Client(application());
+    const changed = change(origin.cookie!).replace(/^\w+=/, "session=");
+    const lines = await logOf(async () => {
+      client.cookie = changed;
+      assertEquals(await client.get("/user"), "nobody");
+      client.app.set("framework.debug", true);
+      assertEquals(await client.get("/user"), "nobody");
+    });
+    assertEquals(lines, [
+      `The cookie "session" is too old, or not sealed here`,
+    ]);
+    assertEquals(client.cookie, changed);
+    await client.get("/login/Grace");
+    assertEquals(await client.get("/user"), "Grace");
+  });
+}
+
+Deno.test("`set()` refuses what makes the cookie too large, and keeps what was", async () => {
+  const app = application();
+  const session = sessions<{ text: string }>(app, {
+    secret: SECRET,
+    name: "large",
+  });
+  let message = "";
+  app.route("/large/@n", (n) => {
+    try {
+      session().set("text", "é".repeat(Number(n)));
+    } catch (error) {
+      assertInstanceOf(error, RangeError);
+      message = error.message;
+    }
+    return `${session().get("text")?.length}`;
+  });
+  const client = new Client(app);
+  assertEquals(await client.get("/large/1300"), "1300");
+  assert(client.cookie!.length <= 4096);
+  assertEquals(await client.get("/large/1400"), "1300");
+  assertMatch(
+    message,
+    /^Cannot keep the session: it has 28\d\d bytes, and a cookie holds 2700$/,
+  );
+});
+
+Deno.test("a value that JSON cannot carry, or that grew too large in its place, is an error in the log and a 500", async () => {
+  const app = application();
+  const session = sessions(app, { secret: SECRET, name: "odd" });
+  app.route("/date", () => void session().set("day", new Date()));
+  app.route("/grown", () => {
+    const list: string[] = [];
+    session().set("list", list);
+    list.push("x".repeat(3000));
+  });
+  for (
+    const [path, why] of [["/date", "JSON"], [
+      "/grown",
+      "a cookie holds",
+    ]] as const
+  ) {
+    const client = new Client(app);
+    const [line] = await logOf(async () => {
+      const response = await client.fetch(path);
+      assertEquals(response.status, 500);
+      assertEquals(response.headers.getSetCookie(), []);
+    });
+    assertStringIncludes(line!, why);
+  }
+});
+
+Deno.test("a change after the response is an error", async () => {
+  const app = new Engine();
+  const session = sessions(app, { secret: SECRET });
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  app.route("/", () => {
+    session().set("user", "Ada");
+    app.defer(() => {
+      try {
+        session().set("user", "Grace");
+      } catch (error) {
+        resolve([(error as Error).message, session().get("user")]);
+      }
+    });
+  });
+  await new Client(app).get("/");
+  assertEquals(await promise, [
+    "Cannot change the session: the response is made",
+    "Ada",
+  ]);
+});
+
+Deno.test("the page of a refused request finds an empty session, and cannot change that of the cookie", async () => {
+  const app = application();
+  const session = sessions(app, { secret: SECRET });
+  let problem = "";
+  app.map("error", () => {
+    const user = session().get("user");
+    const notice = session().flash("notice");
+    try {
+      session().set("user", "Grace");
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+    return `${user} ${notice}`;
+  });
+  const client = new Client(app);
+  await client.get("/login/Ada");
+  assertEquals(await client.get("/%zz"), "undefined undefined");
+  assertStringIncludes(problem, "it is not open yet, or the request was");
+  assertEquals(await client.get("/user"), "Ada");
+});
+
+Deno.test("keys that objects have anyway are keys like any other", async () => {
+  const app = new Engine();
+  const session = sessions(app, { secret: SECRET });
+  app.route("/set", () => void session().set("__proto__", { a: 1 }));
+  app.route("/get", () => [
+    session().get("__proto__"),
+    session().has("constructor"),
+    session().flash("toString") ?? null,
+  ]);
+  const client = new Client(app);
+  await client.get("/set");
+  assertEquals(await client.get("/get"), `[{"a":1},false,null]`);
+});
+
+Deno.test("the sessions of interleaved requests do not touch each other", async () => {
+  const app = new Engine();
+  const session = sessions<{ user: string }>(app, { secret: SECRET });
+  app.route("/@user", async (user) => {
+    const before = session().get("user") ?? "nobody";
+    session().set("user", user);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+    return `${before} ${session().get("user")}`;
+  });
+  const clients = Array.from({ length: 20 }, () => new Client(app));
+  for (const round of ["a", "b"]) {
+    const texts = await Promise.all(
+      clients.map((client, index) => client.get(`/${round}${index}`)),
+    );
+    assertEquals(
+      texts,
+      clients.map((_, index) =>
+        `${round === "a" ? "nobody" : `a${index}`} ${round}${index}`
+      ),
+    );
+  }
+});
+
+Deno.test("`sessions()` works with a real client over a socket", async () => {
+  const app = application();
+  await using server = app.start({ port: 0, signals: false });
+  const { port } = server.addr as Deno.NetAddr;
+  const login = await fetch(`http://127.0.0.1:${port}/login/Ada`);
+  await login.body?.cancel();
+  const [cookie] = login.headers.getSetCookie()[0]!.split(";");
+  const user = await fetch(`http://127.0.0.1:${port}/user`, {
+    headers: { cookie: `a=b; ${cookie}` },
+  });
+  assertEquals(await user.text(), "Ada");
+  assertNotEquals(cookie, "session=");
+});
+
+/** Options that are refused, and why. */
+const REFUSED: readonly [Partial<SessionOptions>, string][] = [
+  [{ secret: "too short" }, "each secret must have at least 32 characters"],
+  [{ secret: [] }, "each secret must have at least 32 characters"],
+  [{ secret: [SECRET, "x"] }, "each secret must have at least 32 characters"],
+  [{ secret: undefined as unknown as string }, "each secret must have"],
+  [{ maxAge: 0 }, `"maxAge" and "idle" must be seconds above 0`],
+  [{ idle: NaN }, `"maxAge" and "idle" must be seconds above 0`],
+  [{ name: "a b" }, `no cookie is named "a b"`],
+  [{ name: "" }, `no cookie is named ""`],
+];
+
+for (const [options, message] of REFUSED) {
+  Deno.test(`\`sessions()\` refuses ${Deno.inspect(options)}`, () => {
+    assertThrows(() => application(options), TypeError, message);
+  });
+}
