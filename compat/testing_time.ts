@@ -71,6 +71,14 @@ export class FakeTime implements Disposable {
     this.#now = end;
   }
 
+  /** Lets what is under way go on for a turn, and then the timer fire that is due first; returns whether one was. */
+  async nextAsync(): Promise<boolean> {
+    await this.tickAsync();
+    const next = this.#next();
+    if (next !== undefined) await this.tickAsync(next[1].due - this.#now);
+    return next !== undefined;
+  }
+
   /** Lets the platform's clock go on. */
   [Symbol.dispose](): void {
     const { Date, timeout, ...timers } = platform;

@@ -65,11 +65,12 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
 };
 
-/** Publishes the package to a registry of its own, and uses it. */
-export async function rehearse(): Promise<Outcome> {
+/** Publishes the package to a registry of its own, filled with the stand-ins or otherwise, and uses it. */
+export async function rehearse(
+  fill: (registry: Registry) => Promise<void> = addStandins,
+): Promise<Outcome> {
   await using registry = new Registry();
-  const root = new URL(`file://${Deno.cwd()}/`);
-  for (const release of await standins(root)) registry.add(release);
+  await fill(registry);
   const published = await publish(registry);
   if (!published.success) return published;
   const cwd = await Deno.makeTempDir({ prefix: "framework-consumer-" });
@@ -81,6 +82,11 @@ export async function rehearse(): Promise<Outcome> {
     await Deno.remove(cwd, { recursive: true });
     await Deno.remove(cache, { recursive: true });
   }
+}
+
+async function addStandins(registry: Registry): Promise<void> {
+  const root = new URL(`file://${Deno.cwd()}/`);
+  for (const release of await standins(root)) registry.add(release);
 }
 
 async function use(consumer: Consumer): Promise<Outcome> {

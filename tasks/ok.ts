@@ -33,7 +33,7 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   tests: () => deno(["task", "-q", "test"]),
   documentation: () => checkDocumentation(flags),
   "commands of README": runCommands,
-  package: rehearse,
+  package: () => rehearse(),
   house: () => deno(["task", "-q", "house"]),
 };
 

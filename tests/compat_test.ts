@@ -210,6 +210,9 @@ Deno.test("`new FakeTime()` keeps timers and dates until time passes, and gives 
     await time.tickAsync(10_000);
     assertEquals([signal.aborted, signal.reason.name], [true, "TimeoutError"]);
     assertEquals(calls.length, 4);
+    assertEquals(await time.nextAsync(), false);
+    setTimeout(() => calls.push("fifth"), 5_000);
+    assertEquals([await time.nextAsync(), time.now - start], [true, 35_000]);
     assertThrows(() => new FakeTime());
   }
   assertGreaterOrEqual(begun + 20_000, Date.now());

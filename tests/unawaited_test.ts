@@ -3,7 +3,6 @@
 import {
   assert,
   assertEquals,
-  assertGreaterOrEqual,
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
@@ -249,7 +248,7 @@ onBothForms(
       );
     });
     resolve();
-    assertGreaterOrEqual(waited, 10);
+    assertEquals(waited, 10);
     assertEquals(log, [
       "The response did not wait longer than 10 s for: dawdle",
     ]);
