@@ -20,7 +20,7 @@ import {
   resolveCallback,
 } from "./callback.ts";
 import { beginning } from "./handling/defaults.ts";
-import { handle } from "./handling/handle.ts";
+import { type Handler, handlerOf } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
 import type { HttpResponse } from "./response/response.ts";
@@ -110,11 +110,12 @@ export class Engine {
   readonly fetch = (
     request: Request,
     info?: ConnectionInfo,
-  ): Response | Promise<Response> => handle(this.#app, request, info);
+  ): Response | Promise<Response> => this.#handle(request, info);
 
   readonly #owner = new Owner();
   readonly #background = new BackgroundWork(this.#owner);
   #app!: Application;
+  #handle!: Handler;
   #server: Server | undefined;
 
   static {
@@ -261,6 +262,7 @@ export class Engine {
     }
     this.#app = new Application(this.#owner, this.#background, beginning);
     this.#app.declareDefaults();
+    this.#handle = handlerOf(this.#app);
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */

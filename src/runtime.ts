@@ -7,11 +7,15 @@
 export function slot(description: string): (object: object) => unknown {
   let found: symbol | undefined;
   return (object) => {
-    found ??= [object, Object.getPrototypeOf(object) ?? {}]
-      .flatMap((owner) => Object.getOwnPropertySymbols(owner))
-      .find((symbol) => symbol.description === description);
+    found ??= symbolOf(object, description);
     return found && (object as Record<symbol, unknown>)[found];
   };
+}
+
+function symbolOf(object: object, description: string): symbol | undefined {
+  return [object, Object.getPrototypeOf(object) ?? {}]
+    .flatMap((owner) => Object.getOwnPropertySymbols(owner))
+    .find((symbol) => symbol.description === description);
 }
 
 /** The runtime's record of a request; that of a served request has these methods. */
@@ -20,9 +24,14 @@ interface RequestRecord {
   _wantsUpgrade?(type: string): Promise<unknown>;
 }
 
-const recordOf = slot("request") as (
-  request: Request,
-) => RequestRecord | undefined;
+let requestSymbol: symbol | undefined;
+
+/** A `slot()` of its own: V8 reads one symbol faster than several in the same place. */
+function recordOf(request: Request): RequestRecord | undefined {
+  requestSymbol ??= symbolOf(request, "request");
+  const slots = request as unknown as Record<symbol, RequestRecord | undefined>;
+  return requestSymbol && slots[requestSymbol];
+}
 
 /** Whether the runtime has served a request, in contrast to one that a program made. */
 export function isHandedOver(request: Request): boolean {

@@ -19,22 +19,24 @@ import { matchOnce, start } from "./start.ts";
 /** Refusals of the input itself: they get their page even when errors are not handled. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 405, 408, 413, 415, 421]);
 
-/** Handles a request in a scope of its own: in plain calls, until there is something to wait for. */
-export function handle(
-  app: Application,
+/** Handles a web request, with what the server passes on about its connection. */
+export type Handler = (
   request: Request,
   info?: ConnectionInfo,
-): Response | Promise<Response> {
+) => Response | Promise<Response>;
+
+/** Returns what handles the requests of an application, each in a scope of its own. */
+export function handlerOf(app: Application): Handler {
   const { owner } = app;
-  if (!owner.isServing) owner.receive(request);
-  const scope = new Scope(owner, request, info);
-  return enter(scope, handleInScope, app, scope);
+  const work = (scope: Scope): ReturnType<Handler> => handle(app, scope);
+  return (request, info) => {
+    if (!owner.isServing) owner.receive(request);
+    return enter(new Scope(owner, request, info), work);
+  };
 }
 
-function handleInScope(
-  app: Application,
-  scope: Scope,
-): Response | Promise<Response> {
+/** Handles a request: in plain calls, until there is something to wait for. */
+function handle(app: Application, scope: Scope): Response | Promise<Response> {
   try {
     const pending = begin(app, scope);
     return pending === undefined && !scope.isUnsettled

@@ -34,6 +34,9 @@ const PORT = /:\d*$/;
 /** A URL whose authority has to be looked at; the runtime names a Unix socket in the scheme. */
 const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 
+/** What a target has that is no plain path: a query, an escape, or what the URL standard would change. */
+const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
+
 /** What the URL standard would change in a path: some characters, and what may be a dot segment. */
 const ODD_PATH = /[^!$-;=@-[\]_a-z|~]|\/(?:\.|%2[eE])/;
 
@@ -53,6 +56,7 @@ const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 export function targetOf(request: Request): Target {
   const { url, method } = request;
   const sent = originForm(url, headerOf(request, "host") ?? "");
+  if (!NOT_PLAIN.test(sent)) return { method, path: sent, search: "" };
   const question = sent.indexOf("?");
   const path = question === -1 ? sent : sent.slice(0, question);
   const search = question === -1 ? "" : sent.slice(question);

@@ -259,17 +259,16 @@ export class Scope {
 }
 
 /** Runs work inside a scope; one whose work goes on asynchronously stays findable until it ends. */
-export function enter<Arguments extends unknown[], Result>(
+export function enter<Result>(
   scope: Scope,
-  work: (...args: Arguments) => Result,
-  ...args: Arguments
+  work: (scope: Scope) => Result,
 ): Result {
   const before = synchronous;
   // What is bound to the request around this one must find it meanwhile.
   if (before !== undefined && !before.root.ended) open.set(before.id, before);
   synchronous = scope;
   try {
-    return storage.run(scope.id, work, ...args);
+    return storage.run(scope.id, work, scope);
   } finally {
     synchronous = before;
     if (!scope.root.ended) open.set(scope.id, scope);
