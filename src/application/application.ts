@@ -5,7 +5,8 @@
 
 import type { Class, Method } from "../callback.ts";
 import type { HttpRequest } from "../request/request.ts";
-import { HttpResponse, type ResponseContext } from "../response/response.ts";
+import { type ResponseContext, textResponse } from "../response/outgoing.ts";
+import { HttpResponse } from "../response/response.ts";
 import type { Router } from "../routing/router.ts";
 import type { BackgroundWork } from "../state/background.ts";
 import { Store } from "../state/layers.ts";
@@ -18,7 +19,12 @@ import {
 import { noSuchMethod } from "../suggestions.ts";
 import type { View } from "../view/view.ts";
 import { Autoload } from "./autoload.ts";
-import { type Component, components, responseContext } from "./components.ts";
+import {
+  type Component,
+  components,
+  responseContext,
+  takeOutcome,
+} from "./components.ts";
 import { compilePlan, type Plan } from "./plan.ts";
 import {
   type Filter,
@@ -119,6 +125,7 @@ export class Application {
     this.registry.register(name, {
       ...registration,
       slot: component?.slot,
+      opened: component?.opened,
       params: isComponent ? component.params : params,
     });
     this.#replan();
@@ -188,6 +195,33 @@ export class Application {
     return (scope.httpResponse ?? this.#openResponse(scope)) as HttpResponse;
   }
 
+  /** Appends text to the response. */
+  write(scope: Scope, text: string): void {
+    if (text !== "" && this.#isUnopened(scope)) {
+      scope.outcome = { text, type: undefined, by: undefined };
+    } else this.response(scope).write(text);
+  }
+
+  /** Responds with text and seals the response. */
+  respond(scope: Scope, by: string, text: string, type: string): void {
+    if (this.#isUnopened(scope)) scope.outcome = { text, type, by };
+    else this.response(scope).respond(by, { text, type });
+  }
+
+  /** Whether the response is sealed. */
+  isSealed({ outcome, httpResponse }: Scope): boolean {
+    return outcome?.by !== undefined ||
+      (httpResponse as HttpResponse | undefined)?.sent === true;
+  }
+
+  /** Makes the web response, without a body for a HEAD request. */
+  toResponse(scope: Scope, isHead: boolean): Response {
+    const { outcome } = scope;
+    return outcome === undefined || isHead
+      ? this.response(scope).toResponse(isHead)
+      : textResponse(outcome.text, outcome.type, this.#responseContext);
+  }
+
   router(scope: Scope | undefined = current(this.owner)): Router {
     const plan = this.plan(scope);
     if (plan.router !== undefined) return plan.router;
@@ -199,9 +233,19 @@ export class Application {
     return this.registry.call("view", []) as View;
   }
 
+  /** Whether a text can be the whole response: nothing was written, and nobody asked for an object. */
+  #isUnopened(scope: Scope): boolean {
+    return scope.httpResponse === undefined && scope.outcome === undefined &&
+      !this.plan(scope).needsResponse;
+  }
+
   #openResponse(scope: Scope): object {
-    return this.plan(scope).hasOwnResponse
-      ? this.registry.call("response", [], scope) as object
-      : scope.httpResponse = new HttpResponse(this.#responseContext);
+    if (this.plan(scope).hasOwnResponse) {
+      return this.registry.call("response", [], scope) as object;
+    }
+    const response = new HttpResponse(this.#responseContext);
+    scope.httpResponse = response;
+    takeOutcome(response, scope);
+    return response;
   }
 }

@@ -10,6 +10,7 @@ import { Router } from "../routing/router.ts";
 import { RouteTable } from "../routing/table.ts";
 import { Layered, Store } from "../state/layers.ts";
 import { View, type ViewContext } from "../view/view.ts";
+import type { Scope } from "../state/scope.ts";
 import type { Application } from "./application.ts";
 import type { Registration } from "./registry.ts";
 
@@ -31,10 +32,20 @@ export function components(app: Application): Record<string, Component> {
       type: HttpResponse,
       params: [responseContext(app)],
       slot: "httpResponse",
+      opened: takeOutcome,
     },
     router: { type: Router, params: [routes, app.autoload] },
     view: { type: View, params: [viewContext(app)] },
   };
+}
+
+/** Gives a response the text that was kept for it. */
+export function takeOutcome(response: object, scope: Scope): void {
+  const { outcome } = scope;
+  scope.outcome = undefined;
+  if (outcome === undefined || !(response instanceof HttpResponse)) return;
+  if (outcome.by === undefined) response.write(outcome.text);
+  else response.respond(outcome.by, outcome);
 }
 
 function requestParams(app: Application): [Request, RequestContext] {

@@ -24,12 +24,14 @@ export interface Plan {
   readonly keepsRouter: boolean;
   /** Whether the application makes responses of its own. */
   readonly hasOwnResponse: boolean;
+  /** Whether each request needs an object of its response: that may do more, or note who seals it. */
+  readonly needsResponse: boolean;
 }
 
 /** Compiles the plan for a request, or without one for all that declare nothing. */
 export function compilePlan(app: Application, scope?: Scope): Plan {
   const settings = settingsOf(app, scope);
-  const response = app.registry.find("response", scope);
+  const hasOwnResponse = makesOwnResponse(app, scope);
   return {
     settings,
     base: basePath(settings["framework.base_url"]),
@@ -37,10 +39,16 @@ export function compilePlan(app: Application, scope?: Scope): Plan {
     send: changedMethod(app, "send", scope),
     router: undefined,
     keepsRouter: app.registry.find("router", scope) instanceof RegisteredClass,
-    hasOwnResponse: !(response instanceof RegisteredClass) ||
-      response.registration.callback !== undefined ||
-      !app.isComponent("response", response.registration.type),
+    hasOwnResponse,
+    needsResponse: hasOwnResponse || settings["framework.debug"],
   };
+}
+
+function makesOwnResponse(app: Application, scope?: Scope): boolean {
+  const entry = app.registry.find("response", scope);
+  return !(entry instanceof RegisteredClass) ||
+    entry.registration.callback !== undefined ||
+    !app.isComponent("response", entry.registration.type);
 }
 
 function settingsOf(app: Application, scope?: Scope): Settings {

@@ -108,6 +108,8 @@ export interface Registration {
   readonly callback?: ((instance: object) => unknown) | undefined;
   /** Where each request keeps a shared instance of its own, if it does. */
   readonly slot?: "httpRequest" | "httpResponse" | undefined;
+  /** Runs when a request has got its own instance. */
+  readonly opened?: ((instance: object, scope: Scope) => void) | undefined;
 }
 
 type Instance = object | Promise<object>;
@@ -128,10 +130,14 @@ export class RegisteredClass {
   /** The shared instance, made on first use; a new one for `false`. */
   call(params: unknown[], scope?: Scope): Instance {
     if (params[0] === false) return this.make();
-    const { slot } = this.registration;
+    const { slot, opened } = this.registration;
     if (slot === undefined) return this.#shared ?? this.#share();
     const known = scope ?? currentOrThrow(this.owner, `${this.name}()`);
-    return known[slot] ?? (known.root[slot] ??= this.make());
+    const kept = known[slot] ?? known.root[slot];
+    if (kept !== undefined) return kept;
+    const made = known.root[slot] = this.make();
+    opened?.(made, known.root);
+    return made;
   }
 
   /** A new instance; a promise when the class is autoloaded. */

@@ -112,7 +112,7 @@ async function settle(app: Application, scope: Scope): Promise<void> {
 /** Makes the response, with which the request ends. */
 function finish(app: Application, scope: Scope): Response | Promise<Response> {
   const isHead = scope.request.method === "HEAD";
-  const response = app.response(scope).toResponse(isHead);
+  const response = app.toResponse(scope, isHead);
   const { send: changed } = app.plan(scope);
   if (changed !== undefined) {
     return run(sendThenEnd(app, scope, changed, response));

@@ -38,13 +38,15 @@ export function respondWith(
     return void app.response(scope).write(returned);
   }
   if (returned === undefined || returned === null) return;
+  if (typeof returned === "object" && isPlain(returned)) {
+    return app.registry.call("json", [returned], scope);
+  }
   if (typeof returned === "boolean" || FORM in Object(returned)) return;
   if (typeof returned !== "object") throw unsendable(returned, match);
   if (returned instanceof Response) return app.response(scope).send(returned);
   if (returned instanceof Markup) {
     return void app.response(scope).write(returned);
   }
-  if (isPlain(returned)) return app.call("json", returned);
   if (OWN.some((type) => returned instanceof type)) return;
   if (isContent(returned)) return void app.response(scope).body(returned);
   if (Symbol.asyncIterator in returned) {
@@ -88,13 +90,14 @@ export function json(
   charset = "utf8",
   option = 0,
 ): void {
-  const response = app.response(app.scope("json()"));
+  const scope = app.scope("json()");
   const isUsual = encode && charset === "utf8";
   const text = isUsual
     ? encodeJson(data, option)
     : jsonText(data, encode, charset, option);
   const type = isUsual ? USUAL_TYPE : typeIn(charset, "application/json");
-  response.respond("json()", { status: code, text, type });
+  if (code === undefined) return app.respond(scope, "json()", text, type);
+  app.response(scope).respond("json()", { status: code, text, type });
 }
 
 /** Responds with JSON inside a call of the function that the query names. */

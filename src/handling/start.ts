@@ -6,7 +6,6 @@
 import type { Application } from "../application/application.ts";
 import type { Plan } from "../application/plan.ts";
 import { HttpError } from "../errors.ts";
-import type { HttpResponse } from "../response/response.ts";
 import { withoutBase } from "../response/location.ts";
 import { guarded } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
@@ -22,7 +21,7 @@ export function start(
   plan: Plan = app.plan(scope),
 ): unknown {
   // A filter may have sealed the response: what it kept the client from must not run all the same.
-  if ((scope.httpResponse as HttpResponse | undefined)?.sent) return;
+  if (app.isSealed(scope)) return;
   const match = matchOnce(app, scope, plan);
   if (match === undefined) return respondUnmatched(app, scope, plan);
   return follow(app, scope, match, callRoute(app, scope, match));
@@ -50,7 +49,7 @@ function callRoute(app: Application, scope: Scope, match: Match): unknown {
   if (middleware.length === 0) return match.call();
   const call = () => match.call();
   return run(guarded(middleware, match.params, call, {
-    isSealed: () => app.response().sent,
+    isSealed: () => app.isSealed(app.scope("start()")),
     send: (returned) => respondWith(app, returned, scope, match),
     recover: (thrown, respond) => run(recover(app, thrown, respond)),
   }));
@@ -70,9 +69,7 @@ function follow(
     returned = callRoute(app, scope, match);
   }
   if (returned === undefined) return;
-  if (typeof returned === "string") {
-    return void app.response(scope).write(returned);
-  }
+  if (typeof returned === "string") return app.write(scope, returned);
   return isThenable(returned)
     ? followAsync(app, scope, match, returned)
     : respondWith(app, returned, scope, match);

@@ -41,7 +41,7 @@ export interface Outcome {
   readonly status?: number | undefined;
   readonly text?: string;
   /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
-  readonly type?: string;
+  readonly type?: string | undefined;
   /** Replace those of the same names; null removes one. */
   readonly headers?: Readonly<Record<string, string | null>>;
 }
