@@ -1,7 +1,7 @@
 /** Tests of {@linkcode readBody}: reading a body off the connection. */
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { readBody } from "../src/request/body.ts";
+import { hasBody, readBody } from "../src/request/body.ts";
 import { HttpError } from "../src/errors.ts";
 
 const limit = 1_000;
@@ -99,6 +99,57 @@ Deno.test("`readBody()` refuses a body that does not come in time with 408", asy
   );
   assertEquals([error.status, seen.cancelled], [408, true]);
   assertEquals(error.headers.get("connection"), "close");
+});
+
+Deno.test("`readBody()` ends the connection of each body that it refuses", async () => {
+  const table: [BodyInit, number][] = [
+    ["x".repeat(1_001), 413],
+    [streamOf(["abc"], "fail").stream, 400],
+    [streamOf(["abc"], "hang").stream, 408],
+  ];
+  for (const [body, status] of table) {
+    const error = await assertRejects(
+      () => readBody(post(body), limit, 0.01),
+      HttpError,
+    );
+    assertEquals(error.status, status);
+    assertEquals(error.headers.get("connection"), "close", `${status}`);
+  }
+});
+
+Deno.test("`readBody()` keeps nothing but the bytes of the body", async () => {
+  const chunks = Array.from({ length: 99 }, () => "ten bytes.");
+  const bytes = await readBody(post(streamOf(chunks).stream), limit);
+  assertEquals([bytes.length, bytes.buffer.byteLength], [990, 990]);
+});
+
+Deno.test("`readBody()` leaves the chunks of a program's own stream as they are", async () => {
+  const chunk = new TextEncoder().encode("abc");
+  const body = ReadableStream.from([chunk, chunk]);
+  assertEquals(text(await readBody(post(body), limit)), "abcabc");
+  assertEquals(text(chunk), "abc");
+});
+
+Deno.test("`readBody()` refuses a stream of anything but bytes", async () => {
+  const body = ReadableStream.from(["abc"]) as unknown as BodyInit;
+  const error = await assertRejects(
+    () => readBody(post(body), limit),
+    HttpError,
+  );
+  assertEquals(error.status, 400);
+});
+
+Deno.test("`hasBody()` is false where there is none to read", async () => {
+  const init = { method: "POST" };
+  const url = "http://localhost/";
+  assertEquals(hasBody(new Request(url)), false);
+  assertEquals(hasBody(new Request(url, init)), false);
+  assertEquals(hasBody(post("a")), true);
+  const claimed = { ...init, headers: { "content-length": "3" } };
+  assertEquals(hasBody(new Request(url, claimed)), false);
+  const empty = post(streamOf([]).stream);
+  assertEquals(hasBody(empty), true);
+  assertEquals((await readBody(empty, limit)).length, 0);
 });
 
 Deno.test("`readBody()` leaves no timer behind when the body comes in time", async () => {

@@ -46,6 +46,11 @@ export class RawConnection implements Disposable {
     return text;
   }
 
+  /** Sends nothing more. */
+  async end(): Promise<void> {
+    await this.#connection.closeWrite();
+  }
+
   [Symbol.dispose](): void {
     this.#connection.close();
   }

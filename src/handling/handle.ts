@@ -6,7 +6,7 @@
 import type { Application } from "../application/application.ts";
 import type { MappedMethod } from "../application/registry.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
-import { readBody } from "../request/body.ts";
+import { hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { finishUpgrade } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
@@ -17,7 +17,16 @@ import { send } from "./send.ts";
 import { matchOnce, start } from "./start.ts";
 
 /** Refusals of the input itself: they get their page even when errors are not handled. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 405, 408, 413, 415, 421]);
+const REFUSALS: ReadonlySet<number> = new Set([
+  400,
+  405,
+  408,
+  413,
+  415,
+  421,
+  422,
+  503,
+]);
 
 /** Handles a web request, with what the server passes on about its connection. */
 export type Handler = (
@@ -57,7 +66,7 @@ function begin(app: Application, scope: Scope): unknown {
   if (hosts !== null) checkHost(request, hosts);
   // GET and HEAD have no body (Fetch standard), which saves asking Deno.
   const isBodiless = target.method === "GET" || target.method === "HEAD";
-  if (!isBodiless && request.body !== null) return readThenStart(app, scope);
+  if (!isBodiless && hasBody(request)) return readThenStart(app, scope);
   return plan.start ? plan.start.call([], scope) : start(app, scope, plan);
 }
 

@@ -1,83 +1,120 @@
 /**
- * Owns reading a body off the connection: once, whole, and within its limits. The meaning of the
- * bytes is in `content.ts`.
+ * Owns reading a body off the connection: once, whole, and within its limits. What its bytes mean is
+ * in `content.ts`.
  */
 
-import type { HttpError } from "../errors.ts";
-import { type Bytes, refusal } from "./fields.ts";
-import { headerOf } from "../runtime.ts";
+import { HttpError } from "../errors.ts";
+import { headerOf, isHandedOver } from "../runtime.ts";
 import { isInterrupted } from "../state/background.ts";
-import { startTimer } from "../timer.ts";
+import { settles } from "../timer.ts";
+import { type Bytes, refusal } from "./fields.ts";
 
-const source = "the request body";
+const SOURCE = "the request body";
+
+/**
+ * The largest declared length that is read natively, in bytes. Deno reserves the whole length before
+ * anything of it has arrived, so a client could claim megabytes with one line.
+ */
+const NATIVE_BYTES = 65_536;
+
+/** The first size of the buffer that a streamed body is copied to; it doubles as needed. */
+const FIRST_BYTES = 16_384;
+
+/** In how many microtasks a body can be read that has arrived with its head; Deno 2.9 takes two. */
+const EAGER_TURNS = 4;
+
+/** A refusal that leaves a part of the body unread ends the connection (RFC 9112 section 9.3). */
+const CLOSE = { headers: { connection: "close" } };
+
+/** Whether a request has a body. Reading `body` makes a stream, which costs more than a small body. */
+export function hasBody(request: Request): boolean {
+  const { method } = request;
+  if (method === "GET" || method === "HEAD") return false; // Fetch standard
+  const length = headerOf(request, "content-length");
+  const isKnown = length !== null && isHandedOver(request);
+  return isKnown ? length !== "0" : request.body !== null;
+}
 
 /**
  * Reads the whole body of a request, within a limit in bytes. Throws {@linkcode HttpError} 413 as
  * soon as it is known to be too large, 408 when it has not arrived within `timeoutSeconds` (0: no
- * limit), and 400 when the connection ended first.
+ * limit), 400 when the client ended it early, and 503 when the server did.
  */
 export async function readBody(
   request: Request,
   limit: number,
   timeoutSeconds = 0,
 ): Promise<Bytes> {
-  if (request.body === null) return new Uint8Array();
-  const length = Number(headerOf(request, "content-length") ?? 0);
+  const length = Number(headerOf(request, "content-length") ?? NaN);
   if (length > limit) throw tooLarge(limit);
-  const reader = request.body.getReader();
-  const bytes = await collect(reader, limit, timeoutSeconds)
-    .catch((error) => {
-      throw isInterrupted(request) ? shutDown(error) : error;
-    });
-  if (bytes.length < length) throw refusal(400, source, "it ended early");
-  return bytes;
+  const isServed = isHandedOver(request);
+  const isSmall = isServed && length <= NATIVE_BYTES;
+  const reader = isSmall ? undefined : request.body?.getReader();
+  const reading = reader ? collect(reader, limit, isServed) : request.bytes();
+  try {
+    if (!await isInTime(reading, timeoutSeconds)) throw tooSlow(timeoutSeconds);
+    const bytes = await reading;
+    if (bytes.length < length) throw endedEarly(request);
+    return bytes;
+  } catch (error) {
+    reader?.cancel().catch(() => {}); // a source may fail to stop: its body is refused anyway
+    throw error instanceof HttpError ? error : endedEarly(request, error);
+  }
 }
 
-/** Reads a stream to its end, or gives up the rest of it. */
+/**
+ * Whether work settles within so many seconds, 0 for any time. A timer costs a third of a small
+ * request, and most bodies have arrived with their head: it starts after a few microtasks.
+ */
+async function isInTime(
+  work: Promise<unknown>,
+  seconds: number,
+): Promise<boolean> {
+  let isSettled = seconds === 0;
+  const settled = work.catch(() => {}).then(() => isSettled = true);
+  for (let turn = 0; turn < EAGER_TURNS && !isSettled; turn++) await null;
+  return isSettled || await settles(settled, seconds);
+}
+
+/**
+ * Copies a stream into one growing buffer. Each chunk of a served body lies in a buffer of 64 KiB,
+ * which is the reader's own (Streams standard): it is freed at once.
+ */
 async function collect(
   reader: ReadableStreamDefaultReader<Bytes>,
   limit: number,
-  timeout: number,
+  isServed: boolean,
 ): Promise<Bytes> {
-  const chunks: Bytes[] = [];
+  let bytes: Bytes = new Uint8Array(FIRST_BYTES);
   let size = 0;
-  let refused: HttpError | undefined;
-  const refuse = (error: HttpError): void => {
-    refused = error;
-    reader.cancel().catch(() => {}); // a source that cannot stop changes nothing for the answer
-  };
-  const expire = (): void => refuse(tooSlow(timeout));
-  const timer = timeout > 0 ? startTimer(timeout, expire) : undefined;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (refused) throw refused;
-      if (done) break;
-      size += value.length;
-      chunks.push(value);
-      if (size > limit) refuse(tooLarge(limit));
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return new Uint8Array(bytes.buffer.transfer(size));
+    if (!(value instanceof Uint8Array)) throw new TypeError("No bytes");
+    const end = size + value.length;
+    if (end > limit) throw tooLarge(limit);
+    if (end > bytes.length) {
+      const capacity = Math.min(limit, Math.max(end, bytes.length * 2));
+      bytes = new Uint8Array(bytes.buffer.transfer(capacity));
     }
-  } catch (cause) {
-    throw refused ?? refusal(400, source, "it ended early", { cause });
-  } finally {
-    clearTimeout(timer);
+    bytes.set(value, size);
+    size = end;
+    if (isServed) value.buffer.transfer(0);
   }
-  const [only] = chunks;
-  return only && chunks.length === 1 ? only : new Blob(chunks).bytes();
 }
 
 function tooLarge(limit: number): HttpError {
-  return refusal(413, source, `it is larger than ${limit} bytes`);
+  return refusal(413, SOURCE, `it is larger than ${limit} bytes`, CLOSE);
 }
 
-/** RFC 9110 section 15.5.9: the answer to a client that is too slow ends the connection. */
-function tooSlow(timeout: number): HttpError {
-  const state = `it did not come within ${timeout} seconds`;
-  return refusal(408, source, state, { headers: { connection: "close" } });
+function tooSlow(seconds: number): HttpError {
+  const state = `it did not arrive within ${seconds} seconds`;
+  return refusal(408, SOURCE, state, CLOSE);
 }
 
-/** RFC 9110 section 15.6.4: the client can send the request again, to the server that comes next. */
-function shutDown(cause: unknown): HttpError {
-  const options = { cause, headers: { connection: "close" } };
-  return refusal(503, source, "the server is shutting down", options);
+/** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
+function endedEarly(request: Request, cause?: unknown): HttpError {
+  return isInterrupted(request)
+    ? refusal(503, SOURCE, "the server is shutting down", { cause, ...CLOSE })
+    : refusal(400, SOURCE, "it ended early", { cause, ...CLOSE });
 }

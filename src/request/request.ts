@@ -4,6 +4,7 @@
  * and base count is decided by who makes the request object.
  */
 
+import { hasBody } from "./body.ts";
 import { Content, type Data } from "./content.ts";
 import { type Bytes, type Fields, parseFields } from "./fields.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
@@ -239,7 +240,7 @@ export class HttpRequest {
 
   get #read(): Content {
     const { body } = this.#context;
-    if (body === undefined && this.#raw.body !== null) {
+    if (body === undefined && hasBody(this.#raw)) {
       throw new TypeError(
         "Cannot read the body: the route takes the raw stream, raw.body",
       );
