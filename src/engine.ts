@@ -86,6 +86,9 @@ export type VariableValue<Key extends string> = Key extends keyof Settings
 /** Calls a method or class of an engine by its name; for the static form. */
 export let callByName: Call<Engine>;
 
+/** Whether a server passes requests to an engine. */
+export let isServing: (engine: Engine) => boolean;
+
 /**
  * An application: its routes, variables, methods and classes. {@linkcode Framework} is one behind a
  * static interface.
@@ -119,6 +122,7 @@ export class Engine {
   #server: Server | undefined;
 
   static {
+    isServing = (engine) => engine.#owner.isServing;
     callByName = (engine, name, params) => engine.#call(name, params);
     const knows = (engine: Engine, name: string) =>
       engine.#app.registry.has(name);

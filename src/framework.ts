@@ -4,7 +4,12 @@
  */
 
 import type { CallbackForm, Class } from "./callback.ts";
-import { callByName, type ConnectionInfo, Engine } from "./engine.ts";
+import {
+  callByName,
+  type ConnectionInfo,
+  Engine,
+  isServing,
+} from "./engine.ts";
 import type { InstanceOf } from "./application/registry.ts";
 import { FORM, offering } from "./application/names.ts";
 import { whenServed } from "./server/declarative.ts";
@@ -96,6 +101,11 @@ export class Framework extends AnyMember {
       const got = Deno.inspect(replacement);
       throw new TypeError(
         `Cannot replace the engine: it must be an Engine, got ${got}`,
+      );
+    }
+    if (replacement !== engine && isServing(engine)) {
+      throw new Error(
+        "Cannot replace the engine: the one behind the facade is serving",
       );
     }
     return engine = replacement;

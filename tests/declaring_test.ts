@@ -1,0 +1,299 @@
+/**
+ * Tests the difference between declaring and serving: once a server serves, what belongs to no request
+ * cannot change the application, whichever callback of the runtime it comes from.
+ */
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Engine, Framework } from "@framework/core";
+import { EventEmitter } from "node:events";
+import * as net from "node:net";
+import { nextTick } from "node:process";
+import { promisify } from "node:util";
+
+type Done = () => void;
+
+/** Waits in one way and calls back; `world` lives outside of every request. */
+type Kind = (
+  done: Done,
+  world: { target: EventTarget; emitter: EventEmitter; port: number },
+) => unknown;
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  "a call": (done) => done(),
+  "a promise": (done) => Promise.resolve().then(done),
+  "a rejected promise": (done) => Promise.reject(new Error()).catch(done),
+  "`finally`": (done) => Promise.resolve().finally(done),
+  "`await` in an async function": async (done) => {
+    await null;
+    done();
+  },
+  "`await` of a thenable": async (done) => {
+    await { then: (resolve: Done) => resolve() };
+    done();
+  },
+  "`Promise.all`": (done) => Promise.all([1, 2]).then(done),
+  "`Promise.withResolvers`, resolved by a timer": (done) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    setTimeout(resolve);
+    return promise.then(done);
+  },
+  "`queueMicrotask`": (done) => queueMicrotask(done),
+  "`process.nextTick`": (done) => nextTick(done),
+  "`setTimeout`": (done) => setTimeout(done),
+  "`setInterval`": (done) => {
+    const timer = setInterval(() => {
+      clearInterval(timer);
+      done();
+    });
+  },
+  "`setImmediate`": (done) => setImmediate(done),
+  "a promisified timer": (done) => promisify(setTimeout)(1).then(done),
+  "an async generator": async (done) => {
+    for await (const _ of words()) done();
+  },
+  "`Array.fromAsync`": (done) => Array.fromAsync(words()).then(done),
+  "`AbortSignal.timeout`": (done) =>
+    AbortSignal.timeout(1).addEventListener("abort", done),
+  "`AbortSignal.any`": (done) =>
+    AbortSignal.any([AbortSignal.timeout(1)]).addEventListener("abort", done),
+  "an aborted controller": (done) => {
+    const controller = new AbortController();
+    controller.signal.addEventListener("abort", done);
+    setTimeout(() => controller.abort());
+  },
+  "an `EventTarget` of its own": (done) => {
+    const target = new EventTarget();
+    target.addEventListener("event", done);
+    setTimeout(() => target.dispatchEvent(new Event("event")));
+  },
+  "an `EventTarget` fired from outside": (done, { target }) =>
+    target.addEventListener("event", done, { once: true }),
+  "an `EventEmitter` of its own": (done) => {
+    const emitter = new EventEmitter();
+    emitter.once("event", done);
+    setTimeout(() => emitter.emit("event"));
+  },
+  "an `EventEmitter` fired from outside": (done, { emitter }) =>
+    emitter.once("event", done),
+  "a `MessageChannel`": (done) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      port2.close();
+      done();
+    };
+    port2.postMessage("");
+  },
+  "a `BroadcastChannel`": (done) => {
+    const [one, other] = [1, 2].map(() => new BroadcastChannel("declaring"));
+    one!.onmessage = () => {
+      one!.close();
+      other!.close();
+      done();
+    };
+    other!.postMessage("");
+  },
+  "`data` of `node:net`": (done, { port }) => {
+    const socket = net.connect(port, "127.0.0.1");
+    socket.on("data", () => {
+      socket.destroy();
+      done();
+    });
+  },
+  "`connect` of `node:net`": (done, { port }) => {
+    const socket = net.connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      done();
+    });
+  },
+  "`Deno.connect`": async (done, { port }) => {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    await connection.read(new Uint8Array(1));
+    done();
+  },
+  "a file": (done) => Deno.stat(".").then(done),
+  "`crypto.subtle`": (done) =>
+    crypto.subtle.digest("SHA-256", new Uint8Array()).then(done),
+  "the `pull` of a stream": async (done) => {
+    const stream = new ReadableStream({
+      pull(controller) {
+        done();
+        controller.close();
+      },
+    }, { highWaterMark: 0 });
+    await stream.pipeTo(new WritableStream());
+  },
+  "a `TransformStream`": async (done) => {
+    const transform = new TransformStream({ transform: () => done() });
+    await ReadableStream.from(["a"]).pipeThrough(transform)
+      .pipeTo(new WritableStream());
+  },
+  "a dynamic import": (done) =>
+    import(`data:text/javascript,//${crypto.randomUUID()}`).then(done),
+};
+
+async function* words(): AsyncGenerator<string> {
+  await null;
+  yield "word";
+}
+
+Deno.test("what a request sets never reaches the application, whatever calls it", async () => {
+  const world = {
+    target: new EventTarget(),
+    emitter: new EventEmitter(),
+    port: 0,
+  };
+  const peer = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  world.port = (peer.addr as Deno.NetAddr).port;
+  const greeting = (async () => {
+    for await (const connection of peer) {
+      await connection.write(new Uint8Array([1])).catch(() => {});
+      connection.close();
+    }
+  })();
+  const app = new Engine();
+  app.route("/set/@kind", async (kind) => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    KINDS[kind]!(() => {
+      try {
+        app.set("user", kind);
+        resolve(app.get("user") === kind ? "kept" : "lost");
+      } catch (error) {
+        resolve((error as Error).message);
+      }
+    }, world);
+    return await promise;
+  });
+  app.route("/who", () => String(app.get("user")));
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const get = async (path: string): Promise<string> =>
+    await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+  const ticker = setInterval(() => {
+    world.target.dispatchEvent(new Event("event"));
+    world.emitter.emit("event");
+  }, 5);
+  const outcomes: Record<string, string> = {};
+  for (const kind of Object.keys(KINDS)) {
+    const text = await get(`/set/${encodeURIComponent(kind)}`);
+    outcomes[kind] = text;
+    assert(
+      text === "kept" || text.includes("configure()") ||
+        text.includes("has ended"),
+      `${kind}: ${text}`,
+    );
+    assertEquals(await get("/who"), "undefined", kind);
+  }
+  clearInterval(ticker);
+  const kept = Object.values(outcomes).filter((text) => text === "kept");
+  assert(kept.length >= 25, JSON.stringify(outcomes, null, 2));
+  await server.shutdown();
+  peer.close();
+  await greeting;
+  assertEquals(app.get("user"), undefined);
+});
+
+Deno.test("a write that belongs to no request throws while the application serves", async () => {
+  const app = new Engine();
+  app.map("hello", () => "Hello");
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const writes: Record<string, () => unknown> = {
+    set: () => app.set("name", 1),
+    clear: () => app.clear("name"),
+    map: () => app.map("other", () => {}),
+    register: () => app.register("thing", Map),
+    before: () => app.before("hello", () => {}),
+    after: () => app.after("hello", () => {}),
+    route: () => app.route("/late", () => "late"),
+    group: () => app.group("/late", (router) => void router.get("/", () => "")),
+    mount: () => app.mount("/late", () => new Response()),
+    path: () => app.path("./classes"),
+    "view().set": () => app.view().set("name", 1),
+    init: () => app.init(),
+  };
+  for (const [name, write] of Object.entries(writes)) {
+    const error = assertThrows(write, Error, "configure()", name);
+    assertEquals(error instanceof TypeError, false);
+    app.configure(name === "init" ? () => {} : write);
+  }
+  await server.shutdown();
+  app.route("/again", () => "again");
+  const response = await app.fetch(new Request("http://localhost/again"));
+  assertEquals(await response.text(), "again");
+});
+
+Deno.test("`configure()` changes the application from a handler and from a timer, also later", async () => {
+  const app = new Engine();
+  app.route("/count", async () => {
+    await app.configure(async () => {
+      await null;
+      app.set("count", (app.get<number>("count") ?? 0) + 1);
+    });
+    return `${app.get("count")}`;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const get = async (): Promise<string> =>
+    await (await fetch(`http://127.0.0.1:${port}/count`)).text();
+  assertEquals([await get(), await get()], ["1", "2"]);
+  await new Promise<void>((resolve) =>
+    setTimeout(() => {
+      app.configure(() => app.set("count", 10));
+      resolve();
+    })
+  );
+  assertEquals(await get(), "11");
+  await server.shutdown();
+});
+
+Deno.test("`configure()` has no request inside, and its work has an end", async () => {
+  const app = new Engine();
+  const late: unknown[] = [];
+  app.route("/", async () => {
+    app.configure(() => {
+      assertThrows(() => app.request(), Error, "no request is being handled");
+      setTimeout(() => {
+        try {
+          app.set("late", true);
+        } catch (error) {
+          late.push(error);
+        }
+      });
+    });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return "done";
+  });
+  const response = await app.fetch(new Request("http://localhost/"));
+  assertEquals(await response.text(), "done");
+  assertEquals(late.length, 1);
+  assertEquals(app.has("late"), false);
+});
+
+Deno.test("`fetch()` of a request that the program made does not end the declaring", async () => {
+  const app = new Engine();
+  await app.fetch(new Request("http://localhost/"));
+  app.route("/late", () => "late");
+  const response = await app.fetch(new Request("http://localhost/late"));
+  assertEquals(await response.text(), "late");
+});
+
+Deno.test("a server of the user's own ends the declaring, also without connection info", async () => {
+  const app = new Engine();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) => app.fetch(request),
+  );
+  const { port } = server.addr;
+  await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  assertThrows(() => app.set("name", 1), Error, "configure()");
+  await server.shutdown();
+});
+
+Deno.test("`Framework.app()` takes no other engine while the one behind it serves", async () => {
+  const before = Framework.app();
+  const engine = Framework.app(new Engine());
+  const server = engine.start({ port: 0, signals: false, onListen() {} });
+  assertThrows(() => Framework.app(new Engine()), Error, "is serving");
+  await server.shutdown();
+  assertEquals(Framework.app(before), before);
+});
