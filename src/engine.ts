@@ -328,7 +328,7 @@ export class Engine {
       this.#server = undefined;
       release();
     };
-    server.finished.then(forget, forget);
+    server.ended.then(forget, forget);
     return server;
   }
 

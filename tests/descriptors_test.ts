@@ -96,7 +96,7 @@ since29.test("`start()` listens again as often as it must, also on the socket of
 });
 
 /** A server that cannot listen again: it gives its permission up. */
-function stranded(options: string): string {
+function stranded(options: string, finished = ""): string {
   return `
     import { Engine } from "@framework/core";
     const app = new Engine();
@@ -105,10 +105,7 @@ function stranded(options: string): string {
     console.log("Listening on http://127.0.0.1:" + server.addr.port + "/");
     Deno.permissions.revokeSync({ name: "net", host: "127.0.0.1" });
     const timer = setInterval(() => {}, 1000);
-    server.finished.catch((error) => {
-      console.log("rejected:", error.message);
-      clearInterval(timer);
-    });
+    ${finished}
   `;
 }
 
@@ -117,15 +114,29 @@ Deno.test("`start()` ends the process with status 1 when it cannot listen again"
   await exhausted(process);
   assertEquals((await process.ended()).code, 1);
   assertMatch(process.printed, /cannot listen again: .*the permission/);
-  assertMatch(process.printed, /rejected: Cannot listen on 127\.0\.0\.1:/);
+  assertEquals(/Uncaught|nobody/.test(process.printed), false);
 });
 
-Deno.test("`start()` with `signals: false` rejects `finished` alone when it cannot listen again", async () => {
-  const source = stranded("signals: false, onListen() {}");
+Deno.test("`start()` with `signals: false` rejects `finished` when it cannot listen again, and leaves the process to its program", async () => {
+  const source = stranded(
+    "signals: false, onListen() {}",
+    `server.finished.catch((error) => {
+      console.log("rejected:", error.message);
+      clearInterval(timer);
+    });`,
+  );
   await using process = await ServerProcess.start(source, FEW);
   await exhausted(process);
   assertEquals((await process.ended()).code, 0);
   assertMatch(process.printed, /rejected: Cannot listen on 127\.0\.0\.1:/);
+});
+
+Deno.test("`start()` with `signals: false` leaves a rejected `finished` that nobody handles to Deno", async () => {
+  const source = stranded("signals: false, onListen() {}");
+  await using process = await ServerProcess.start(source, FEW);
+  await exhausted(process);
+  assertEquals((await process.ended()).code, 1);
+  assertMatch(process.printed, /Uncaught \(in promise\) .*Cannot listen on/);
 });
 
 Deno.test("`deno serve` ends with status 1 when the process is out of descriptors, after what runs", async () => {

@@ -1,11 +1,8 @@
-/**
- * Owns speaking HTTP/1 byte by byte, for what no client would send. What is sent, and what the right
- * answer is, belongs to the tests.
- */
+/** Owns HTTP/1 byte by byte, for requests that no client library sends. */
 
-/** An answer as it came. */
-export interface RawAnswer {
-  /** 0 when the connection ended without one. */
+/** A response as it arrived. */
+export interface RawResponse {
+  /** The status; 0 when the connection ended without a response. */
   readonly status: number;
   readonly head: string;
   readonly body: string;
@@ -34,7 +31,7 @@ export class RawConnection implements Disposable {
     }
   }
 
-  /** What comes until the other end closes the connection, or, where given, until it has been seen. */
+  /** Reads until the server closes the connection, or until a text has arrived. */
   async receive(until?: string): Promise<string> {
     let text = "";
     const buffer = new Uint8Array(65_536);
@@ -56,21 +53,24 @@ export class RawConnection implements Disposable {
   }
 }
 
-/** Sends a request whose connection then closes, and reads the answer. */
-export async function sendRaw(port: number, text: string): Promise<RawAnswer> {
+/** Sends a request after which the server closes the connection, and returns the response. */
+export async function sendRaw(
+  port: number,
+  text: string,
+): Promise<RawResponse> {
   using connection = await RawConnection.open(port);
   await connection.send(text);
-  const answer = await connection.receive();
-  const end = answer.indexOf("\r\n\r\n");
-  const head = answer.slice(0, end);
+  const response = await connection.receive();
+  const end = response.indexOf("\r\n\r\n");
+  const head = response.slice(0, end);
   return {
     status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0),
     head,
-    body: answer.slice(end + 4),
+    body: response.slice(end + 4),
   };
 }
 
-/** Waits until nobody takes connections at a port any more. */
+/** Waits until a port refuses connections. */
 export async function untilRefused(port: number): Promise<void> {
   for (let turn = 0; turn < 2_000; turn++) {
     try {
@@ -84,7 +84,7 @@ export async function untilRefused(port: number): Promise<void> {
   throw new Error(`Cannot wait longer: port ${port} still takes connections`);
 }
 
-/** A connection that was reset has ended, too. */
+/** A connection that was reset has ended too. */
 function closed(error: unknown): null {
   if (error instanceof Deno.errors.ConnectionReset) return null;
   throw error;

@@ -12,7 +12,7 @@ import { since29 } from "./deno_version.ts";
 import { RawConnection, sendRaw, untilRefused } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
-/** Slow in every way: a request, a stream, deferred work, and a handler that never answers. */
+/** Slow in every way: a request, a stream, deferred work, and a handler that never returns. */
 const SLOW = `
   import { Engine } from "@framework/core";
 
@@ -142,7 +142,7 @@ Deno.test("`start()` aborts an endless stream when the time to drain is over, an
   assertMatch(process.printed, /0\.2 s: streams aborted: 1\n$/);
 });
 
-Deno.test("`start()` leaves a handler that never answers when the time to drain is over", async () => {
+Deno.test("`start()` leaves a handler that never returns when the time to drain is over", async () => {
   await using process = await ServerProcess.start(slowWith(0.2));
   const response = visit(process, "/never");
   await process.prints(/asked/);
@@ -152,7 +152,7 @@ Deno.test("`start()` leaves a handler that never answers when the time to drain 
   assertMatch(process.printed, /left unfinished\n$/);
 });
 
-Deno.test("`start()` with `signals: false` leaves the signals to whoever embeds it", async () => {
+Deno.test("`start()` with `signals: false` leaves the signals to Deno", async () => {
   const source = SLOW.replace("port: 0", "port: 0, signals: false");
   await using process = await ServerProcess.start(source);
   await process.port();
@@ -228,12 +228,12 @@ Deno.test({
       "GET http://localhost/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
     ];
     await connection.write(new TextEncoder().encode(requests.join("")));
-    const answers = await new Response(connection.readable).text();
-    assertMatch(answers, /^HTTP\/1\.1 200 OK[^]*https \/aHTTP\/1\.1 400 /);
+    const responses = await new Response(connection.readable).text();
+    assertMatch(responses, /^HTTP\/1\.1 200 OK[^]*https \/aHTTP\/1\.1 400 /);
   },
 });
 
-/** An application whose answers tell workers apart. */
+/** An application whose responses tell workers apart. */
 const SERVED = `
   import { Framework } from "@framework/core";
   const worker = crypto.randomUUID();
@@ -257,10 +257,10 @@ Deno.test("`Framework` as the default export runs under `deno serve --parallel`"
     command: ["serve", "--parallel", "--host=127.0.0.1", "--port=0"],
     permissions: [],
   });
-  const answers = await Promise.all(
+  const texts = await Promise.all(
     Array.from({ length: 32 }, () => text(process, "/hello/Ada")),
   );
-  assert(answers.every((answer) => answer.startsWith("Hello, Ada! ")));
+  assert(texts.every((text) => text.startsWith("Hello, Ada! ")));
 });
 
 async function text(process: ServerProcess, path: string): Promise<string> {

@@ -23,7 +23,7 @@ function originOf(server: Deno.HttpServer<Deno.Addr>): string {
   return `http://127.0.0.1:${port}`;
 }
 
-Deno.test("`start()` listens where it is told, and answers requests", async () => {
+Deno.test("`start()` listens where it is told, and responds", async () => {
   const app = new Engine();
   app.route("/", () => "Hello");
   await using server = app.start(QUIET);
@@ -129,10 +129,10 @@ Deno.test({
 Deno.test("`shutdown()` lets a running request finish and takes no new one", async () => {
   const app = new Engine();
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-  const { promise: answer, resolve } = Promise.withResolvers<string>();
+  const { promise: text, resolve } = Promise.withResolvers<string>();
   app.route("/", () => {
     ask();
-    return answer;
+    return text;
   });
   const server = app.start(QUIET);
   const response = fetch(originOf(server));
@@ -144,7 +144,7 @@ Deno.test("`shutdown()` lets a running request finish and takes no new one", asy
   await ended;
 });
 
-Deno.test("`shutdown()` closes connections that ask for nothing", async () => {
+Deno.test("`shutdown()` closes idle connections", async () => {
   const server = new Engine().start(QUIET);
   const { port } = server.addr as Deno.NetAddr;
   using connection = await RawConnection.open(port);
@@ -154,12 +154,21 @@ Deno.test("`shutdown()` closes connections that ask for nothing", async () => {
   await connection.receive();
 });
 
-Deno.test("`shutdown()` is one end, however often and by whom it is asked for", async () => {
+Deno.test("`shutdown()` drains once, however often and by whom it is called", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 0);
+  app.route("/", () => app.defer(() => new Promise(() => {})));
   const controller = new AbortController();
-  const server = new Engine().start({ ...QUIET, signal: controller.signal });
-  controller.abort();
-  assertEquals(server.shutdown(), server.shutdown());
-  await Promise.all([server.finished, server[Symbol.asyncDispose]()]);
+  const server = app.start({ ...QUIET, signal: controller.signal });
+  await (await fetch(originOf(server))).text();
+  const log = await logOf(async () => {
+    controller.abort();
+    const others = [server.shutdown(), server[Symbol.asyncDispose]()];
+    await Promise.all([server.finished, ...others]);
+  });
+  assertEquals(log, [
+    "The server did not wait longer than 0 s: requests or deferred work left unfinished",
+  ]);
 });
 
 Deno.test("`shutdown()` waits for deferred work", async () => {
@@ -171,7 +180,7 @@ Deno.test("`shutdown()` waits for deferred work", async () => {
       done.push("first");
       app.defer(() => void done.push("second"));
     });
-    return "answered";
+    return "Hello";
   });
   const server = app.start(QUIET);
   await secondsOf(async () => {
@@ -261,7 +270,7 @@ Deno.test("`start()` and `shutdown()` leave nothing behind, signal listeners inc
   }
 });
 
-Deno.test("`start()` answers 500 and logs when the application does not handle an error", async () => {
+Deno.test("`start()` responds with 500 and logs when the application does not handle an error", async () => {
   const app = new Engine();
   app.set("framework.handle_errors", false);
   app.route("/", () => {
@@ -278,13 +287,13 @@ since29.test("`framework.body_timeout` refuses a body that does not come", async
   const app = new Engine();
   app.route("POST /", () => "never");
   await using server = app.start(QUIET);
-  let answer = "";
+  let head = "";
   const waited = await secondsOf(async () => {
-    answer = await beginBody(server, 10);
+    head = await beginBody(server, 10);
   });
   assertEquals(waited, 30);
-  assertMatch(answer, /^HTTP\/1\.1 408 /);
-  assertMatch(answer, /connection: close/i);
+  assertMatch(head, /^HTTP\/1\.1 408 /);
+  assertMatch(head, /connection: close/i);
 });
 
 Deno.test("`framework.body_limit` refuses a body that is too large before it comes", async () => {
@@ -294,7 +303,7 @@ Deno.test("`framework.body_limit` refuses a body that is too large before it com
   assertMatch(await beginBody(server, 1_001), /^HTTP\/1\.1 413 /);
 });
 
-/** Sends the head of a request and the beginning of its body, and reads the head of the answer. */
+/** Sends the head of a request and the beginning of its body, and returns the head of the response. */
 async function beginBody(
   server: Deno.HttpServer<Deno.Addr>,
   length: number,
@@ -307,13 +316,13 @@ async function beginBody(
   return await connection.receive("\r\n\r\n");
 }
 
-/** An answer without its body. */
+/** The response without its body. */
 async function bodyless(response: Response): Promise<Response> {
   await response.body?.cancel();
   return response;
 }
 
-Deno.test("`request()` can be asked after the response, by whoever has it", async () => {
+Deno.test("`request()` stays readable after the response", async () => {
   const app = new Engine();
   const { promise, resolve } = Promise.withResolvers<unknown>();
   app.route("/", () => {
@@ -327,7 +336,7 @@ Deno.test("`request()` can be asked after the response, by whoever has it", asyn
   assertEquals(await promise, ["1", "127.0.0.1"]);
 });
 
-Deno.test("`defer()` keeps what the runtime tells of a request until its response", async () => {
+Deno.test("`defer()` may read the request, which Deno drops after the response", async () => {
   const app = new Engine();
   const told: unknown[] = [];
   app.route("/", () => {
@@ -344,7 +353,7 @@ Deno.test("`defer()` keeps what the runtime tells of a request until its respons
   assertEquals(told, ["1", "127.0.0.1", "2"]);
 });
 
-Deno.test("`route()` answers with the response of an upgrade", async () => {
+Deno.test("`route()` responds with the response of an upgrade", async () => {
   const app = new Engine();
   app.route("/", () => {
     const { socket, response } = Deno.upgradeWebSocket(app.request().raw);
@@ -362,7 +371,7 @@ Deno.test("`route()` answers with the response of an upgrade", async () => {
   await closed;
 });
 
-Deno.test("`defer()` of work that defers itself leaves others their turn", async () => {
+Deno.test("`defer()` of work that defers itself lets requests run", async () => {
   const app = new Engine();
   let done = false;
   const again = () => {
@@ -379,7 +388,7 @@ Deno.test("`defer()` of work that defers itself leaves others their turn", async
   done = true;
 });
 
-Deno.test("a request is no part of another engine's whose context the runtime left behind", async () => {
+Deno.test("a request is not nested in one whose context Deno leaked", async () => {
   const app = new Engine();
   const other = new Engine();
   const { promise: seen, resolve } = Promise.withResolvers<void>();

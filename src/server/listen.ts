@@ -47,7 +47,7 @@ export function listen(
   options: StartOptions,
   work: BackgroundWork,
   timeoutSeconds: () => number,
-): Server {
+): DrainingServer {
   const { signal, signals = true, onListen = announcer(options) } = options;
   const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
   if (options.path !== undefined && conflict !== undefined) {
@@ -67,7 +67,7 @@ export function listen(
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);
   signal?.addEventListener("abort", shutdown, { once: true });
-  server.finished.then(forget, forget);
+  server.ended.then(forget, forget);
   if (signals) endWithProcess(server);
   try {
     onListen(server.addr);
@@ -147,7 +147,7 @@ function announcer(
     const at = "hostname" in address
       ? `${scheme}://${joined(address.hostname, address.port)}/`
       : (address as Deno.UnixAddr).path;
-    // deno-lint-ignore no-console -- whoever starts the server wants to know where it is
+    // deno-lint-ignore no-console -- it tells where to find the server
     console.log(
       `Listening on ${at}${signals ? " (press Ctrl+C to stop)" : ""}`,
     );

@@ -49,10 +49,11 @@ export function endWithProcess(server: DrainingServer): void {
     release();
     if (servers.size === 0 && ending === undefined) removeListeners();
   };
-  server.finished.then(remove, () => {
+  server.ended.then(remove, () => {
     endProcess(1);
     remove();
   });
+  server.finished.catch(() => {}); // it was logged, and ends the process
 }
 
 function removeListeners(): void {
@@ -85,7 +86,7 @@ function announce(signal: Deno.Signal): void {
   if (parts.length === 0) return;
   const list = new Intl.ListFormat("en").format(parts);
   const hint = signal === "SIGINT" ? ", press again to end now" : "";
-  // deno-lint-ignore no-console -- whoever ends the server wants to know why it goes on
+  // deno-lint-ignore no-console -- it tells why the process goes on
   console.log(`Finishing ${list}${hint}`);
 }
 

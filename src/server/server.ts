@@ -32,6 +32,8 @@ const PAUSE_SECONDS = { least: 0.1, most: 2, long: 10 } as const;
 export class DrainingServer implements Server {
   readonly addr: Deno.Addr;
   readonly finished: Promise<void>;
+  /** Settles as `finished` does, for the framework: where nobody handles a rejection of that, Deno shall. */
+  readonly ended: Promise<void>;
   /** Whether it takes no new requests. */
   isDraining = false;
   readonly #listen: Listen;
@@ -55,7 +57,8 @@ export class DrainingServer implements Server {
     this.#server = listen();
     this.addr = this.#server.addr;
     this.#end = Promise.withResolvers();
-    this.finished = this.#end.promise;
+    this.ended = this.#end.promise;
+    this.finished = this.ended.then();
     this.#keepListening().catch((error) => this.#fail(error));
   }
 
