@@ -4,9 +4,11 @@ import {
   assertEquals,
   assertGreaterOrEqual,
   assertLessOrEqual,
+  assertStringIncludes,
 } from "@std/assert";
-import { Engine } from "@framework/core";
+import { Engine, HttpError } from "@framework/core";
 import { visit } from "./forms.ts";
+import { logOf } from "./log.ts";
 
 Deno.test("`send()` stays synchronous where its filters are", () => {
   const app = new Engine();
@@ -78,4 +80,120 @@ Deno.test("`length` of a page is that of the page", async () => {
   });
   const text = await (await visit(app, "/")).text();
   assertEquals(seen, [text.length]);
+});
+
+/** What a request can come to, and the status that goes out. */
+const OUTCOMES: Readonly<
+  Record<string, readonly [path: string, status: number, init?: RequestInit]>
+> = {
+  "a text": ["/text", 200],
+  "a returned `Response`": ["/response", 201],
+  "a redirect": ["/redirect", 303],
+  "JSON": ["/json", 200],
+  "an unknown path": ["/nowhere", 404],
+  "an error": ["/error", 500],
+  "an `HttpError`": ["/teapot", 418],
+  "`halt()`": ["/halt", 403],
+  "`stop()`": ["/stop", 202],
+  "an ETag that is current": [
+    "/etag",
+    304,
+    { headers: { "if-none-match": '"v1"' } },
+  ],
+  "HEAD": ["/text", 200, { method: "HEAD" }],
+  "a body that is too large": [
+    "/text",
+    413,
+    { method: "POST", body: "x".repeat(20) },
+  ],
+  "a malformed target": ["/%zz", 400],
+  "a host that is not served": [
+    "/text",
+    421,
+    { headers: { host: "other.test" } },
+  ],
+  "a stream": ["/stream", 200],
+};
+
+for (const form of ["default", "mapped"]) {
+  Deno.test(`every response passes \`send\`, with ${form} pages`, async () => {
+    const app = new Engine();
+    app.set("framework.body_limit", 10);
+    app.set("framework.hosts", ["localhost"]);
+    app.route("/text", () => "text");
+    app.route("/response", () => new Response("made", { status: 201 }));
+    app.route("/redirect", () => app.redirect("/text"));
+    app.route("/json", () => ({}));
+    app.route("/error", () => {
+      throw new Error("boom");
+    });
+    app.route("/teapot", () => {
+      throw new HttpError(418);
+    });
+    app.route("/halt", () => app.halt(403, "no"));
+    app.route("/stop", () => app.stop(202));
+    app.route("/etag", () => app.etag("v1"));
+    app.route("/stream", async function* () {
+      yield "text";
+    });
+    if (form === "mapped") {
+      app.map("notFound", () => "not here");
+      app.map("error", () => "sorry");
+    }
+    const seen: [number, string][] = [];
+    app.after("send", (_params, { value }) => {
+      seen.push([value.status, app.request().url]);
+    });
+    for (const [what, [path, status, init]] of Object.entries(OUTCOMES)) {
+      const response = await visit(app, path, init);
+      await response.text();
+      assertEquals(response.status, status, what);
+      assertEquals(seen.length, 1, what);
+      assertEquals(seen.pop()![0], status, what);
+    }
+  });
+}
+
+Deno.test("a filter of `send` may replace the response, also later, and one whose headers are fixed", async () => {
+  const app = new Engine();
+  app.route("/", () => "text");
+  app.route("/fixed", () => Response.redirect("http://localhost/"));
+  app.before("send", (params) => {
+    params[0].headers.set("x-before", "1");
+  });
+  app.after("send", async (_params, output) => {
+    await null;
+    const text = await output.value.text();
+    output.value = new Response(text.toUpperCase(), output.value);
+  });
+  const response = await visit(app, "/");
+  assertEquals(await response.text(), "TEXT");
+  assertEquals(response.headers.get("x-before"), "1");
+  const fixed = await visit(app, "/fixed");
+  assertEquals([fixed.status, fixed.headers.get("x-before")], [302, "1"]);
+});
+
+Deno.test("an error in `send` is a line in the log and a plain 500", async () => {
+  const app = new Engine();
+  app.route("/", () => "secret");
+  app.after("send", () => {
+    throw new Error("broken filter");
+  });
+  let response!: Response;
+  const [line, ...more] = await logOf(async () => {
+    response = await visit(app, "/");
+  });
+  assertEquals(response.status, 500);
+  assertEquals(await response.text(), "Internal Server Error");
+  assertStringIncludes(line!, 'Error in "send" of GET /: Error: broken filter');
+  assertEquals(more, []);
+});
+
+Deno.test("a mapped `send` that returns no response is a plain 500", async () => {
+  const app = new Engine();
+  app.map("send", () => undefined);
+  const [line] = await logOf(async () => {
+    assertEquals((await visit(app, "/")).status, 500);
+  });
+  assertStringIncludes(line!, '"send" must return a web Response');
 });

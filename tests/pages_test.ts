@@ -1,0 +1,221 @@
+/**
+ * Tests what pages of errors tell to whom, and what the filters of `notFound` and `error` may still do.
+ */
+
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Engine, HttpError } from "@framework/core";
+import { onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+
+const SECRET = "connect postgres://user:pw@host";
+
+/** A client on another machine. */
+const REMOTE = {
+  remoteAddr: { transport: "tcp", hostname: "192.0.2.7", port: 5 } as const,
+};
+
+onBothForms(
+  "an error tells a client elsewhere its reference alone, and the log the rest",
+  async (app) => {
+    app.route("/boom", () => {
+      throw new Error(SECRET);
+    });
+    for (const accept of ["text/html", "application/json"]) {
+      let text = "";
+      const [line, ...more] = await logOf(async () => {
+        const headers = { accept };
+        const request = new Request("http://localhost/boom", { headers });
+        const response = await app.fetch(request, REMOTE);
+        assertEquals(response.status, 500);
+        text = await response.text();
+      });
+      assert(!text.includes("postgres"), text);
+      const reference = /Reference: ([0-9a-f]{8})/.exec(text)?.[1];
+      assertEquals(
+        line,
+        `Error ${reference} while handling GET /boom: "${SECRET}"`,
+      );
+      assertEquals(more, []);
+    }
+  },
+);
+
+onBothForms(
+  "an error tells a client on this machine its message, unless a proxy stands between",
+  async (app) => {
+    app.route("/boom", () => {
+      throw new Error("the message");
+    });
+    const proxies = [
+      ...["forwarded", "via", "x-forwarded-for", "x-real-ip", "client-ip"],
+      ...["true-client-ip", "cf-connecting-ip", "x-client-ip", "cdn-loop"],
+    ];
+    const local = {
+      remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 5 } as const,
+    };
+    const ask = async (headers: HeadersInit = {}): Promise<string> => {
+      const request = new Request("http://localhost/boom", { headers });
+      return await (await app.fetch(request, local)).text();
+    };
+    assertStringIncludes(await ask(), "the message");
+    for (const name of proxies) {
+      await logOf(async () => {
+        const text = await ask({ [name]: "x" });
+        assert(!text.includes("the message"), name);
+      });
+    }
+  },
+);
+
+Deno.test("debug details are hidden from a server without connection info", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("/boom", () => {
+    throw new Error(SECRET);
+  });
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) => app.fetch(request),
+  );
+  await logOf(async () => {
+    const url = `http://127.0.0.1:${server.addr.port}/boom`;
+    const text = await (await fetch(url)).text();
+    assert(!text.includes("postgres"), text);
+  });
+  await server.shutdown();
+});
+
+onBothForms("an `HttpError` tells every client its message", async (app) => {
+  app.route("/staff", () => {
+    throw new HttpError(403, "Staff only");
+  });
+  const request = new Request("http://localhost/staff");
+  const lines = await logOf(async () => {
+    const text = await (await app.fetch(request, REMOTE)).text();
+    assertStringIncludes(text, "Staff only");
+  });
+  assertEquals(lines, []);
+});
+
+onBothForms(
+  "`framework.log_errors` logs an error whole, with the reference that the client got",
+  async (app) => {
+    app.set("framework.log_errors", true);
+    app.route("/boom", () => {
+      throw new TypeError("whole");
+    });
+    let text = "";
+    const [line, ...more] = await logOf(async () => {
+      const request = new Request("http://localhost/boom");
+      text = await (await app.fetch(request, REMOTE)).text();
+    });
+    const reference = /Reference: (\w+)/.exec(text)?.[1];
+    assertMatch(line!, /TypeError: whole\n +at /);
+    assertStringIncludes(line!, `Error ${reference} while handling GET /boom`);
+    assertEquals(more, []);
+  },
+);
+
+for (const name of ["notFound", "error"] as const) {
+  for (const kind of ["default", "mapped"]) {
+    onBothForms(
+      `after filters of a ${kind} \`${name}\` may write, set headers and change the output`,
+      async (app) => {
+        app.route("/error", () => {
+          throw new HttpError(503);
+        });
+        if (kind === "mapped") app.map(name, () => "page");
+        app.after(name, (_params, output) => {
+          app.response().header("x-after", "1").write("<footer>");
+          if (kind === "mapped") output.value += "!";
+        });
+        const path = name === "error" ? "/error" : "/nowhere";
+        const response = await visit(app, path);
+        const text = await response.text();
+        assertEquals(response.status, name === "error" ? 503 : 404);
+        assertEquals(response.headers.get("x-after"), "1");
+        assertStringIncludes(text, "<footer>");
+        if (kind === "mapped") assertEquals(text, "<footer>page!");
+      },
+    );
+
+    onBothForms(
+      `after filters of a ${kind} \`${name}\` may halt`,
+      async (app) => {
+        app.route("/error", () => {
+          throw new HttpError(503);
+        });
+        if (kind === "mapped") app.map(name, () => "page");
+        app.after(name, () => app.halt(418, "halted"));
+        const path = name === "error" ? "/error" : "/nowhere";
+        const response = await visit(app, path);
+        assertEquals(response.status, 418);
+        assertEquals(await response.text(), "halted");
+      },
+    );
+  }
+}
+
+onBothForms(
+  "a guard that redirects and returns `false` is silent",
+  async (app) => {
+    app.route("/members", () => "members").addMiddleware(() => {
+      app.redirect("/login");
+      return false;
+    });
+    const lines = await logOf(async () => {
+      const response = await visit(app, "/members");
+      assertEquals(response.status, 303);
+      assertEquals(response.headers.get("location"), "/login");
+    });
+    assertEquals(lines, []);
+  },
+);
+
+onBothForms(
+  "a 405 says which methods there are, in its page and in `Allow`",
+  async (app) => {
+    app.set("framework.method_not_allowed", true);
+    app.route("GET|POST /form", () => "form");
+    const response = await visit(app, "/form", { method: "PUT" });
+    assertEquals(response.status, 405);
+    assertEquals(response.headers.get("allow"), "GET, POST, HEAD, OPTIONS");
+    assertStringIncludes(await response.text(), "GET, POST, HEAD, OPTIONS");
+  },
+);
+
+onBothForms("methods of a request name themselves outside of one", (app) => {
+  const calls: Record<string, () => unknown> = {
+    "redirect()": () => app.redirect("/"),
+    "halt()": () => app.halt(),
+    "stop()": () => app.stop(),
+    "json()": () => app.json({}),
+    "jsonp()": () => app.jsonp({}),
+    "render()": () => app.render("x"),
+    "notFound()": () => app.notFound(),
+    "error()": () => app.error(new Error()),
+    "defer()": () => app.defer(() => {}),
+    "request()": () => app.request(),
+    "response()": () => app.response(),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    assertThrows(call, Error, `Cannot call ${name} here`, name);
+  }
+});
+
+onBothForms("a name that is nearly a setting's is refused", (app) => {
+  const set = app.set as (key: string, value: unknown) => void;
+  const error = assertThrows(
+    () => set.call(app, "framework.debgu", true),
+    TypeError,
+  );
+  assertStringIncludes(error.message, 'did you mean "debug"?');
+  set.call(app, "framework.mode_of_my_own", 1);
+  assertEquals(app.get("framework.mode_of_my_own"), 1);
+});
