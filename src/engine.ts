@@ -374,7 +374,7 @@ export class Engine {
   }
 
   /**
-   * Answers with a redirect, 303 unless another code is given; a relative target lies under the base.
+   * Responds with a redirect, 303 unless another code is given; a relative target lies under the base.
    * Throws `TypeError` for targets that run code or carry control characters.
    */
   redirect(url: string, code?: number): MaybePromise<void>;
@@ -395,13 +395,13 @@ export class Engine {
     return this.#call("render", params);
   }
 
-  /** Answers with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
+  /** Responds with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
   error(error: unknown): MaybePromise<void>;
   error(...params: never[]): MaybePromise<void> {
     return this.#call("error", params);
   }
 
-  /** Answers with the page of what is not found, status 404. */
+  /** Responds with the page of what is not found, status 404. */
   notFound(): MaybePromise<void>;
   notFound(...params: never[]): MaybePromise<void> {
     return this.#call("notFound", params);
@@ -427,7 +427,7 @@ export class Engine {
   }
 
   /**
-   * Answers with JSON; without a code the status stays what it is, 200 at first. `encode` false
+   * Responds with JSON; without a code the status stays what it is, 200 at first. `encode` false
    * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError`
    * naming the place of a BigInt or a cycle.
    */
@@ -443,7 +443,7 @@ export class Engine {
   }
 
   /**
-   * Answers with JSON inside a call of the function that the query parameter `param` names. Throws
+   * Responds with JSON inside a call of the function that the query parameter `param` names. Throws
    * {@linkcode HttpError} 400 when that is no dotted identifier of at most 128 characters.
    */
   jsonp(

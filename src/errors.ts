@@ -6,7 +6,7 @@
 
 /** What an {@linkcode HttpError} carries beside its status and message. */
 export interface HttpErrorOptions extends ErrorOptions {
-  /** Headers for the answer, such as `Allow` or `Retry-After`. */
+  /** Headers for the response, such as `Allow` or `Retry-After`. */
   headers?: HeadersInit;
 }
 
@@ -30,9 +30,9 @@ export interface HttpErrorOptions extends ErrorOptions {
 export class HttpError extends Error {
   /** The name of the class. */
   override readonly name = "HttpError";
-  /** The status of the answer, 400 to 599. */
+  /** The status of the response, 400 to 599. */
   readonly status: number;
-  /** Headers for the answer. */
+  /** Headers for the response. */
   readonly headers: Headers;
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */

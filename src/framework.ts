@@ -57,7 +57,7 @@ export class Framework extends AnyMember {
     return expose(name);
   }
 
-  /** Registers a class; `Framework.<name>()` then answers its instance. See {@linkcode Engine.register}. */
+  /** Registers a class; `Framework.<name>()` then returns its instance. See {@linkcode Engine.register}. */
   static register<Type extends Class | string>(
     name: string,
     type: Type,
@@ -126,28 +126,28 @@ export class Framework extends AnyMember {
   /** Declares routes under a prefix. See {@linkcode Engine.group}. */
   declare static group: Engine["group"];
 
-  /** Answers with a redirect. See {@linkcode Engine.redirect}. */
+  /** Responds with a redirect. See {@linkcode Engine.redirect}. */
   declare static redirect: Engine["redirect"];
 
   /** Renders a template. See {@linkcode Engine.render}. */
   declare static render: Engine["render"];
 
-  /** Answers with the page of an error. See {@linkcode Engine.error}. */
+  /** Responds with the page of an error. See {@linkcode Engine.error}. */
   declare static error: Engine["error"];
 
-  /** Answers with the page of what is not found. See {@linkcode Engine.notFound}. */
+  /** Responds with the page of what is not found. See {@linkcode Engine.notFound}. */
   declare static notFound: Engine["notFound"];
 
-  /** Sets the ETag and answers conditions on it. See {@linkcode Engine.etag}. */
+  /** Sets the ETag and checks conditions on it. See {@linkcode Engine.etag}. */
   declare static etag: Engine["etag"];
 
-  /** Sets Last-Modified and answers conditions on it. See {@linkcode Engine.lastModified}. */
+  /** Sets Last-Modified and checks conditions on it. See {@linkcode Engine.lastModified}. */
   declare static lastModified: Engine["lastModified"];
 
-  /** Answers with JSON. See {@linkcode Engine.json}. */
+  /** Responds with JSON. See {@linkcode Engine.json}. */
   declare static json: Engine["json"];
 
-  /** Answers with JSON inside a function call. See {@linkcode Engine.jsonp}. */
+  /** Responds with JSON inside a function call. See {@linkcode Engine.jsonp}. */
   declare static jsonp: Engine["jsonp"];
 
   /** The path of a route by its alias. See {@linkcode Engine.getUrl}. */

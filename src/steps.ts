@@ -11,7 +11,7 @@
 // deno-lint-ignore no-explicit-any -- what comes back is whatever was yielded: each step knows its own type
 export type Steps<Result> = Generator<unknown, Result, any>;
 
-/** Runs the steps; answers a promise only when a step yielded one (or a foreign thenable). */
+/** Runs the steps; returns a promise only when a step yielded one (or a foreign thenable). */
 export function run<Result>(steps: Steps<Result>): Result | Promise<Result> {
   let step = steps.next();
   while (!step.done) {

@@ -5,6 +5,11 @@
  * @module
  */
 
-export { type Door, Page, Visitor } from "./testing/visitor.ts";
+export {
+  type Door,
+  Page,
+  type VisitOptions,
+  Visitor,
+} from "./testing/visitor.ts";
 export { type FieldInput, Form, type FormRequest } from "./testing/form.ts";
 export { assertIsolated, type IsolationOptions } from "./testing/isolation.ts";

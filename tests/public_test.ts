@@ -106,13 +106,14 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   "src/testing.ts": {
     "interface Door": "fetch",
-    "class Page": "click form path response status text texts",
+    "class Page": "click form json path response status text texts",
     "class Visitor": "cookies visit",
     "type FieldInput": "",
     "class Form": "fill names submit",
     "interface FormRequest": "action body method",
     "function assertIsolated": "",
-    "interface IsolationOptions": "rounds seed",
+    "interface IsolationOptions": "ignore rounds seed",
+    "interface VisitOptions": "json",
   },
 };
 

@@ -1,6 +1,12 @@
 import { Engine } from "@framework/core";
 import { assertIsolated, Visitor } from "@framework/core/testing";
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 
 const PAGE = `<!doctype html>
 <title>Forms</title>
@@ -163,7 +169,7 @@ Deno.test("assertIsolated() accepts an application that keeps requests apart", a
   await assertIsolated(app, ["/a", "/bbbb", "/cc"]);
 });
 
-Deno.test("assertIsolated() finds an answer that another request has changed", async () => {
+Deno.test("assertIsolated() finds a response that another request has changed", async () => {
   let name = "";
   const app = new Engine();
   app.route("/@name", async (given) => {
@@ -174,7 +180,7 @@ Deno.test("assertIsolated() finds an answer that another request has changed", a
   await assertRejects(
     () => assertIsolated(app, ["/a", "/bbbb", "/cc"]),
     Error,
-    "is answered differently among others",
+    "has a different response among others",
   );
 });
 
@@ -185,6 +191,46 @@ Deno.test("assertIsolated() refuses a request that is not repeatable", async () 
   await assertRejects(
     () => assertIsolated(app, ["/"]),
     Error,
-    "alone it has different answers",
+    "alone it has different responses",
   );
+});
+
+Deno.test("`assertIsolated()` shows the first line that differs, and ignores the headers and cookies it is told", async () => {
+  let count = 0;
+  const app = new Engine();
+  app.route("/", () => {
+    app.response().header("x-request", String(++count)).cookie(
+      "seen",
+      String(count),
+    );
+    return "same";
+  });
+  await assertIsolated(app, ["/"], { ignore: ["X-Request", "seen"] });
+  const error = await assertRejects(() =>
+    assertIsolated(app, ["/"], { ignore: ["seen"] })
+  );
+  assertMatch(
+    (error as Error).message,
+    /first, line \d+: x-request: \d+\nsecond, line \d+: x-request: \d+$/,
+  );
+});
+
+Deno.test("`Visitor` sends JSON, reads JSON, and chooses a form by its button", async () => {
+  const app = new Engine();
+  app.route("POST /json", () => app.request().data);
+  app.route(
+    "GET /",
+    () =>
+      `<form action="/a" method="post"><button>Delete</button></form>
+       <form action="/b" method="post"><input type="submit" value="Save"></form>`,
+  );
+  app.route("POST /@which:a|b", (which) => which);
+  const visitor = new Visitor(app);
+  const page = await visitor.visit("/json", { json: { name: "Ada" } });
+  assertEquals(page.json(), { name: "Ada" });
+  const start = await visitor.visit("/");
+  assertEquals((await start.form("Save").submit()).text, "b");
+  assertEquals((await start.form("Delete").submit()).text, "a");
+  const error = assertThrows(() => start.form("Publish"), RangeError);
+  assertStringIncludes(error.message, '"Delete", "Save"');
 });

@@ -1,7 +1,7 @@
 /**
  * Owns finding a class by its name: the class `UserStore` is the export `UserStore`, or the default
  * export, of `UserStore.ts` or `user_store.ts` in one of the added folders, tried in the order in
- * which they were added. It also makes the instance of a class that answers a request.
+ * which they were added. It also makes the instance of a class that handles a request.
  */
 
 import type { Class, Classes } from "../callback.ts";
@@ -61,7 +61,7 @@ export class Autoload implements Classes {
     return finding;
   }
 
-  /** The instance of a class whose methods answer the current request: one for each request. */
+  /** The instance of a class whose methods handle the current request: one for each request. */
   make(type: Class): object {
     const scope = current(this.#owner);
     const known = scope?.own(type) as object | undefined;

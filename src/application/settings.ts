@@ -13,9 +13,9 @@ export interface Settings {
   "framework.base_url": string | null;
   /** Whether the literals of a pattern match case-sensitively. */
   "framework.case_sensitive": boolean;
-  /** Whether errors are answered through `error`; when false, `fetch` rejects with them. */
+  /** Whether errors go to `error`; when false, `fetch` rejects with them. */
   "framework.handle_errors": boolean;
-  /** Whether errors that `error` answers are also written to the server's error log. */
+  /** Whether errors of status 500 and above are written to the error log, each whole. */
   "framework.log_errors": boolean;
   /** The folder that holds the view templates. */
   "framework.views.path": string;
@@ -39,7 +39,7 @@ export interface Settings {
   "framework.wait_timeout": number;
   /** How many seconds running requests get to finish when the server shuts down. */
   "framework.shutdown_timeout": number;
-  /** The hosts that are answered, with a port or for all ports; another is a 421. Null: any host. */
+  /** The hosts that are served, with a port or for all ports; another is a 421. Null: any host. */
   "framework.hosts": readonly string[] | null;
 }
 

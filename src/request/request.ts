@@ -1,5 +1,5 @@
 /**
- * Owns what a handler can ask about its request. Every answer is worked out when it is first asked
+ * Owns what a handler can ask about its request. Every property is worked out when it is first asked
  * for, so that a request costs nothing until then. The body's contents are the body's; which path
  * and base count is decided by who makes the request object.
  */

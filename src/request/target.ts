@@ -1,6 +1,6 @@
 /**
  * Owns the canonical target of a request: the one path that routing, groups, middleware and file
- * serving read, and which hosts are answered.
+ * serving read, and which hosts are served.
  *
  * `request.url` cannot be it: the runtime puts it together from the unchecked `Host` header, so that
  * a header could choose the route. The path is taken from the request target as it was sent, and

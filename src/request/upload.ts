@@ -33,7 +33,7 @@ const moveFailures = [
  */
 export class UploadedFile extends File {
   /**
-   * Stores the file and answers the path it was written to. A path that ends with a slash, or is an
+   * Stores the file and returns the path it was written to. A path that ends with a slash, or is an
    * existing folder, stores there under the client's name, made harmless; any other is the file's.
    * Needs permission to write the path; a folder without a slash also to read it.
    *

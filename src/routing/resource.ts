@@ -1,6 +1,6 @@
 /**
  * Owns the conventional routes of a resource, such as the posts of a blog: which there are, and which
- * method of a controller answers each.
+ * method of a controller handles each.
  */
 
 import type { CallbackForm } from "../callback.ts";

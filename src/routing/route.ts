@@ -1,5 +1,5 @@
 /**
- * Owns the route object: what a declaration answers and what a callback is passed on request. Finding
+ * Owns the route object: what a declaration returns and what a callback is passed on request. Finding
  * routes is the router's.
  */
 

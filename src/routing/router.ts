@@ -182,7 +182,7 @@ export class Router {
 
   /**
    * Declares the conventional routes of a resource: index, create, store, show, edit, update and
-   * destroy. Each is answered by the method of that name of the controller, which is a class, an
+   * destroy. Each is handled by the method of that name of the controller, which is a class, an
    * object or the name of an autoloaded class, and has the alias `<last part of the path>.<action>`.
    */
   resource(

@@ -1,6 +1,6 @@
 /**
- * Owns the proof that requests do not touch each other: each is answered alone first, then all of
- * them together, in many orders, and every answer must be the same. Only for tests.
+ * Owns the proof that requests do not touch each other: each is sent alone first, then all of them
+ * together, in many orders, and every response must be the same. Only for tests.
  */
 
 import type { Door } from "./visitor.ts";
@@ -11,14 +11,16 @@ export interface IsolationOptions {
   readonly rounds?: number;
   /** The seed of the orders and delays, 1 when not given: the same seed, the same run. */
   readonly seed?: number;
+  /** The headers and cookies, by name, that may differ, such as a request ID. */
+  readonly ignore?: readonly string[];
 }
 
 /**
  * Runs requests together, in many orders and with delays between their starts, and compares every
- * answer with the one that the same request gets alone. The requests must be repeatable: asked alone
- * twice, each must get the same answer. The `Date` header is not compared.
+ * response with the one that the same request gets alone. The requests must be repeatable: sent alone
+ * twice, each must get the same response. The `Date` header is not compared.
  *
- * Rejects with an `Error` that shows the first answer that differs.
+ * Rejects with an `Error` that shows the first line in which a response differs.
  *
  * @example
  * ```ts
@@ -38,14 +40,18 @@ export interface IsolationOptions {
 export async function assertIsolated(
   app: Door,
   requests: readonly (string | (() => Request))[],
-  { rounds = 20, seed = 1 }: IsolationOptions = {},
+  { rounds = 20, seed = 1, ignore = [] }: IsolationOptions = {},
 ): Promise<void> {
   const alone: string[] = [];
   for (const request of requests) {
-    const first = await answer(app, request);
-    if (first !== await answer(app, request)) {
+    const first = await responseText(app, request, ignore);
+    const second = await responseText(app, request, ignore);
+    if (first !== second) {
       throw new Error(
-        `Cannot compare ${nameOf(request)}: alone it has different answers`,
+        `Cannot compare ${
+          nameOf(request)
+        }: alone it has different responses\n\n` +
+          difference(["first", first], ["second", second]),
       );
     }
     alone.push(first);
@@ -55,11 +61,13 @@ export async function assertIsolated(
     const order = shuffled(requests.map((_, place) => place), random);
     const outcomes = await Promise.allSettled(order.map(async (place) => {
       await pause(random());
-      const together = await answer(app, requests[place]!);
+      const together = await responseText(app, requests[place]!, ignore);
       if (together === alone[place]) return;
       throw new Error(
-        `${nameOf(requests[place]!)} is answered differently among others\n\n` +
-          `alone:\n${alone[place]}\n\nin round ${round}:\n${together}`,
+        `${
+          nameOf(requests[place]!)
+        } has a different response among others\n\n` +
+          difference(["alone", alone[place]!], [`in round ${round}`, together]),
       );
     }));
     const failed = outcomes.find(({ status }) => status === "rejected");
@@ -67,17 +75,32 @@ export async function assertIsolated(
   }
 }
 
-/** An answer as text: status, headers in order, body. */
-async function answer(
+/** The first line in which two texts differ, as each has it. */
+function difference(...texts: readonly [name: string, text: string][]): string {
+  const [one, other] = texts.map(([, text]) => text.split("\n"));
+  const at = one!.findIndex((line, place) => line !== other![place]);
+  const line = at < 0 ? one!.length : at;
+  return texts.map(([name, text]) =>
+    `${name}, line ${line + 1}: ${text.split("\n")[line] ?? "(missing)"}`
+  ).join("\n");
+}
+
+/** A response as text: status, headers in order, body. */
+async function responseText(
   app: Door,
   request: string | (() => Request),
+  ignore: readonly string[],
 ): Promise<string> {
   const response = await app.fetch(
     typeof request === "string"
       ? new Request(new URL(request, "http://localhost"))
       : request(),
   );
-  const headers = [...response.headers].filter(([name]) => name !== "date");
+  const names = ["date", ...ignore.map((name) => name.toLowerCase())];
+  const headers = [...response.headers].filter(([name, value]) =>
+    !names.includes(name) &&
+    !(name === "set-cookie" && ignore.includes(value.split("=", 1)[0]!))
+  );
   return [
     response.status,
     ...headers.map((header) => header.join(": ")),

@@ -8,10 +8,16 @@ import { getSetCookies } from "@std/http/cookie";
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
 import { attribute, elementsOf, Form, textOf } from "./form.ts";
 
-/** What answers requests: an `Engine`, `Framework`, or anything with such a door. */
+/** What handles requests: an `Engine`, `Framework`, or anything with such a door. */
 export interface Door {
-  /** Answers a web request. */
+  /** Handles a web request. */
   fetch(request: Request): Response | Promise<Response>;
+}
+
+/** What a visit sends: as for a web request, or a value as JSON, then by POST unless told otherwise. */
+export interface VisitOptions extends RequestInit {
+  /** The value to send as the JSON body. */
+  readonly json?: unknown;
 }
 
 /** The most redirects in a row, as browsers have it. */
@@ -68,9 +74,9 @@ export class Visitor {
    * Requests a path and follows redirects within the application. Rejects with `RangeError` after
    * twenty of them.
    */
-  async visit(path: string, init: RequestInit = {}): Promise<Page> {
+  async visit(path: string, options: VisitOptions = {}): Promise<Page> {
     let url = new URL(path, this.#origin);
-    let sent = init;
+    let sent = requestOf(options);
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       const response = await this.#request(url, sent);
       const location = response.headers.get("location");
@@ -156,6 +162,11 @@ export class Page {
     return this.#url.pathname + this.#url.search;
   }
 
+  /** The value of a JSON response; throws `SyntaxError` when it is not one. */
+  json<Value = unknown>(): Value {
+    return JSON.parse(this.text);
+  }
+
   /** The text of each element of a kind, such as `"h1"`, its white space folded. */
   texts(tag: string): string[] {
     return this.#elements(tag).map(textOf);
@@ -176,13 +187,22 @@ export class Page {
     return this.#visitor.visit(new URL(target, this.#url).href);
   }
 
-  /** A form of the page, the first when no place is given; throws `RangeError` when there is none. */
-  form(place = 0): Form<Page> {
-    const element = this.#elements("form")[place];
+  /**
+   * A form of the page by its place, from 0, or by the text of a button in it; the first without either.
+   * Throws `RangeError` when there is none.
+   */
+  form(which: number | string = 0): Form<Page> {
+    const forms = this.#elements("form");
+    const element = typeof which === "number"
+      ? forms[which]
+      : forms.find((form) => buttonsOf(form).includes(which));
     if (element === undefined) {
+      const known = forms.flatMap(buttonsOf).map((text) => `"${text}"`);
       throw new RangeError(
-        `Cannot find the form ${place}: the page has ${
-          this.#elements("form").length
+        `Cannot find the form ${
+          JSON.stringify(which)
+        }: the page has ${forms.length}, with the buttons ${
+          known.join(", ") || "none"
         }`,
       );
     }
@@ -202,6 +222,23 @@ export class Page {
     this.#document ??= parse(this.text);
     return elementsOf(this.#document).filter((each) => each.tagName === tag);
   }
+}
+
+function requestOf({ json, ...init }: VisitOptions): RequestInit {
+  if (json === undefined) return init;
+  const headers = new Headers(init.headers);
+  headers.set("content-type", "application/json");
+  return { method: "POST", ...init, headers, body: JSON.stringify(json) };
+}
+
+/** The texts of the buttons of a form. */
+function buttonsOf(form: DefaultTreeAdapterTypes.Element): string[] {
+  return elementsOf(form).flatMap((each) => {
+    if (each.tagName === "button") return [textOf(each)];
+    const isSubmit = each.tagName === "input" &&
+      attribute(each, "type") === "submit";
+    return isSubmit ? [attribute(each, "value") ?? ""] : [];
+  });
 }
 
 /** What a browser sends after a redirect: a form becomes a plain request for the page. */
