@@ -39,6 +39,9 @@ export function spy<Args extends unknown[], Result>(
   return Object.assign(recorder, { calls });
 }
 
+/** The functions in place of methods. */
+const stubs = new WeakSet<WeakKey>();
+
 /** Replaces a method of an object by a function that records its calls. */
 export function stub<Owner, Name extends keyof Owner>(
   owner: Owner,
@@ -47,9 +50,13 @@ export function stub<Owner, Name extends keyof Owner>(
     undefined as ResultOf<Owner[Name]>,
 ): Stub<ArgsOf<Owner[Name]>, ResultOf<Owner[Name]>> {
   const original = owner[name];
+  if (stubs.has(original as WeakKey)) {
+    throw new Error("Cannot stub: already spying on instance method");
+  }
   const replacement = Object.assign(spy(work), {
     [Symbol.dispose]: () => void (owner[name] = original),
   });
+  stubs.add(replacement);
   owner[name] = replacement as Owner[Name];
   return replacement;
 }

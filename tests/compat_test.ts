@@ -231,6 +231,7 @@ Deno.test("`spy()` and `stub()` record calls, and a method comes back", () => {
     using silent = stub(owner, "name");
     assertEquals<unknown>(owner.name(), undefined);
     assertSpyCalls(silent, 1);
+    assertThrows(() => stub(owner, "name"), Error, "Cannot stub");
   }
   assertEquals(owner.name, name);
   using grace = stub(owner, "name", () => "Grace");
