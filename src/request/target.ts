@@ -2,25 +2,14 @@
  * Owns the canonical target of a request: the one path that routing, groups, middleware and file
  * serving read, and which hosts are served.
  *
- * `request.url` cannot be it: the runtime puts it together from the unchecked `Host` header, so that
- * a header could choose the route. The path is taken from the request target as it was sent, and
- * made what the URL standard makes of it, so that whoever parses the URL again sees the same path.
+ * `request.url` cannot be it: Deno builds it from the unchecked `Host` header, so that a header could
+ * choose the route. The path is taken from the request target as it was sent, and encoded as the URL
+ * standard does, so that code that parses the URL again sees the same path.
  */
 
 import { HttpError } from "../errors.ts";
 import { headerOf } from "../runtime.ts";
-
-/** What a request asks for. */
-export interface Target {
-  readonly method: string;
-  /** The path, still encoded: it begins with a slash and has no dot segments. */
-  readonly path: string;
-  /** The query with its question mark, still encoded, or nothing. */
-  readonly search: string;
-}
-
-/** The target that stands for a request whose own is malformed. */
-export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
+import type { Target } from "../state/scope.ts";
 
 /**
  * A host with its port. RFC 3986 (section 3.2.2) allows more characters than any name has; quotes
@@ -31,27 +20,33 @@ const HOST = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d*)?$/i;
 /** The port of a host; an IPv6 address ends with a bracket. */
 const PORT = /:\d*$/;
 
-/** A URL whose authority has to be looked at; the runtime names a Unix socket in the scheme. */
+/** An absolute URL: the scheme of a Unix socket, the authority, and the rest. */
 const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 
-/** What a target has that is no plain path: a query, an escape, or what the URL standard would change. */
+/** A character that no plain path has, or the start of what may be a dot segment. */
 const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
 
-/** What the URL standard would change in a path: some characters, and what may be a dot segment. */
-const ODD_PATH = /[^!$-;=@-[\]_a-z|~]|\/(?:\.|%2[eE])/;
+const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** What the URL standard would change in a query. */
+/** A character that the URL standard encodes in a path. */
+const ODD_PATH = /[^!$-;=@-[\]_a-z|~]/;
+
+/** A character that the URL standard encodes in a query. */
 const ODD_SEARCH = /[^!$-&(-;=?-~]/;
 
 // deno-lint-ignore no-control-regex -- control characters are what must be found
 const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 
+/** The last valid Host header, and how URLs of it begin: most requests name the same host. */
+let lastHost = { host: "", origin: " " };
+
 /**
- * Takes the target from a request, the same whichever way it is spelled. A foreign absolute-form is
- * its own path: routes do not depend on hosts (RFC 9112, section 3.2.2).
+ * The target of a request. Of an absolute-form only the path counts, also of a foreign host: routes do
+ * not depend on hosts (RFC 9112, section 3.2.2).
  *
- * Throws {@linkcode HttpError} 400 when the target or a host is malformed, also for an escape that
- * is no UTF-8, and for a NUL, at which a file system would end the path.
+ * Throws {@linkcode HttpError} 400 when the target or a host is malformed, for a dot segment, which a
+ * proxy may have read differently, for an escape that is not UTF-8, and for a NUL, which would end the
+ * path of a file.
  */
 export function targetOf(request: Request): Target {
   const { url, method } = request;
@@ -60,105 +55,87 @@ export function targetOf(request: Request): Target {
   const question = sent.indexOf("?");
   const path = question === -1 ? sent : sent.slice(0, question);
   const search = question === -1 ? "" : sent.slice(question);
-  if (path.includes("%")) checkEscapes(path);
-  const isOdd = path === "" || ODD_PATH.test(path) ||
-    search !== "" && ODD_SEARCH.test(search);
-  return isOdd
-    ? { method, ...canonical(path, search) }
-    : { method, path, search };
+  checkPath(path);
+  const isOdd = path === "" || ODD_PATH.test(path) || ODD_SEARCH.test(search);
+  return isOdd ? encoded(method, sent) : { method, path, search };
 }
 
 /**
- * Throws {@linkcode HttpError} 421 when a request names a host that is not allowed; with null every
- * host is. An allowed host without a port stands for all its ports. Of an absolute-form, which can
- * differ from the `Host` header, both must be allowed: nobody knows which one the application reads.
+ * Throws {@linkcode HttpError} 421 when a request names a host that is not allowed. An allowed host
+ * without a port stands for all its ports. An absolute-form can differ from the `Host` header: both
+ * must be allowed, since the application may read either.
  */
-export function checkHost(
-  request: Request,
-  allowed: readonly string[] | null,
-): void {
-  if (allowed === null) return;
-  const [authority = ""] = request.url.split("://", 2)[1]?.split(/[/?]/, 1) ??
-    [];
+export function checkHost(request: Request, allowed: readonly string[]): void {
+  const [, , authority = ""] = ABSOLUTE.exec(request.url) ?? [];
   const host = headerOf(request, "host") || authority;
-  for (const named of host === authority ? [host] : [host, authority]) {
-    if (!allowed.some((name) => isNamed(named, name))) {
-      throw new HttpError(421, `The host "${named}" is not served here`);
-    }
+  for (const named of new Set([host, authority])) {
+    if (allowed.some((name) => isNamed(named, name))) continue;
+    throw new HttpError(421, `The host "${named}" is not served here`);
   }
 }
 
-/** Whether a text is a host, with or without a port, as a `Host` header may name it. */
-export function isHost(text: unknown): boolean {
-  return typeof text === "string" && HOST.test(text) &&
-    URL.canParse(`http://${text}`);
+/** Whether a value is a host, with or without a port, as a `Host` header may name it. */
+export function isHost(value: unknown): boolean {
+  return typeof value === "string" && HOST.test(value) &&
+    URL.canParse(`http://${value}`);
 }
-
-/** The last host that was in order, and how a URL of it begins: most requests name the same one. */
-let usual = { host: "", origin: " " };
 
 /** The target without its authority. */
 function originForm(url: string, host: string): string {
-  if (host === usual.host && url.startsWith(usual.origin)) {
-    return url.slice(usual.origin.length - 1);
+  if (host === lastHost.host && url.startsWith(lastHost.origin)) {
+    return url.slice(lastHost.origin.length - 1);
   }
   if (host === "") return withoutAuthority(url);
-  check(host, "Host header", host);
+  if (!isHost(host)) throw malformed("Host header", host);
   const origin = `${url.startsWith("https:") ? "https" : "http"}://${host}/`;
   if (!url.startsWith(origin)) return withoutAuthority(url);
-  usual = { host, origin };
+  lastHost = { host, origin };
   return url.slice(origin.length - 1);
 }
 
-/** An authority without a path, which only CONNECT sends, asks for a proxy: there is none here. */
+/** Only CONNECT sends an authority without a path. It asks for a proxy, which this is not. */
 function withoutAuthority(url: string): string {
   const [, socket, host = "", sent = ""] = ABSOLUTE.exec(url) ?? [];
-  if (!/^[/?]/.test(sent)) throw malformed("request target", url);
-  if (socket === undefined) check(host, "request target", url);
+  const isValid = /^[/?]/.test(sent) && (socket !== undefined || isHost(host));
+  if (!isValid) throw malformed("request target", url);
   return sent;
 }
 
-function check(host: string, place: string, text: string): void {
-  if (!isHost(host)) throw malformed(place, text);
-}
-
-/** Escapes must be UTF-8, as nothing else is a path's text, and no NUL. */
-function checkEscapes(path: string): void {
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(path);
-  } catch {
-    throw malformed("request target", path);
+function checkPath(path: string): void {
+  if (DOT_SEGMENT.test(path)) {
+    throw new HttpError(400, `The path has a dot segment: ${shown(path)}`);
   }
-  if (decoded.includes("\0")) throw malformed("request target", path);
+  if (!path.includes("%")) return;
+  try {
+    if (!decodeURIComponent(path).includes("\0")) return;
+  } catch {
+    // an escape is not UTF-8
+  }
+  throw malformed("request target", path);
 }
 
-/** What the URL standard makes of a target that is well-formed. */
-function canonical(
-  path: string,
-  search: string,
-): { path: string; search: string } {
-  const sent = path + search;
+/** The target encoded by the URL standard. */
+function encoded(method: string, sent: string): Target {
   if (MALFORMED.test(sent)) throw malformed("request target", sent);
   const url = new URL(`http://localhost${sent}`);
-  return { path: url.pathname, search: url.search };
+  return { method, path: url.pathname, search: url.search };
 }
 
 function malformed(what: string, text: string): HttpError {
-  const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
-  return new HttpError(
-    400,
-    `The ${what} is malformed: ${JSON.stringify(shown)}`,
-  );
+  return new HttpError(400, `The ${what} is malformed: ${shown(text)}`);
 }
 
-/** Whether a host is the named one; names have no case, and a dot at the end changes nothing. */
+function shown(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+}
+
+/** Whether a host has that name; case does not matter, nor does a dot at the end. */
 function isNamed(host: string, name: string): boolean {
   if (host === name) return true;
-  const hasPort = PORT.test(name);
-  return plain(hasPort ? host : host.replace(PORT, "")) === plain(name);
+  const bare = PORT.test(name) ? host : host.replace(PORT, "");
+  return normalized(bare) === normalized(name);
 }
 
-function plain(host: string): string {
+function normalized(host: string): string {
   return host.toLowerCase().replace(/\.(?=:|$)/, "");
 }
