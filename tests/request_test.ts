@@ -55,22 +55,6 @@ Deno.test("`base` is a slash at the root, and otherwise the path of the applicat
   assertEquals(requestOf({}, { base: "/blog" }).base, "/blog");
 });
 
-Deno.test("`method` is in capitals", () => {
-  const raw = new Request("http://localhost/", { method: "patch" });
-  const context = {
-    path: "/",
-    search: "",
-    base: "",
-    remote: tcp,
-    trustProxy: false,
-    methodOverride: false,
-  };
-  assertEquals(
-    new HttpRequest(raw, { ...context, body: undefined }).method,
-    "PATCH",
-  );
-});
-
 Deno.test("the properties that are headers read as sent, and empty when they were not", () => {
   const table = [
     ["referrer", "referer", "http://example.com/a"],

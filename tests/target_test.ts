@@ -1,6 +1,11 @@
 /** Which path a request is for: tables of hostile targets and hosts, each with its one right answer. */
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { Engine } from "@framework/core";
 import { checkHost, isHost, targetOf } from "../src/request/target.ts";
 import { sendRaw } from "./raw_http.ts";
@@ -261,6 +266,45 @@ Deno.test("`targetOf()` refuses a malformed Host header of a request that is mad
   for (const host of ["x/admin?", "a b", "a, b", "u@h", "%zz"]) {
     const request = new Request("http://a.test/pub", { headers: { host } });
     assertEquals((await mirror().fetch(request)).status, 400, host);
+  }
+});
+
+Deno.test("`targetOf()` refuses a method with small letters", async () => {
+  const head = "/ HTTP/1.1\r\nHost: a.test";
+  await assertAnswers(mirror(), [
+    [`get ${head}`, 400],
+    [`Head ${head}`, 400],
+    [`patch ${head}`, 400],
+    [`PATCH ${head}`, "/"],
+    [`M-SEARCH ${head}`, "/"],
+  ]);
+  const request = new Request("http://a.test/", { method: "patch" });
+  assertStringIncludes(
+    await (await mirror().fetch(request)).text(),
+    "The method must be in capitals: &quot;patch&quot;",
+  );
+});
+
+Deno.test("no method with or without a body is a 500, whatever a route asks for", async () => {
+  const app = new Engine();
+  app.route("/etag", () => void app.etag("a"));
+  app.route("/lastModified", () => void app.lastModified(1));
+  app.route("/raw", async () => await app.request().raw.text());
+  app.route("/data", () => app.request().data);
+  await using server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const type = "Content-Type: application/x-www-form-urlencoded";
+  for (const path of ["/etag", "/lastModified", "/raw", "/data"]) {
+    for (const method of ["get", "Head", "TRACE", "trace", "TRACK", "patch"]) {
+      for (const body of ["", "Content-Length: 3\r\n\r\na=1"]) {
+        const { status } = await sendRaw(
+          port,
+          `${method} ${path} HTTP/1.1\r\nHost: a.test\r\n${type}\r\n` +
+            `Connection: close\r\n${body || "\r\n"}`,
+        );
+        assert(status >= 200 && status < 500, `${method} ${path}: ${status}`);
+      }
+    }
   }
 });
 

@@ -26,10 +26,12 @@ const EAGER_TURNS = 4;
 /** A refusal that leaves a part of the body unread ends the connection (RFC 9112 section 9.3). */
 const CLOSE = { headers: { connection: "close" } };
 
+/** The methods of which no `Request` with a body can be made (Fetch standard). */
+const BODILESS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
+
 /** Whether a request has a body. Reading `body` makes a stream, which costs more than a small body. */
 export function hasBody(request: Request): boolean {
-  const { method } = request;
-  if (method === "GET" || method === "HEAD") return false; // Fetch standard
+  if (BODILESS.has(request.method)) return false;
   const length = headerOf(request, "content-length");
   const isKnown = length !== null && isHandedOver(request);
   return isKnown ? length !== "0" : request.body !== null;

@@ -103,12 +103,12 @@ export class HttpRequest {
   }
 
   /**
-   * The method in capitals. Under `framework.method_override`, the form field `_method` of a POST
+   * The method. Under `framework.method_override`, the form field `_method` of a POST
    * replaces it by PUT, PATCH or DELETE.
    */
   get method(): string {
     const { methodOverride, body } = this.#context;
-    const method = this.#raw.method.toUpperCase();
+    const { method } = this.#raw;
     const isForm = methodOverride && method === "POST" && body !== undefined;
     return isForm && this.#read.methodOverride || method;
   }

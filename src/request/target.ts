@@ -44,12 +44,15 @@ let lastHost = { host: "", origin: " " };
  * The target of a request. Of an absolute-form only the path counts, also of a foreign host: routes do
  * not depend on hosts (RFC 9112, section 3.2.2).
  *
- * Throws {@linkcode HttpError} 400 when the target or a host is malformed, for a dot segment, which a
- * proxy may have read differently, for an escape that is not UTF-8, and for a NUL, which would end the
- * path of a file.
+ * Throws {@linkcode HttpError} 400 when the target or a host is malformed, for an escape that is not
+ * UTF-8, for a NUL, which would end the path of a file, and for what a proxy may have read differently:
+ * a dot segment, and a method with small letters (methods have case, RFC 9110 section 9.1).
  */
 export function targetOf(request: Request): Target {
   const { url, method } = request;
+  if (method !== "GET" && /[a-z]/.test(method)) {
+    throw new HttpError(400, `The method must be in capitals: "${method}"`);
+  }
   const sent = originForm(url, headerOf(request, "host") ?? "");
   if (!NOT_PLAIN.test(sent)) return { method, path: sent, search: "" };
   const question = sent.indexOf("?");
