@@ -1,17 +1,17 @@
 /**
  * Owns the application that the soak visits: something of everything that a request can do to a
- * server, each with an answer that its client can check.
+ * server, each with a response that its client can check.
  */
 
 import { Engine } from "@framework/core";
 
-/** What the application knows of itself. */
+/** What the application reports of itself. */
 export interface Stats {
   /** Resident memory, in bytes. */
   readonly rss: number;
   /** Memory of live and dead objects, in bytes. */
   readonly heap: number;
-  /** How often deferred work was done. */
+  /** How often deferred work has run. */
   readonly deferred: number;
 }
 
@@ -24,6 +24,7 @@ export function serveSoak(views: string): void {
   declareEnds(app);
   declareBodies(app);
   declareStreams(app);
+  declareSockets(app);
   app.start({ port: 0 });
 }
 
@@ -96,6 +97,18 @@ function declareStreams(app: Engine): void {
   app.route("GET /stats", (): Stats => {
     const { rss, heapUsed } = Deno.memoryUsage();
     return { rss, heap: heapUsed, deferred };
+  });
+}
+
+function declareSockets(app: Engine): void {
+  app.route("GET /socket", () => {
+    const { socket, response } = Deno.upgradeWebSocket(app.request().raw);
+    socket.onmessage = ({ data }) => socket.send(data);
+    return response;
+  });
+  app.route("GET /members", () => {
+    Deno.upgradeWebSocket(app.request().raw);
+    app.halt(403, "Members only");
   });
 }
 
