@@ -11,19 +11,22 @@ import { TrieRouter } from "npm:hono@4/router/trie-router";
 import { addRoute, createRouter, findRoute } from "npm:rou3@1";
 import { Router } from "../src/routing/router.ts";
 
-/** A router as it is measured: building a table answers how one path is looked up. */
+/** A router as it is measured: building a table returns the function that looks up one path. */
 type Contender = (routes: readonly Route[]) => (path: string) => unknown;
 
 /** The parts of a route in the notation of all: `:name`, `?` for an optional one, `*` at the end. */
 type Route = readonly string[];
 
 const sizes = [10, 100, 1_000, 10_000];
-const lookups = 30_000;
+
+/** In each round, the contenders take so many turns, each of so many look-ups: a pause touches few turns. */
+const turns = 150;
+const lookups = 1_000;
 
 /** For how long paths are looked up before, in nanoseconds: the engine optimises anew for a new table. */
 const warmingUp = 40e6;
 
-/** What the routes of each kind are, and the paths looked up, by a number of always five digits. */
+/** The routes of each kind, and the paths that are looked up, by a number of five digits. */
 const kinds: Record<
   string,
   { route: (n: string) => Route; path: (n: string) => string }
@@ -135,10 +138,11 @@ function measure(
 ): Map<string, Figures> {
   const { route, path } = kinds[kind]!;
   const routes = Array.from({ length: size }, (_, n) => route(digits(n)));
-  const paths = Array.from(
-    { length: 64 },
-    (_, n) => path(digits((n * 7919) % size)),
-  );
+  // Cut out of a URL, as those of a server are
+  const paths = Array.from({ length: 64 }, (_, n) => {
+    const url = `http://localhost:8000${path(digits((n * 7919) % size))}`;
+    return url.slice(url.indexOf("/", 8));
+  });
   const runs = Object.entries(contenders)
     .filter(([name]) => size < 10_000 || name !== "Hono RegExpRouter")
     .map(([name, make]) => ({
@@ -153,18 +157,26 @@ function measure(
       throw new Error(`${name} is wrong about ${paths[1]} among ${kind}`);
     }
   }
+  const lookUp = ({ look }: { look: (path: string) => unknown }) => {
+    for (let n = 0; n < lookups; n++) look(paths[n & 63]!);
+  };
   for (let round = -1; round < rounds; round++) {
     for (const run of runs) {
       const build = time(() => void (run.look = run.make(routes)));
-      const lookUp = () => {
-        for (let n = 0; n < lookups; n++) run.look(paths[n & 63]!);
-      };
-      collectGarbage(); // what building left must not be collected while matching is measured
-      for (let warm = 0; warm < warmingUp;) warm += time(lookUp);
-      const match = time(lookUp) / lookups;
-      if (round < 0) continue; // warming up
-      run.builds.push(build);
-      run.matches.push(match);
+      if (round >= 0) run.builds.push(build); // the first round warms up
+    }
+    collectGarbage(); // the garbage of building must not be collected while matching is measured
+    for (const run of runs) {
+      for (let warm = 0; warm < warmingUp;) warm += time(() => lookUp(run));
+    }
+    const times = runs.map((): number[] => []);
+    for (let turn = 0; turn < turns; turn++) {
+      for (const [place, run] of runs.entries()) {
+        times[place]!.push(time(() => lookUp(run)) / lookups);
+      }
+    }
+    for (const [place, run] of runs.entries()) {
+      if (round >= 0) run.matches.push(median(times[place]!));
     }
   }
   return new Map(runs.map(({ name, builds, matches }) => [name, {
@@ -173,7 +185,7 @@ function measure(
   }]));
 }
 
-/** Whether a router's answer says that nothing was found. */
+/** Whether a router has found nothing. */
 function isMiss(found: unknown): boolean {
   if (found === undefined || found === null) return true;
   return Array.isArray(found) && Array.isArray(found[0]) &&
@@ -207,7 +219,7 @@ function print(figure: keyof Figures, rounds: number): void {
     }
   }
   console.log(
-    `\nMedians of ${rounds} rounds in turns; ratios are taken within a round. Deno ${Deno.version.deno}.`,
+    `\nMedians of ${rounds} rounds, in each of which all take turns; ratios are taken within a round. Deno ${Deno.version.deno}.`,
   );
 }
 

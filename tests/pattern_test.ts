@@ -170,7 +170,7 @@ const cases: Record<string, [string, string, unknown][]> = {
 };
 
 for (const [what, rows] of Object.entries(cases)) {
-  Deno.test(`\`Pattern\` reads ${what}`, () => {
+  Deno.test(`\`Pattern\` matches ${what}`, () => {
     for (const [source, path, expected] of rows) {
       if (expected === "SyntaxError") {
         assertThrows(() => new Pattern(source), SyntaxError);
@@ -179,7 +179,7 @@ for (const [what, rows] of Object.entries(cases)) {
   });
 }
 
-Deno.test("`Pattern` tells upper from lower case only when asked to", () => {
+Deno.test("`Pattern` distinguishes case only when asked to", () => {
   const rows: [string, string][] = [
     ["/About", "/aBOUT"],
     ["/@x:[a-z]+", "/ABC"],
@@ -253,7 +253,7 @@ const mistakes: [string, string][] = [
   ["/?", 'has "?" with nothing to repeat, where \\? is meant, at 1'],
 ];
 
-Deno.test("`Pattern` quotes what is wrong and points at the place", () => {
+Deno.test("`Pattern` quotes a mistake and gives its position", () => {
   for (const [source, problem] of mistakes) {
     const error = assertThrows(() => new Pattern(source), SyntaxError, problem);
     const start = `Cannot make a route: the pattern "${source}"`;

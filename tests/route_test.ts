@@ -3,7 +3,7 @@ import type { Middleware } from "../src/routing/middleware.ts";
 import type { Route } from "../src/routing/route.ts";
 import { Router } from "../src/routing/router.ts";
 
-Deno.test("`Route` as declared tells what it matches", () => {
+Deno.test("`Route` as declared has its pattern and no values", () => {
   const route = new Router().route("GET|POST a/@b", () => {}, false, "c");
   assertEquals(route.methods, ["GET", "POST"]);
   assertEquals([route.pattern, route.alias, route.splat], ["/a/@b", "c", ""]);
@@ -44,7 +44,7 @@ Deno.test("`Route` of a request shares nothing that can be changed", () => {
   assertEquals({ ...match.params }, { a: "x" });
 });
 
-Deno.test("`addMiddleware()` answers the route and adds behind what is there", () => {
+Deno.test("`addMiddleware()` appends and returns the route", () => {
   const [first, second, third] = [
     () => {},
     { before() {} },
@@ -60,7 +60,7 @@ Deno.test("`addMiddleware()` answers the route and adds behind what is there", (
   assertEquals(router.get("/c", () => {}).middleware, []);
 });
 
-Deno.test("`addMiddleware()` throws for what is none", () => {
+Deno.test("`addMiddleware()` throws for a value that is no middleware", () => {
   const route = new Router().get("/", () => {});
   class Neither {}
   for (

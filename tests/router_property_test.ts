@@ -149,7 +149,7 @@ for (
     200,
   ]] as const
 ) {
-  Deno.test(`\`match()\` answers as a scan would: seed ${seed}, up to ${size} routes`, () => {
+  Deno.test(`\`match()\` finds what a scan would: seed ${seed}, up to ${size} routes`, () => {
     compare(seed, tables, size);
   });
 }

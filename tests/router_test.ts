@@ -35,13 +35,13 @@ Deno.test("`match()` takes the methods before the path, or every method", () => 
   assertEquals(matches(router, "BREW", "/x"), ["1"]);
 });
 
-Deno.test("`match()` answers HEAD as GET, unless a route for the path names HEAD", () => {
+Deno.test("`match()` takes HEAD for GET, unless a route for the path names HEAD", () => {
   const router = routerOf("GET /x", "/x", "HEAD /y", "GET /y", "HEAD /@a/z");
   assertEquals(matches(router, "HEAD", "/x"), ["0", "1"]);
   assertEquals(matches(router, "HEAD", "/y"), ["2"]);
 });
 
-Deno.test("`match()` reads case anew on each call", () => {
+Deno.test("`match()` may differ in case sensitivity on each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
   assertEquals(router.match("GET", "/aBOUT", false)?.route.alias, "0");
   assertEquals(router.match("GET", "/about", true)?.route.alias, "1");
@@ -69,7 +69,7 @@ Deno.test("`match()` finds the right path again after a malformed one", () => {
   assertEquals(router.next(match)?.route.alias, "1");
 });
 
-Deno.test("`next()` goes on from its own match, whatever was asked in between", () => {
+Deno.test("`next()` continues from its own match, whatever was matched in between", () => {
   const router = routerOf("/@a", "/@b", "/x");
   const match = router.match("GET", "/x", false)!;
   router.match("POST", "/a/b/c", true);
@@ -106,7 +106,7 @@ Deno.test("`call()` passes the values in order, null for a part that is absent",
   assertEquals(router.match("GET", "/1/2", false)?.call(), ["1", "2", null]);
 });
 
-Deno.test("`call()` passes a route of its own last when it was asked for", () => {
+Deno.test("`call()` passes a route object of its own last under `passRoute`", () => {
   const router = new Router();
   router.route("GET|POST /f/@id/*", (_id, route) => route, true, "files");
   const match = router.match("POST", "/F/7/a%20b/c", false)!;
@@ -149,7 +149,7 @@ Deno.test("`route()` throws for a callback of no known form, naming the pattern"
   assertThrows(() => route([page, "lst"]), TypeError, 'did you mean "list"?');
 });
 
-Deno.test("`route()` throws for an alias that leads elsewhere", () => {
+Deno.test("`route()` throws for an alias of another path", () => {
   const router = routerOf("GET /a");
   router.route("POST /a", () => {}, false, "0");
   assertThrows(() => router.route("/b", () => {}, false, "0"), Error, '"0"');
@@ -246,7 +246,7 @@ Deno.test("`group()` restores the prefix when its callback throws", () => {
   assertEquals(patterns, ["/a/kept", "/b"]);
 });
 
-Deno.test("`group()` throws `TypeError` for what is no prefix or no callback", () => {
+Deno.test("`group()` throws `TypeError` for a wrong prefix or callback", () => {
   const router = new Router();
   for (const prefix of [undefined, null, 1, ["/a"]]) {
     // @ts-expect-error -- the prefix must be a string
@@ -280,7 +280,7 @@ Deno.test("`getUrl()` includes the prefix of groups", () => {
   assertThrows(() => router.getUrl("post", { lang: "de" }), RangeError, '"de"');
 });
 
-Deno.test("`getUrl()` names the near aliases of an unknown one", () => {
+Deno.test("`getUrl()` suggests aliases for an unknown one", () => {
   const router = new Router();
   router.get("/", () => {}, false, "home");
   router.get("/posts", () => {}, false, "posts");

@@ -6,7 +6,7 @@ import type { Router } from "../src/routing/router.ts";
 import { type App, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
-/** The text of an answer, after its status unless that is 200. */
+/** The text of a response, or its status unless that is 200. */
 async function text(
   app: App,
   path: string,
@@ -96,7 +96,7 @@ onBothForms("`route()` with a star matches several segments", async (app) => {
   assertEquals(await text(app, "/a/b/c/z"), "middle");
 });
 
-onBothForms("`route()` with a star alone matches everything", async (app) => {
+onBothForms("`route()` with only a star matches everything", async (app) => {
   app.route("*", () => "all");
   for (const path of ["/", "/a", "/a/b/c/", "/%20"]) {
     assertEquals(await text(app, path), "all", path);
@@ -104,7 +104,7 @@ onBothForms("`route()` with a star alone matches everything", async (app) => {
 });
 
 onBothForms(
-  "`route()` passes on when its callback answers true",
+  "`route()` passes on when its callback returns true",
   async (app) => {
     app.route("/user/@name", (name) => name !== "bob");
     app.route("/user/*", () => Promise.resolve(true));
@@ -114,15 +114,18 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` that all pass on ends in `notFound`", async (app) => {
-  app.route("*", () => {
-    app.response().write("dropped");
-    return true;
-  });
-  const response = await visit(app, "/x");
-  assertEquals(response.status, 404);
-  assertEquals((await response.text()).includes("dropped"), false);
-});
+onBothForms(
+  "`notFound()` is called when all matching routes pass on",
+  async (app) => {
+    app.route("*", () => {
+      app.response().write("dropped");
+      return true;
+    });
+    const response = await visit(app, "/x");
+    assertEquals(response.status, 404);
+    assertEquals((await response.text()).includes("dropped"), false);
+  },
+);
 
 onBothForms("`route()` passes on for nothing but true itself", async (app) => {
   for (const [place, value] of [1, "yes", {}, [], undefined, null].entries()) {
@@ -247,7 +250,7 @@ onBothForms("HEAD takes the GET route, without a body", async (app) => {
   assertEquals(own.headers.get("x-own"), "yes");
 });
 
-onBothForms("OPTIONS is answered with the allowed methods", async (app) => {
+onBothForms("OPTIONS gets the allowed methods", async (app) => {
   app.route("GET /x", () => "text");
   app.route("POST /x", () => "text");
   const response = await visit(app, "/x", { method: "OPTIONS" });
@@ -367,7 +370,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`addMiddleware()` belongs to the matched route, however it is spelled",
+  "`addMiddleware()` guards the matched route, however its path is spelled",
   async (app) => {
     app.route("/admin/@page", () => "secret").addMiddleware(() => false);
     for (
@@ -379,7 +382,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`before` that answers false, also later, is a 403",
+  "`before` that returns false, also later, is a 403",
   async (app) => {
     let called = false;
     app.route("/x", () => void (called = true)).addMiddleware({
@@ -513,7 +516,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`error` of middleware runs for what its own `before` throws no more than for a stop",
+  "`error` of middleware runs neither for its own `before` nor for a stop",
   async (app) => {
     const calls: unknown[] = [];
     app.route("/a", () => "").addMiddleware({

@@ -1,13 +1,13 @@
 /**
- * Owns the types of a route callback's arguments, read by the compiler from the text of a pattern. It
- * follows the grammar as far as names and optional parts go; nothing here exists at run time.
+ * Owns the types of a route's callback: the arguments, which the compiler reads from the text of the
+ * pattern, and the results that can be sent. Nothing here exists at run time.
  */
 
 import type { Markup } from "../html.ts";
 
 /**
  * The arguments that a pattern gives: a string for each name, or null where a part is optional. A
- * pattern that is not known word for word may give any.
+ * pattern of which the compiler does not know the text may give any.
  *
  * @internal
  */
@@ -69,13 +69,13 @@ type JsonObject =
  */
 type Checked<Result> = unknown extends Awaited<Result> ? Result : RouteResult;
 
-/** Classes of characters are dropped: what stands in them names nothing. */
+/** The text without classes of characters, in which an `@` begins no name. */
 type WithoutClasses<Text extends string> = Text extends
   `${infer Before}[${string}]${infer After}`
   ? `${Before}${WithoutClasses<After>}`
   : Text;
 
-/** Reads on behind each `@`; the depth has an element for each open parenthesis. */
+/** Reads a name behind each `@`; the depth has an element for each open parenthesis. */
 type Read<
   Text extends string,
   Depth extends 1[] = [],
@@ -101,7 +101,7 @@ type Closed<Text extends string, Depth extends 1[]> = Text extends
   ? Closed<After, Depth extends [1, ...infer Rest extends 1[]] ? Rest : []>
   : Depth;
 
-/** Whether a text begins like a name: with an underscore, or with what has two cases, a letter. */
+/** Whether a text begins like a name: with an underscore or a letter, which has two cases. */
 type IsName<Text extends string> = Text extends `_${string}` ? true
   : Text extends `${infer First}${string}`
     ? Lowercase<First> extends Uppercase<First> ? false : true

@@ -1,6 +1,6 @@
 /**
- * Owns the conventional routes of a resource, such as the posts of a blog: which there are, and which
- * method of a controller handles each.
+ * Owns the conventional routes of a resource, such as the posts of a blog, and the method of a controller
+ * that each of them calls.
  */
 
 import type { CallbackForm } from "../callback.ts";
@@ -16,23 +16,19 @@ export type ResourceAction =
   | "update"
   | "destroy";
 
-/** Which actions of a resource are routed. */
+/** Which actions of a resource have routes. */
 export interface ResourceOptions {
-  /** These alone. */
+  /** Only these. */
   readonly only?: readonly ResourceAction[];
   /** All but these. */
   readonly except?: readonly ResourceAction[];
 }
 
-/** One route of a resource, below the resource's path. */
-export interface ResourceRoute {
-  readonly pattern: string;
-  readonly callback: CallbackForm;
-  readonly alias: string;
-}
+/** One route of a resource; its pattern is relative to the path of the resource. */
+type ResourceRoute = [pattern: string, callback: CallbackForm, alias: string];
 
 /** The routes in the order in which they are declared. */
-const patterns: Readonly<Record<ResourceAction, string>> = {
+const PATTERNS: Readonly<Record<ResourceAction, string>> = {
   index: "GET /",
   create: "GET /create",
   store: "POST /",
@@ -42,13 +38,13 @@ const patterns: Readonly<Record<ResourceAction, string>> = {
   destroy: "DELETE /@id",
 };
 
-/** The routes of a resource; throws `TypeError` for an action that there is not. */
+/** The routes of a resource; throws `TypeError` for an unknown action. */
 export function resourceRoutes(
   path: string,
   controller: object | string,
   { only, except = [] }: ResourceOptions,
 ): ResourceRoute[] {
-  const known = Object.keys(patterns);
+  const known = Object.keys(PATTERNS);
   const wrong = [...only ?? [], ...except].find((one) => !known.includes(one));
   if (wrong !== undefined) {
     const hint = didYouMean(wrong, known);
@@ -60,11 +56,11 @@ export function resourceRoutes(
   return (known as ResourceAction[])
     .filter((action) => only?.includes(action) ?? true)
     .filter((action) => !except.includes(action))
-    .map((action) => ({
-      pattern: patterns[action],
-      callback: typeof controller === "string"
+    .map((action) => [
+      PATTERNS[action],
+      typeof controller === "string"
         ? `${controller}->${action}`
         : [controller, action],
-      alias: `${name}.${action}`,
-    }));
+      `${name}.${action}`,
+    ]);
 }

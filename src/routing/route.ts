@@ -1,6 +1,6 @@
 /**
- * Owns the route object: what a declaration returns and what a callback is passed on request. Finding
- * routes is the router's.
+ * Owns the route object, which declaring a route returns, and which a callback gets when it asks for its
+ * route. Finding routes is `table.ts`'s.
  */
 
 import type { RouteArguments, Taking } from "./arguments.ts";
@@ -112,8 +112,8 @@ export class Route {
   }
 
   /**
-   * Leaves the bodies of the route's requests unread, for large uploads: the callback takes
-   * `request().raw.body`, and no limit counts. `data`, `files` and `getBody()` throw there.
+   * Leaves the bodies of the route's requests unread, for large uploads: the callback reads
+   * `request().raw.body`, without a limit. `data`, `files` and `getBody()` throw then.
    */
   streamed(): this {
     this.#takesStream = true;

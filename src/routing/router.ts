@@ -1,6 +1,6 @@
 /**
- * Owns declaring routes, in groups and by resources, and finding those that match a request. The notation
- * is `notation.ts`'s, the index `table.ts`'s; what a callback returns is sent by the engine.
+ * Owns declaring routes, in groups and by resources, and finding those that match a request. Parsing a
+ * pattern is `pattern.ts`'s, searching among many `table.ts`'s. What a callback returns is sent elsewhere.
  */
 
 import { type Classes, resolveCallback } from "../callback.ts";
@@ -17,9 +17,6 @@ import { isThenable } from "../steps.ts";
 import { Match, RouteTable } from "./table.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
-
-/** The tables of the application and of the current request. */
-type Layers = Pick<Layered<RouteTable>, "application" | "own" | "writable">;
 
 /** What a group gives to the routes in it. */
 interface Group {
@@ -68,10 +65,11 @@ export class Router {
   }
 
   /**
-   * Declares a route behind those that are there. The pattern is an optional list of methods and a
-   * path, such as `GET|POST /post/@slug`.
+   * Appends a route. The pattern is an optional list of methods and a path, such as
+   * `GET|POST /post/@slug`.
    *
-   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is none.
+   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback has none of its
+   * forms.
    */
   route<Path extends string, Pass extends boolean = false, Result = unknown>(
     pattern: Path,
@@ -95,7 +93,7 @@ export class Router {
     return route;
   }
 
-  /** Declares a route for GET, and so for HEAD. */
+  /** Appends a route for GET, and so for HEAD. */
   get<Path extends string, Pass extends boolean = false, Result = unknown>(
     path: Path,
     callback: RouteCallback<Path, Pass, Result>,
@@ -105,7 +103,7 @@ export class Router {
     return this.#verb("GET", path, callback, passRoute, alias);
   }
 
-  /** Declares a route for POST. */
+  /** Appends a route for POST. */
   post<Path extends string, Pass extends boolean = false, Result = unknown>(
     path: Path,
     callback: RouteCallback<Path, Pass, Result>,
@@ -115,7 +113,7 @@ export class Router {
     return this.#verb("POST", path, callback, passRoute, alias);
   }
 
-  /** Declares a route for PUT. */
+  /** Appends a route for PUT. */
   put<Path extends string, Pass extends boolean = false, Result = unknown>(
     path: Path,
     callback: RouteCallback<Path, Pass, Result>,
@@ -125,7 +123,7 @@ export class Router {
     return this.#verb("PUT", path, callback, passRoute, alias);
   }
 
-  /** Declares a route for PATCH. */
+  /** Appends a route for PATCH. */
   patch<Path extends string, Pass extends boolean = false, Result = unknown>(
     path: Path,
     callback: RouteCallback<Path, Pass, Result>,
@@ -135,7 +133,7 @@ export class Router {
     return this.#verb("PATCH", path, callback, passRoute, alias);
   }
 
-  /** Declares a route for DELETE. */
+  /** Appends a route for DELETE. */
   delete<Path extends string, Pass extends boolean = false, Result = unknown>(
     path: Path,
     callback: RouteCallback<Path, Pass, Result>,
@@ -146,8 +144,9 @@ export class Router {
   }
 
   /**
-   * Declares what the callback declares under a prefix, with middleware for all of it. Groups nest.
-   * Throws `TypeError` when the prefix is no string, or the callback is no function or asynchronous.
+   * Runs the callback, and puts the prefix and the middleware in front of every route that it declares.
+   * Groups nest. Throws `TypeError` when the prefix is no string, or the callback is no function or is
+   * asynchronous.
    */
   group(
     prefix: string,
@@ -167,23 +166,23 @@ export class Router {
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
       middleware: [...outer.middleware, ...middleware],
     };
-    let outcome: unknown;
+    let returned: unknown;
     try {
-      outcome = callback(this);
+      returned = callback(this);
     } finally {
       this.#group = outer;
     }
-    if (!isThenable(outcome)) return;
-    outcome.then(undefined, () => {}); // a failure in it is the lesser mistake
+    if (!isThenable(returned)) return;
+    returned.then(undefined, () => {}); // the error below says more than its own
     throw new TypeError(
       `Cannot make the group "${prefix}": the callback is asynchronous`,
     );
   }
 
   /**
-   * Declares the conventional routes of a resource: index, create, store, show, edit, update and
-   * destroy. Each is handled by the method of that name of the controller, which is a class, an
-   * object or the name of an autoloaded class, and has the alias `<last part of the path>.<action>`.
+   * Appends the conventional routes of a resource: index, create, store, show, edit, update and destroy.
+   * Each calls the method of that name of the controller, which is a class, an object or the name of an
+   * autoloaded class. Its alias is `<last part of the path>.<action>`.
    */
   resource(
     path: string,
@@ -193,15 +192,15 @@ export class Router {
     checkString(path, "make a resource", "the path");
     const routes = resourceRoutes(path, controller, options);
     this.group(path, () => {
-      for (const { pattern, callback, alias } of routes) {
+      for (const [pattern, callback, alias] of routes) {
         this.route(pattern, callback, false, alias);
       }
     });
   }
 
   /**
-   * The path of the route with that alias, the values encoded into it; optional parts without values
-   * are left out, and `*` takes its text under the name `*`.
+   * Makes the path of the route with that alias, with encoded values. Optional parts without values are
+   * left out; the text of `*` is the value named `*`.
    *
    * Throws `ReferenceError` when there is no such alias, `TypeError` when a value is missing,
    * `RangeError` when one does not fit its place.
@@ -243,7 +242,7 @@ export class Router {
   }
 
   /**
-   * The next route that matches the same, in the order of declaration.
+   * The next route in the order of declaration that matches the same method and path.
    *
    * @ignore
    */
@@ -272,7 +271,7 @@ export class Router {
     return methods.size > 0 ? [...methods.add("OPTIONS")] : [];
   }
 
-  /** The routes that nearly match, the nearest first, and what keeps each from matching. */
+  /** The routes that nearly match, the nearest first, and what keeps each of them from matching. */
   explain(method: string, path: string, caseSensitive = false): NearRoute[] {
     const split = this.#path.read(path);
     return nearRoutes(this.#declarations(), method, split, caseSensitive);
@@ -345,7 +344,7 @@ function checkString(
   throw new TypeError(`Cannot ${action}: ${what} must be a string, got ${got}`);
 }
 
-/** A router of its own autoloads no classes, and makes an instance for each call. */
+/** A router outside of an application autoloads no classes, and makes an instance for each call. */
 const NO_CLASSES: Classes = {
   find(name) {
     const problem = `Cannot load the class "${name}": this router loads none`;

@@ -212,7 +212,6 @@ export class Match {
   readonly caseSensitive: boolean;
   /** The values of the named parameters in order; null where an optional part is absent. */
   readonly values: readonly (string | null)[];
-  #params: Route["params"] | undefined;
 
   /** The path has been split from what was sent. */
   constructor(
@@ -230,9 +229,14 @@ export class Match {
     this.values = entry.variant.values(path, caseSensitive);
   }
 
-  /** The values by name. */
+  /** The values by name, in a new object each time. */
   get params(): Route["params"] {
-    return this.#params ??= this.#named();
+    const params: Route["params"] = Object.create(null);
+    const { names } = this.entry.declaration.pattern;
+    for (const [place, name] of names.entries()) {
+      params[name] = this.values[place]!;
+    }
+    return params;
   }
 
   /** Calls the callback with the values. */
@@ -244,20 +248,11 @@ export class Match {
 
   /** A route object of this request's own. */
   toRoute(): Route {
-    const { entry: { variant }, sent, caseSensitive } = this;
+    const { entry: { variant }, params, sent, caseSensitive } = this;
     return this.route.matched({
-      params: this.#named(),
+      params,
       caseSensitive,
       splat: () => variant.splat(new Path().read(sent), caseSensitive),
     });
-  }
-
-  #named(): Route["params"] {
-    const params: Route["params"] = Object.create(null);
-    const { names } = this.entry.declaration.pattern;
-    for (const [place, name] of names.entries()) {
-      params[name] = this.values[place]!;
-    }
-    return params;
   }
 }
