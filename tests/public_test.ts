@@ -89,6 +89,10 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface CorsOptions":
       "credentials expose headers maxAge methods origins",
   },
+  "src/files/mod.ts": {
+    "function files": "",
+    "interface FilesOptions": "cacheControl index",
+  },
   "src/guard/mod.ts": {
     "function guard": "",
     "interface GuardOptions": "headers trusted",

@@ -1,0 +1,171 @@
+/**
+ * Serves a folder of static files by `@std/http/file-server`: with media types, `ETag` and
+ * `Last-Modified`, conditional requests, ranges and HEAD. The file server is loaded with the first file.
+ *
+ * Nothing outside of the folder is served, and no file or folder whose name begins with a dot, whether by
+ * `..`, an encoded slash or a symbolic link. What is not there goes to `notFound`. Needs permission to read
+ * the folder, and what links in it lead to.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { files } from "@framework/core/files";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * await Deno.writeTextFile(`${folder}/style.css`, "body { margin: 0 }");
+ *
+ * const app = new Engine();
+ * files(app, "/public", folder, { cacheControl: "public, max-age=600" });
+ *
+ * const response = await app.fetch(
+ *   new Request("http://localhost/public/style.css", { headers: { range: "bytes=0-3" } }),
+ * );
+ * assertEquals(response.status, 206);
+ * assertEquals(await response.text(), "body");
+ * assertEquals(response.headers.get("content-type"), "text/css; charset=UTF-8");
+ * ```
+ *
+ * @module
+ */
+
+import type { Engine, Framework, Route } from "../../mod.ts";
+
+/** How {@linkcode files} are served. */
+export interface FilesOptions {
+  /** The `Cache-Control` of each file; `no-cache` when not given, so that clients ask whether it has changed. */
+  readonly cacheControl?: string;
+  /** The file that stands for its folder, such as `index.html`; folders are not found when not given. */
+  readonly index?: string;
+}
+
+type ServeFile = typeof import("@std/http/file-server").serveFile;
+
+/** A file or folder below the folder that is served. */
+interface Found {
+  /** Its own path, without links. */
+  readonly path: string;
+  readonly fileInfo: Deno.FileInfo;
+}
+
+/** A slash or backslash inside a name. Were it one, what lies behind it would have two addresses. */
+const INNER_SLASH = /%2f|%5c/i;
+
+/** A name that begins with a dot, or an empty one in front of another. */
+const HIDDEN = /(?:^|[/\\])[./\\]/;
+
+/**
+ * Serves the files of a folder under a prefix, by a route for GET and HEAD.
+ *
+ * Throws `TypeError` when the prefix has parameters or optional parts.
+ */
+export function files(
+  app: Engine | typeof Framework,
+  prefix: string,
+  folder: string | URL,
+  options: FilesOptions = {},
+): void {
+  if (typeof prefix !== "string" || /[@(*]/.test(prefix)) {
+    const got = Deno.inspect(prefix);
+    throw new TypeError(
+      `Cannot serve files: the prefix must be a path without parameters, got ${got}`,
+    );
+  }
+  const load = loader();
+  const pattern = `GET ${prefix.replace(/\/+$/, "")}/*`;
+  const serve = async (route: Route): Promise<Response | void> => {
+    const found = await find(app, route, folder, options.index);
+    if (found === undefined) return app.notFound();
+    if (found.fileInfo.isFile) {
+      return respond(await load(), app.request().raw, found, options);
+    }
+    // Relative addresses on the page of a folder need the slash.
+    return app.redirect(app.request().url.replace(/\?|$/, "/$&"), 301);
+  };
+  app.route(pattern, serve, true);
+}
+
+/**
+ * Loads the file server once, when it is first asked for. Deno leaks the context of an import into what
+ * runs next, so that the import belongs to the declaration and not to a request.
+ */
+function loader(): () => Promise<ServeFile> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const loaded = promise.then(async () => {
+    const { serveFile } = await import("@std/http/file-server");
+    return serveFile;
+  });
+  return () => {
+    resolve();
+    return loaded;
+  };
+}
+
+/** What a request asks for; undefined when that is not there, or not to be seen. */
+async function find(
+  app: Engine | typeof Framework,
+  { splat }: Route,
+  folder: string | URL,
+  index: string | undefined,
+): Promise<Found | undefined> {
+  const [path = ""] = app.request().url.split("?", 1);
+  const isFolder = path.endsWith("/");
+  if (isFolder && index === undefined) return undefined;
+  const parent = splat.replace(/\/?$/, "/").replace(/^\/$/, "");
+  const name = isFolder ? parent + index : splat;
+  if (HIDDEN.test(name) || INNER_SLASH.test(path)) return undefined;
+  const found = await inside(await Deno.realPath(folder), name);
+  const isRedirect = found?.fileInfo.isDirectory && !isFolder && index;
+  return found?.fileInfo.isFile || isRedirect ? found : undefined;
+}
+
+/** What has that name below a folder, unless a link leads to what is outside or hidden. */
+async function inside(
+  folder: string,
+  name: string,
+): Promise<Found | undefined> {
+  try {
+    const path = await Deno.realPath(`${folder}/${name}`);
+    const below = path.slice(folder.length);
+    const isInside = path === folder ||
+      path.startsWith(folder) && /^[/\\]/.test(below);
+    if (!isInside || HIDDEN.test(below.slice(1))) return undefined;
+    return { path, fileInfo: await Deno.stat(path) };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return undefined; // too long a name is as little there as a missing one
+  }
+}
+
+async function respond(
+  serveFile: ServeFile,
+  request: Request,
+  { path, fileInfo }: Found,
+  { cacheControl = "no-cache" }: FilesOptions,
+): Promise<Response> {
+  const asked = withoutRange(request, fileInfo) ?? request;
+  const response = await serveFile(asked, path, { fileInfo });
+  const { headers } = response;
+  headers.delete("server");
+  headers.set("cache-control", cacheControl);
+  if (!headers.has("content-type")) {
+    headers.set("content-type", "application/octet-stream");
+  }
+  return response;
+}
+
+/**
+ * The request without its range where that does not count, or nothing: the file server does not know
+ * `If-Range` (RFC 9110, section 13.1.5), and HEAD asks for what GET gets, a 304 too.
+ */
+function withoutRange(
+  { method, headers }: Request,
+  { mtime }: Deno.FileInfo,
+): Request | undefined {
+  const isHead = method === "HEAD";
+  const condition = headers.get("if-range");
+  const counts = condition === null || condition === mtime?.toUTCString();
+  if (!isHead && counts) return undefined;
+  const others = [...headers].filter(([name]) => name !== "range");
+  return new Request("http://localhost/", { headers: others });
+}
