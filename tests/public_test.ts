@@ -63,7 +63,8 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface ResourceOptions": "except only",
     "class HttpRequest": `
       accept ajax base cookies data elapsed files getBody getBytes getHeader id ip
-      length method proxy_ip query raw referrer scheme secure type url user_agent`,
+      length method proxy_ip query raw referrer scheme secure type upgrade url
+      user_agent`,
     "type Cookies": "",
     "type Data": "",
     "type Fields": "",

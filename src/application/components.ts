@@ -60,6 +60,7 @@ function requestParams(app: Application): [Request, RequestContext] {
     trustProxy: app.setting("framework.trust_proxy", scope),
     methodOverride: app.setting("framework.method_override", scope),
     body: scope.root.body,
+    hold: () => scope.hold(),
     began: scope.root.began,
   }];
 }

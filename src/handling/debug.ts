@@ -20,11 +20,12 @@ const FRAMEWORK = new URL("..", import.meta.url).href;
 const FOREIGN = /node_modules\/ventojs\/|\/ventojs[@/]\d|\b(?:ext|node):/;
 
 const STYLE = `<style>
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
-pre { background: #f4f4f4; overflow: auto; padding: 1rem; }
-table { border-collapse: collapse; }
-td, th { overflow-wrap: anywhere; padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top; }
-mark { background: #ffd9d9; }
+body { max-width: 60em; }
+pre { background: rgb(128 128 128 / .15); overflow: auto; padding: 1em; }
+table { border-collapse: collapse; table-layout: fixed; width: 100%; }
+td, th { overflow-wrap: anywhere; padding: .2em 1em .2em 0; text-align: left; vertical-align: top; }
+th { width: 30%; }
+mark { background: rgb(255 0 0 / .25); color: inherit; }
 </style>
 `;
 

@@ -28,6 +28,8 @@ export interface RequestContext {
   readonly body: Bytes | undefined;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where it was not noted. */
   readonly began?: number | undefined;
+  /** Keeps the request open until the returned function is called. */
+  hold?(): () => void;
 }
 
 /** Cookies by name. */
@@ -221,6 +223,21 @@ export class HttpRequest {
   /** A header by its name in any case; "" when it was not sent. */
   getHeader(name: string): string {
     return this.#raw.headers.get(name) ?? "";
+  }
+
+  /**
+   * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: return the response of it. The
+   * request lives until the socket has closed, so that the socket's handlers keep its state.
+   */
+  upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
+    const upgrade = Deno.upgradeWebSocket(this.raw, options);
+    const release = this.#context.hold?.();
+    // A turn later, so that the application's own handlers of the event still have the request.
+    const releaseLater = (): void => void (release && setTimeout(release));
+    for (const event of ["close", "error"]) {
+      upgrade.socket.addEventListener(event, releaseLater, { once: true });
+    }
+    return upgrade;
   }
 
   /**

@@ -1,0 +1,51 @@
+/** Tests WebSockets over a real server: whose state their handlers see, and for how long. */
+
+import { assertEquals } from "@std/assert";
+import { Engine } from "@framework/core";
+
+/** Connects, sends the texts one by one, and returns what came back until the socket closed. */
+async function talk(url: string, texts: readonly string[]): Promise<string[]> {
+  const received: string[] = [];
+  const socket = new WebSocket(url);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.onclose = () => resolve();
+  socket.onopen = () => socket.send(texts[0]!);
+  socket.onmessage = ({ data }) => {
+    received.push(data);
+    const next = texts[received.length];
+    if (next === undefined) socket.close();
+    else socket.send(next);
+  };
+  await promise;
+  return received;
+}
+
+Deno.test("`upgrade()` keeps the request for the handlers of its socket, until that closes", async () => {
+  const app = new Engine();
+  const closed: string[] = [];
+  app.route("/talk/@name", (name) => {
+    const { socket, response } = app.request().upgrade();
+    app.set("name", name);
+    app.set("count", 0);
+    socket.onmessage = async ({ data }) => {
+      await null;
+      app.set("count", app.get<number>("count")! + 1);
+      socket.send(`${app.get("name")} ${app.get("count")}: ${data}`);
+    };
+    socket.onclose = () => void closed.push(app.get<string>("name")!);
+    return response;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const origin = `ws://127.0.0.1:${port}/talk`;
+  const [ada, grace] = await Promise.all([
+    talk(`${origin}/ada`, ["a", "b", "c"]),
+    talk(`${origin}/grace`, ["x", "y"]),
+  ]);
+  assertEquals(ada, ["ada 1: a", "ada 2: b", "ada 3: c"]);
+  assertEquals(grace, ["grace 1: x", "grace 2: y"]);
+  while (closed.length < 2) await new Promise((done) => setTimeout(done, 5));
+  await server.shutdown();
+  assertEquals(closed.toSorted(), ["ada", "grace"]);
+  assertEquals(app.has("name"), false);
+});
