@@ -75,15 +75,16 @@ export class Router {
     pattern: Path,
     callback: RouteCallback<Path, Pass, Result>,
     passRoute?: Pass,
-    alias = "",
+    alias?: string,
   ): Route {
     checkString(pattern, "make a route", "the pattern");
-    checkString(alias, `make the route "${pattern}"`, "the alias");
+    const name = alias ?? "";
+    checkString(name, `make the route "${pattern}"`, "the alias");
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
     const { middleware } = this.#group;
-    const route = new Route({ pattern: parsed, alias, middleware });
+    const route = new Route({ pattern: parsed, alias: name, middleware });
     this.#layers.writable.add({
       route,
       pattern: parsed,
@@ -151,7 +152,7 @@ export class Router {
   group(
     prefix: string,
     callback: (router: Router) => void,
-    middleware: readonly Middleware[] = [],
+    middleware?: readonly Middleware[],
   ): void {
     checkString(prefix, "make a group", "the prefix");
     if (typeof callback !== "function") {
@@ -160,11 +161,12 @@ export class Router {
         `Cannot make the group "${prefix}": the callback must be a function, got ${got}`,
       );
     }
-    for (const each of middleware) checkMiddleware(each);
+    const added = middleware ?? [];
+    for (const each of added) checkMiddleware(each);
     const outer = this.#group;
     this.#group = {
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
-      middleware: [...outer.middleware, ...middleware],
+      middleware: [...outer.middleware, ...added],
     };
     let returned: unknown;
     try {
@@ -187,10 +189,10 @@ export class Router {
   resource(
     path: string,
     controller: object | string,
-    options: ResourceOptions = {},
+    options?: ResourceOptions,
   ): void {
     checkString(path, "make a resource", "the path");
-    const routes = resourceRoutes(path, controller, options);
+    const routes = resourceRoutes(path, controller, options ?? {});
     this.group(path, () => {
       for (const [pattern, callback, alias] of routes) {
         this.route(pattern, callback, false, alias);
@@ -205,10 +207,10 @@ export class Router {
    * Throws `ReferenceError` when there is no such alias, `TypeError` when a value is missing,
    * `RangeError` when one does not fit its place.
    */
-  getUrl(alias: string, params: UrlParameters = {}): string {
+  getUrl(alias: string, params?: UrlParameters): string {
     const tables = this.#tables();
     const known = tables.findLast(({ aliases }) => aliases.has(alias));
-    if (known) return known.aliases.get(alias)!.build(params);
+    if (known) return known.aliases.get(alias)!.build(params ?? {});
     const aliases = tables.flatMap(({ aliases }) => [...aliases.keys()]);
     const hint = didYouMean(alias, aliases);
     throw new ReferenceError(
@@ -272,9 +274,10 @@ export class Router {
   }
 
   /** The routes that nearly match, the nearest first, and what keeps each of them from matching. */
-  explain(method: string, path: string, caseSensitive = false): NearRoute[] {
+  explain(method: string, path: string, caseSensitive?: boolean): NearRoute[] {
     const split = this.#path.read(path);
-    return nearRoutes(this.#declarations(), method, split, caseSensitive);
+    const declarations = this.#declarations();
+    return nearRoutes(declarations, method, split, caseSensitive ?? false);
   }
 
   /** The methods of all routes that match a path, `*` for those that take every method. */

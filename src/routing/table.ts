@@ -54,7 +54,7 @@ export class RouteTable {
   #all: Set<Entry> | undefined;
   #searches = 0;
 
-  /** Adds a route behind the others; throws when its alias is that of another path. */
+  /** Appends a route; throws when its alias is that of another path. */
   add(declaration: Declaration): void {
     const { pattern, route: { alias } } = declaration;
     const known = this.aliases.get(alias)?.path ?? pattern.path;
@@ -93,10 +93,12 @@ export class RouteTable {
   /** The routes that match a path, whatever their methods, in order. */
   findAll(path: Path, caseSensitive: boolean): Route[] {
     const all = this.#all = new Set<Entry>();
-    this.find(path, "", caseSensitive);
-    this.#all = undefined;
-    return [...all].sort((a, b) => a.order - b.order)
-      .map(({ declaration }) => declaration.route);
+    try {
+      this.find(path, "", caseSensitive);
+    } finally {
+      this.#all = undefined;
+    }
+    return [...all].sort((a, b) => a.order - b.order).map(({ route }) => route);
   }
 
   /** Searches below a node for the segments from `first` on. */
