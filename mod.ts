@@ -53,6 +53,12 @@ export { HttpRequest } from "./src/request/request.ts";
 export type { Cookies } from "./src/request/request.ts";
 export type { Data } from "./src/request/content.ts";
 export type { Fields, Nested, NestedRecord } from "./src/request/fields.ts";
+export type {
+  Schema,
+  SchemaIssue,
+  SchemaOutput,
+  SchemaResult,
+} from "./src/request/schema.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export type { Files } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";

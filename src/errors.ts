@@ -8,6 +8,8 @@
 export interface HttpErrorOptions extends ErrorOptions {
   /** Headers for the response, such as `Allow` or `Retry-After`. */
   headers?: HeadersInit;
+  /** Further members of the problem details that JSON clients get (RFC 9457, section 3.2). */
+  problem?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -34,6 +36,8 @@ export class HttpError extends Error {
   readonly status: number;
   /** Headers for the response. */
   readonly headers: Headers;
+  /** Further members of the problem details. */
+  readonly problem: Readonly<Record<string, unknown>>;
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */
   constructor(status: number, message = "", options: HttpErrorOptions = {}) {
@@ -41,6 +45,7 @@ export class HttpError extends Error {
     super(message, options);
     this.status = status;
     this.headers = new Headers(options.headers);
+    this.problem = options.problem ?? {};
   }
 }
 

@@ -62,9 +62,9 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type ResourceAction": "",
     "interface ResourceOptions": "except only",
     "class HttpRequest": `
-      accept ajax base cookies data elapsed files getBody getBytes getHeader id ip
-      length method proxy_ip query raw referrer scheme secure type upgrade url
-      user_agent`,
+      accept accepts ajax base cookies data elapsed files getBody getBytes getHeader id ip
+      json length method proxy_ip query raw referrer scheme secure signal type upgrade
+      url user_agent validate`,
     "type Cookies": "",
     "type Data": "",
     "type Fields": "",
@@ -82,8 +82,12 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class Markup": "",
     "function markup": "",
     "class View": "clear exists fetch get has set",
-    "class HttpError": "headers name status",
-    "interface HttpErrorOptions": "headers",
+    "interface Schema": "~standard",
+    "interface SchemaIssue": "message path",
+    "type SchemaOutput": "",
+    "type SchemaResult": "",
+    "class HttpError": "headers name problem status",
+    "interface HttpErrorOptions": "headers problem",
   },
   "src/cors/mod.ts": {
     "function cors": "",

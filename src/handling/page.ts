@@ -21,11 +21,13 @@ export function pageOf(
   status: number,
   message: string,
   details: string,
+  members: Readonly<Record<string, unknown>> = {},
 ): { type: string; text: string } {
   const title = STATUS_TEXT[status as StatusCode] ?? "Error";
   const detail = message === title ? "" : message;
   if (wantsJson(request)) {
     const problem = {
+      ...members,
       type: "about:blank",
       title,
       status,

@@ -161,7 +161,13 @@ function fillPage(
   details: string,
 ): void {
   const message = failure ? messageFor(app, scope, failure) : "";
-  const { type, text } = pageOf(scope.request, page.status(), message, details);
+  const { type, text } = pageOf(
+    scope.request,
+    page.status(),
+    message,
+    details,
+    failure instanceof HttpError ? failure.problem : undefined,
+  );
   const vary = page.header("vary");
   page.body(text)
     .header("content-type", type)

@@ -20,6 +20,8 @@ const OVERRIDES: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
 
 const jsonType = /^(?:application|text)\/json$|\/.+\+json$/;
 
+const JSON_BODY = "the JSON body";
+
 /** What a fault of JSON says beside itself: it quotes the client. */
 const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
 
@@ -30,6 +32,7 @@ export class Content {
   readonly #type: string;
   #text: string | undefined;
   #form: Form | undefined;
+  #json: { readonly value: unknown } | undefined;
 
   /** Takes the bytes and the Content-Type header. */
   constructor(bytes: Bytes = new Uint8Array(), type = "") {
@@ -52,6 +55,23 @@ export class Content {
    */
   get data(): Data {
     return this.#read().data;
+  }
+
+  /** Whether the media type is one of JSON. */
+  get isJson(): boolean {
+    return jsonType.test(mediaOf(this.#type));
+  }
+
+  /** The JSON value. Throws {@linkcode HttpError} 415 for another media type, 400 when it is malformed. */
+  get json(): unknown {
+    if (!this.isJson) {
+      const state = `its type is "${this.#type}"`;
+      throw refusal(415, JSON_BODY, state);
+    }
+    this.#json ??= {
+      value: parseJson(decode(this.bytes, this.#type, JSON_BODY)),
+    };
+    return this.#json.value;
   }
 
   /** The uploads of a multipart form. Throws as `data` does. */
@@ -77,7 +97,7 @@ export class Content {
 
 /** Reads what has a reader; the elements of a JSON array are its members "0", "1" and so on. */
 function formOf(bytes: Bytes, type: string): Form {
-  const media = type.split(";", 1)[0]!.trim().toLowerCase();
+  const media = mediaOf(type);
   const content = { data: Object.create(null), files: Object.create(null) };
   if (bytes.length === 0) return content;
   if (media === "multipart/form-data") return readForm(bytes, type);
@@ -85,13 +105,20 @@ function formOf(bytes: Bytes, type: string): Form {
     const text = `?${decode(bytes, type)}`;
     content.data = parseFields(text, "the form", 413);
   } else if (jsonType.test(media)) {
-    const value = parseJson(decode(bytes, type, "the JSON body"));
+    const value = parseJson(decode(bytes, type, JSON_BODY));
     // One by one, the elements of a long list take a fifteenth of the time of `Object.assign()`.
     if (Array.isArray(value)) {
       value.forEach((one, at) => content.data[at] = one);
-    } else if (typeof value === "object") Object.assign(content.data, value);
+    } else if (typeof value === "object" && value !== null) {
+      // A copy of many members would take three times as long as parsing them.
+      content.data = Object.setPrototypeOf(value, null);
+    }
   }
   return content;
+}
+
+function mediaOf(type: string): string {
+  return type.split(";", 1)[0]!.trim().toLowerCase();
 }
 
 /** Parses JSON; what is wrong with it is said without the client's text. */
@@ -100,6 +127,6 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const fault = (cause as SyntaxError).message.replace(QUOTATION, "");
-    throw refusal(400, "the JSON body", fault, { cause });
+    throw refusal(400, JSON_BODY, fault, { cause });
   }
 }

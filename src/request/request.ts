@@ -4,10 +4,12 @@
  * and base count is decided by who makes the request object.
  */
 
+import { accepts } from "@std/http/negotiation";
 import { hasBody } from "./body.ts";
 import { Content, type Data } from "./content.ts";
 import { type Bytes, type Fields, parseFields } from "./fields.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
+import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 import type { Files } from "./upload.ts";
 
 /** What is known about a request beside the web `Request`. */
@@ -178,6 +180,29 @@ export class HttpRequest {
     return this.#read.data;
   }
 
+  /**
+   * The JSON body as it was sent: an array is an array. Throws `HttpError` 415 when the body has another
+   * type, 400 when it is malformed.
+   */
+  get json(): unknown {
+    return this.#read.json;
+  }
+
+  /**
+   * Validates the JSON body, or the fields of a form, by a schema of any library that follows the
+   * Standard Schema specification (zod, valibot, arktype). Rejects with `HttpError` 422, whose problem
+   * details list the path and message of each issue.
+   */
+  async validate<Type extends Schema>(
+    schema: Type,
+  ): Promise<SchemaOutput<Type>> {
+    const content = this.#read;
+    return await validated(
+      schema,
+      content.isJson ? content.json : content.data,
+    );
+  }
+
   /** The cookies, percent-decoded where that is possible; of a repeated name, the first. */
   get cookies(): Cookies {
     return this.#cookies ??= parseCookies(this.getHeader("cookie"));
@@ -199,6 +224,19 @@ export class HttpRequest {
   /** The `Accept` header. */
   get accept(): string {
     return this.getHeader("accept");
+  }
+
+  /**
+   * The offered media type that the client likes best by its `Accept` header and the weights in it, or
+   * undefined when it accepts none (RFC 9110, section 12.5.1).
+   */
+  accepts<Type extends string>(...types: Type[]): Type | undefined {
+    return accepts(this.#raw, ...types);
+  }
+
+  /** Aborts when the client leaves, also while or after the body is read, and once the response is sent. */
+  get signal(): AbortSignal {
+    return this.#raw.signal;
   }
 
   /** The address that a proxy passed on, or "". Anybody can send one: only for show. */

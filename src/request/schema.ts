@@ -1,0 +1,71 @@
+/**
+ * Owns validating values by a schema of any library that follows the Standard Schema specification,
+ * version 1, such as zod, valibot and arktype.
+ */
+
+import { HttpError } from "../errors.ts";
+
+/** A schema: what it takes is `Input`, what it makes of that is `Output`. */
+export interface Schema<Input = unknown, Output = Input> {
+  /** What the specification asks of a schema. */
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (
+      value: unknown,
+    ) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?:
+      | { readonly input: Input; readonly output: Output }
+      | undefined;
+  };
+}
+
+/** What a schema says of a value. */
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+/** What is wrong in a value, and where. */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?:
+    | readonly (PropertyKey | { readonly key: PropertyKey })[]
+    | undefined;
+}
+
+/** The type that a schema makes of what it takes. */
+export type SchemaOutput<Type extends Schema> = NonNullable<
+  Type["~standard"]["types"]
+>["output"];
+
+/**
+ * Validates a value. Rejects with {@linkcode HttpError} 422 when the schema has issues; its problem
+ * details (RFC 9457) list the `path` and the `message` of each under `errors`.
+ */
+export async function validated<Type extends Schema>(
+  schema: Type,
+  value: unknown,
+): Promise<SchemaOutput<Type>> {
+  const validate = schema?.["~standard"]?.validate;
+  if (typeof validate !== "function") {
+    const got = Deno.inspect(schema, { depth: 0 });
+    throw new TypeError(
+      `Cannot validate the request: it needs a Standard Schema, got ${got}`,
+    );
+  }
+  const result = await validate(value);
+  if (result.issues === undefined) return result.value as SchemaOutput<Type>;
+  const errors = result.issues.map(({ message, path = [] }) => ({
+    path: path.map(keyOf),
+    message,
+  }));
+  const said = errors.map(({ path, message }) =>
+    path.length > 0 ? `${path.join(".")}: ${message}` : message
+  );
+  throw new HttpError(422, said.join("; "), { problem: { errors } });
+}
+
+function keyOf(part: PropertyKey | { readonly key: PropertyKey }) {
+  const key = typeof part === "object" ? part.key : part;
+  return typeof key === "symbol" ? String(key) : key;
+}
