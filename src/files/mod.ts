@@ -29,6 +29,7 @@
  * @module
  */
 
+import type { serveFile } from "@std/http/file-server";
 import type { Engine, Framework, Route } from "../../mod.ts";
 
 /** How {@linkcode files} are served. */
@@ -39,7 +40,7 @@ export interface FilesOptions {
   readonly index?: string;
 }
 
-type ServeFile = typeof import("@std/http/file-server").serveFile;
+type ServeFile = typeof serveFile;
 
 /** A file or folder below the folder that is served. */
 interface Found {
