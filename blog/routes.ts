@@ -4,7 +4,8 @@
  */
 
 import { type Engine, HttpError } from "@framework/core";
-import { join } from "@std/path/join";
+import { files } from "@framework/core/files";
+import { guard } from "@framework/core/guard";
 import { cleanText, type PostStore } from "./posts.ts";
 import { TemplateEngine, type TemplateFolders } from "./view.ts";
 
@@ -19,13 +20,6 @@ const HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "Referrer-Policy": "same-origin",
-  "X-Content-Type-Options": "nosniff",
-};
-
-/** The content types of the static files, by extension. */
-const TYPES: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
 };
 
 /** Declares the blog on an application. */
@@ -34,14 +28,11 @@ export function declareBlog(
   posts: PostStore,
   folders: BlogFolders,
 ): void {
+  guard(app, { headers: HEADERS });
   declareViews(app, folders);
   declarePages(app, posts);
-  declareFiles(app, folders.public);
-  app.before("send", ([response]) => {
-    for (const [name, value] of Object.entries(HEADERS)) {
-      response.headers.set(name, value);
-    }
-  });
+  const cacheControl = "public, max-age=600";
+  files(app, "/public", folders.public, { cacheControl });
 }
 
 /**
@@ -55,7 +46,10 @@ function declareViews(app: Engine, folders: TemplateFolders): void {
     const page = await engine.assign(data).display(template);
     const response = app.response().write(page);
     response.header("Cache-Control", "no-cache");
-    if (response.status() === 200) await app.etag(await digest(page));
+    if (response.status() !== 200) return;
+    const bytes = new TextEncoder().encode(page);
+    const digest = await crypto.subtle.digest("SHA-256", bytes);
+    await app.etag(new Uint8Array(digest).toHex());
   });
   app.map("notFound", () => app.render("404", { title: "Page not found" }));
 }
@@ -85,31 +79,6 @@ function declarePages(app: Engine, store: PostStore): void {
   });
 }
 
-/** Serves the files of one folder; their names hold no slash, so that none leads out of it. */
-function declareFiles(app: Engine, folder: string): void {
-  app.route("GET /public/@name:[\\w-]{1,100}\\.(?:css|svg)", async (name) => {
-    const file = join(folder, name);
-    const modified = await modificationTime(file);
-    if (modified === undefined) return app.notFound();
-    app.response()
-      .header("Content-Type", TYPES[name.split(".").at(-1)!]!)
-      .header("Cache-Control", "public, max-age=600");
-    app.lastModified(modified);
-    return await Deno.readFile(file);
-  });
-}
-
-/** When a file was modified, in seconds since 1970; undefined when it is missing or a link. */
-async function modificationTime(file: string): Promise<number | undefined> {
-  try {
-    const { isFile, mtime } = await Deno.lstat(file);
-    return isFile ? (mtime?.getTime() ?? 0) / 1000 : undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
 /** A parameter of the query; anything but text counts as not given. */
 function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
@@ -121,13 +90,4 @@ function field(name: string, value: unknown): string {
     throw new HttpError(400, `The field "${name}" must be text`);
   }
   return cleanText(String(value ?? ""));
-}
-
-/** A short fingerprint of a text. */
-async function digest(content: string): Promise<string> {
-  const hash = await crypto.subtle.digest(
-    "SHA-256",
-    new TextEncoder().encode(content),
-  );
-  return new Uint8Array(hash).toBase64({ alphabet: "base64url" }).slice(0, 22);
 }

@@ -1,9 +1,10 @@
 /**
- * Owns the blog as it is served: which store it uses, and where its files are. The default export is for
+ * Owns the blog as it is served: which store it uses, where its files are, and the log of its requests. The default export is for
  * `deno serve`, also with `--parallel`; `main.ts` starts the same on its own port.
  */
 
 import { Framework } from "@framework/core";
+import { log } from "@framework/core/log";
 import { join } from "@std/path/join";
 import { PostFile, type PostStore } from "./posts.ts";
 import { declareBlog } from "./routes.ts";
@@ -15,6 +16,8 @@ declareBlog(Framework.app(), await openStore(), {
   cache: join(folder, "cache"),
   public: join(folder, "public"),
 });
+
+log(Framework);
 
 export default Framework;
 

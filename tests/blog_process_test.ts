@@ -3,6 +3,7 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
@@ -92,10 +93,13 @@ Deno.test("`deno task blog` starts with the posts that come with it, and says ho
   assertEquals(await blog.create("New"), 303);
   assertEquals((await copy.titles()).length, 4);
   await blog.end();
+  const [start, request, ...rest] = blog.printed.split("\n");
   assertEquals(
-    blog.printed.replace(/:\d+/, ":8000"),
-    "Listening on http://127.0.0.1:8000/ (press Ctrl+C to stop)\n",
+    start!.replace(/:\d+/, ":8000"),
+    "Listening on http://127.0.0.1:8000/ (press Ctrl+C to stop)",
   );
+  assertMatch(request!, /^\d{4}-.*Z POST \/create 303 [\d.]+ ms 0 B$/);
+  assertEquals(rest, [""]);
 });
 
 Deno.test("`deno task blog` has no permission that it does not need", async () => {
