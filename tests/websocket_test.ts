@@ -46,7 +46,6 @@ Deno.test("`upgrade()` keeps the request for the handlers of its socket, until t
   assertEquals(grace, ["grace 1: x", "grace 2: y"]);
   while (closed.length < 2) await new Promise((done) => setTimeout(done, 5));
   await server.shutdown();
-  await new Promise((done) => setTimeout(done, 5)); // the requests end a turn after their sockets
   assertEquals(closed.toSorted(), ["ada", "grace"]);
   assertEquals(app.has("name"), false);
 });

@@ -270,8 +270,8 @@ export class HttpRequest {
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const release = this.#context.hold?.();
-    // A turn later, so that the application's own handlers of the event still have the request.
-    const releaseLater = (): void => void (release && setTimeout(release));
+    // After the application's own handlers of the event, which still have the request.
+    const releaseLater = (): void => void (release && queueMicrotask(release));
     for (const event of ["close", "error"]) {
       upgrade.socket.addEventListener(event, releaseLater, { once: true });
     }
