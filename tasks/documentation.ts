@@ -26,7 +26,7 @@ interface Declaration {
 }
 
 interface Comment {
-  readonly tags?: readonly { readonly kind: string }[];
+  readonly tags?: readonly { readonly kind: string; readonly doc?: string }[];
 }
 
 /** Checks the documentation; the flags say where the imports lead. */
@@ -71,14 +71,18 @@ function withoutExamples({ nodes }: Documentation): string {
       const shown = declarations.filter(({ kind }) =>
         WITH_EXAMPLE.includes(kind)
       );
-      if (shown.length > 0 && !shown.some(({ jsDoc }) => hasExample(jsDoc))) {
-        warnings.push(`no example: ${name} of ${path}`);
-      }
+      if (shown.length === 0 || hasExample(module_doc, name)) continue;
+      if (shown.some(({ jsDoc }) => hasExample(jsDoc))) continue;
+      warnings.push(`no example: ${name} of ${path}`);
     }
   }
   return warnings.map((warning) => `warning ${warning}`).join("\n");
 }
 
-function hasExample(comment: Comment | undefined): boolean {
-  return comment?.tags?.some(({ kind }) => kind === "example") ?? false;
+/** Whether a comment has an example, which uses the name where one is given. */
+function hasExample(comment: Comment | undefined, name = ""): boolean {
+  const tags = comment?.tags ?? [];
+  return tags.some(({ kind, doc }) =>
+    kind === "example" && (doc ?? "").includes(name)
+  );
 }

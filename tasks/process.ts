@@ -84,9 +84,13 @@ export class Process implements AsyncDisposable {
     }
   }
 
-  /** Sends a signal to the process, and not to those that it has started. */
+  /** Sends a signal to the process, unless it has ended; those that it has started get none. */
   kill(signal: Deno.Signal): void {
-    this.#child.kill(signal);
+    try {
+      this.#child.kill(signal);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
   }
 
   /** How it ended, once all it printed is there. */

@@ -135,11 +135,7 @@ export class BlogProcess extends Process {
 
   /** Sends a signal and returns the exit code. */
   async end(signal: Deno.Signal = "SIGTERM"): Promise<number> {
-    try {
-      this.kill(signal);
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // it has ended already
-    }
+    this.kill(signal);
     return (await this.ended()).code;
   }
 }

@@ -32,8 +32,9 @@ const SCANNED = ["mod.ts", "README.md", "src", "blog", "tests", "bench"];
 
 const USE = /\b(?:from|import\()\s*["'](@std\/[^"']+)["']/g;
 const NAMED_USES = [
-  /\b(?:import|export)\s+(?:type\s+)?\{([^{}]*)\}\s+from\s+["'](@std\/[^"']+)["']/g,
-  /\{([^{}]*)\}\s*=\s*await\s+import\(\s*["'](@std\/[^"']+)["']\s*\)/g,
+  /\b(?:import|export)\s+(?:type\s+)?\{(?<names>[^{}]*)\}\s+from\s+["'](?<module>@std\/[^"']+)["']/g,
+  /\{(?<names>[^{}]*)\}\s*=\s*await\s+import\(\s*["'](?<module>@std\/[^"']+)["']\s*\)/g,
+  /\btypeof\s+import\(\s*["'](?<module>@std\/[^"']+)["']\s*\)\.(?<names>\w+)/g,
 ];
 const DECLARED =
   /^export (?:async )?(?:function|class|const|interface|type) (\w+)/gm;
@@ -249,11 +250,10 @@ async function used(): Promise<Map<string, Set<string>>> {
       [...source.matchAll(USE)].length,
       `${path}: name what is imported`,
     );
-    for (const [, names, specifier] of named) {
-      modules.set(
-        specifier!,
-        (modules.get(specifier!) ?? new Set()).union(listed(names!)),
-      );
+    for (const { groups } of named) {
+      const { names, module } = groups as { names: string; module: string };
+      const known = modules.get(module) ?? new Set();
+      modules.set(module, known.union(listed(names)));
     }
   }
   assert(modules.size > 0);

@@ -27,7 +27,9 @@ export type SchemaResult<Output> =
 
 /** What is wrong in a value, and where. */
 export interface SchemaIssue {
+  /** What is wrong, for people. */
   readonly message: string;
+  /** The keys that lead from the value to the part that is wrong. */
   readonly path?:
     | readonly (PropertyKey | { readonly key: PropertyKey })[]
     | undefined;
