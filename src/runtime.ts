@@ -21,6 +21,8 @@ function symbolOf(object: object, description: string): symbol | undefined {
 /** The runtime's record of a request; that of a served request has these methods. */
 interface RequestRecord {
   header?(name: string): unknown;
+  onCancel?(callback: () => void): void;
+  close?(isSent?: boolean): void;
   _wantsUpgrade?(type: string): Promise<unknown>;
 }
 
@@ -58,9 +60,9 @@ export function headerOf(request: Request, name: string): string | null {
 const upgrades = new Map<Request, (status: number) => void>();
 
 /**
- * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. The runtime has no way back
- * from an upgrade: with another response than the upgrade's it closes its server, and without one the
- * connection stays open for ever. Where its record is not found, the upgrade does not wait.
+ * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno has no way back from an
+ * upgrade: with another response than the upgrade's it closes its server, and without a client, or a
+ * response, the connection stays open for ever. Where its record is not found, the upgrade does not wait.
  */
 export function postponeUpgrade(request: Request): void {
   const record = recordOf(request);
@@ -69,13 +71,15 @@ export function postponeUpgrade(request: Request): void {
   record![UPGRADE] = (type) => {
     if (upgrades.has(request)) throw new Deno.errors.Http("Already upgraded");
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const hasLeft = watchClient(record!);
     upgrades.set(request, (status) => {
-      if (status === 101) return resolve(upgrade.call(record, type));
-      reject(
-        new Error(
-          `Cannot open the WebSocket: the status of the response is ${status}, not 101`,
-        ),
-      );
+      if (status === 101 && !hasLeft()) {
+        return resolve(upgrade.call(record, type));
+      }
+      const state = status === 101
+        ? "the client has left"
+        : `the status of the response is ${status}, not 101`;
+      reject(new Error(`Cannot open the WebSocket: ${state}`));
     });
     return promise;
   };
@@ -88,4 +92,14 @@ export function finishUpgrade(request: Request, status: number): void {
   if (upgrades.size === 0) return;
   upgrades.get(request)?.(status);
   upgrades.delete(request);
+}
+
+/** Returns a function that tells whether the client of a request has left. */
+function watchClient(record: RequestRecord): () => boolean {
+  let hasLeft = false;
+  const { close } = record;
+  // Deno warns whoever listens of changes to come, unless the request ends unsent.
+  record.close = () => close?.call(record, false);
+  record.onCancel?.(() => hasLeft = true);
+  return () => hasLeft;
 }

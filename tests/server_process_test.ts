@@ -420,6 +420,36 @@ for (const [what, [then, status]] of Object.entries(UPGRADED)) {
   }
 }
 
+Deno.test("`start()` keeps nothing open of clients that leave before their WebSocket opens", async () => {
+  await using process = await ServerProcess.start(`
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    const left = Promise.withResolvers();
+    app.route("/socket", async () => {
+      const { socket, response } = Deno.upgradeWebSocket(app.request().raw);
+      socket.onopen = () => console.log("opened");
+      socket.onerror = ({ error }) => console.log(error.message);
+      console.log("asked");
+      await left.promise;
+      return response;
+    });
+    app.route("/left", () => left.resolve() ?? "yes");
+    app.route("/", () => "alive");
+    app.start({ port: 0 });
+  `);
+  const port = await process.port();
+  for (let visits = 1; visits <= 5; visits++) {
+    using connection = await RawConnection.open(port);
+    await connection.send(upgradeHead("GET"));
+    await process.prints(new RegExp(`(?:asked[^]*){${visits}}`));
+  }
+  for (const path of ["/", "/", "/left"]) await text(process, path);
+  await process.prints(/(?:the client has left[^]*){5}/);
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0);
+  assertEquals(/opened|did not wait|legacy/.test(process.printed), false);
+});
+
 function upgradeHead(method: string): string {
   return `${method} /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
     "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
