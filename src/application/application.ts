@@ -4,8 +4,14 @@
  */
 
 import type { Class, Method } from "../callback.ts";
+import { checkStatus } from "../errors.ts";
 import type { HttpRequest } from "../request/request.ts";
-import { type ResponseContext, textResponse } from "../response/outgoing.ts";
+import {
+  isBodiless,
+  type Outcome,
+  type ResponseContext,
+  textResponse,
+} from "../response/outgoing.ts";
 import { HttpResponse } from "../response/response.ts";
 import type { Router } from "../routing/router.ts";
 import type { BackgroundWork } from "../state/background.ts";
@@ -197,29 +203,39 @@ export class Application {
 
   /** Appends text to the response. */
   write(scope: Scope, text: string): void {
-    if (text !== "" && this.#isUnopened(scope)) {
-      scope.outcome = { text, type: undefined, by: undefined };
-    } else this.response(scope).write(text);
+    if (text !== "" && this.isUntouched(scope)) scope.outcome = { text };
+    else this.response(scope).write(text);
   }
 
-  /** Responds with text and seals the response. */
-  respond(scope: Scope, by: string, text: string, type: string): void {
-    if (this.#isUnopened(scope)) scope.outcome = { text, type, by };
-    else this.response(scope).respond(by, { text, type });
+  /** Responds with the outcome of a method and seals the response. */
+  respond(scope: Scope, by: string, outcome: Outcome): void {
+    const { text, status } = outcome;
+    if (!text || isBodiless(status) || !this.isUntouched(scope)) {
+      return this.response(scope).respond(by, outcome);
+    }
+    if (status !== undefined) checkStatus("respond", status, 200, 599);
+    scope.outcome = outcome;
+    scope.sealedBy = by;
+  }
+
+  /** Whether nobody has written anything or asked for the response, which most requests do without. */
+  isUntouched(scope: Scope): boolean {
+    return scope.httpResponse === undefined && scope.outcome === undefined &&
+      !this.plan(scope).needsResponse;
   }
 
   /** Whether the response is sealed. */
-  isSealed({ outcome, httpResponse }: Scope): boolean {
-    return outcome?.by !== undefined ||
+  isSealed({ sealedBy, httpResponse }: Scope): boolean {
+    return sealedBy !== undefined ||
       (httpResponse as HttpResponse | undefined)?.sent === true;
   }
 
   /** Makes the web response, without a body for a HEAD request. */
   toResponse(scope: Scope, isHead: boolean): Response {
-    const { outcome } = scope;
+    const outcome = scope.outcome as Outcome | undefined;
     return outcome === undefined || isHead
       ? this.response(scope).toResponse(isHead)
-      : textResponse(outcome.text, outcome.type, this.#responseContext);
+      : textResponse(outcome, this.#responseContext);
   }
 
   router(scope: Scope | undefined = current(this.owner)): Router {
@@ -231,12 +247,6 @@ export class Application {
 
   view(): View {
     return this.registry.call("view", []) as View;
-  }
-
-  /** Whether a text can be the whole response: nothing was written, and nobody asked for an object. */
-  #isUnopened(scope: Scope): boolean {
-    return scope.httpResponse === undefined && scope.outcome === undefined &&
-      !this.plan(scope).needsResponse;
   }
 
   #openResponse(scope: Scope): object {

@@ -6,6 +6,7 @@
 import type { Class } from "../callback.ts";
 import { HttpRequest, type RequestContext } from "../request/request.ts";
 import { HttpResponse, type ResponseContext } from "../response/response.ts";
+import type { Outcome } from "../response/outgoing.ts";
 import { Router } from "../routing/router.ts";
 import { RouteTable } from "../routing/table.ts";
 import { Layered, Store } from "../state/layers.ts";
@@ -39,13 +40,14 @@ export function components(app: Application): Record<string, Component> {
   };
 }
 
-/** Gives a response the text that was kept for it. */
+/** Gives a response what was kept for it. */
 export function takeOutcome(response: object, scope: Scope): void {
-  const { outcome } = scope;
-  scope.outcome = undefined;
+  const { sealedBy } = scope;
+  const outcome = scope.outcome as Outcome | undefined;
+  scope.outcome = scope.sealedBy = undefined;
   if (outcome === undefined || !(response instanceof HttpResponse)) return;
-  if (outcome.by === undefined) response.write(outcome.text);
-  else response.respond(outcome.by, outcome);
+  if (sealedBy === undefined) response.write(outcome.text!);
+  else response.respond(sealedBy, outcome);
 }
 
 function requestParams(app: Application): [Request, RequestContext] {

@@ -12,9 +12,12 @@ import { headerOf } from "../runtime.ts";
 const STYLE =
   ":root{color-scheme:light dark}body{font:1em/1.5 system-ui;margin:3em auto;max-width:40em;overflow-wrap:anywhere;padding:0 1em}";
 
+/** Caches must keep the forms of a page apart. */
+const VARY = { vary: "Accept" };
+
 /**
- * The content type and text of the page for a status, in the form that the client asks for. The message
- * is escaped; the details are HTML already, and stand in the HTML page only.
+ * The content type, headers and text of the page for a status, in the form that the client asks for. The
+ * message is escaped; the details are HTML already, and stand in the HTML page only.
  */
 export function pageOf(
   request: Request,
@@ -22,7 +25,7 @@ export function pageOf(
   message: string,
   details: string,
   members: Readonly<Record<string, unknown>> = {},
-): { type: string; text: string } {
+): { type: string; text: string; headers: { vary: string } } {
   const title = STATUS_TEXT[status as StatusCode] ?? "Error";
   const detail = message === title ? "" : message;
   if (wantsJson(request)) {
@@ -33,12 +36,14 @@ export function pageOf(
       status,
       ...(detail ? { detail } : {}),
     };
-    return { type: "application/problem+json", text: JSON.stringify(problem) };
+    const text = JSON.stringify(problem);
+    return { type: "application/problem+json", text, headers: VARY };
   }
   const heading = `${status} ${title}`;
   const paragraph = detail && `<p>${escape(detail)}</p>\n`;
   return {
     type: "text/html; charset=utf-8",
+    headers: VARY,
     text: `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -54,6 +54,10 @@ function onPage(
       `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
     );
   }
+  if (method.isPlain && error === undefined && app.isUntouched(scope)) {
+    const page = pageOf(scope.request, status, "", "");
+    return app.respond(scope, `${name}()`, { status, ...page });
+  }
   const response = app.response(scope);
   const page = response.replace(`${name}()`, status);
   if (page === undefined) return;
@@ -161,7 +165,7 @@ function fillPage(
   details: string,
 ): void {
   const message = failure ? messageFor(app, scope, failure) : "";
-  const { type, text } = pageOf(
+  const { type, text, headers } = pageOf(
     scope.request,
     page.status(),
     message,
@@ -169,9 +173,8 @@ function fillPage(
     failure instanceof HttpError ? failure.problem : undefined,
   );
   const vary = page.header("vary");
-  page.body(text)
-    .header("content-type", type)
-    .header("vary", vary === null ? "Accept" : `${vary}, Accept`);
+  page.page(text, type)
+    .header("vary", vary === null ? headers.vary : `${vary}, ${headers.vary}`);
 }
 
 /**

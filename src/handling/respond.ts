@@ -67,8 +67,8 @@ export function stop(app: Application, code?: number): never {
 
 /** Ends the request with a message in place of what there is. */
 export function halt(app: Application, code = 200, message = ""): never {
-  const response = app.response(app.scope("halt()"));
-  response.respond("halt()", { status: code, text: String(message) });
+  const scope = app.scope("halt()");
+  app.respond(scope, "halt()", { status: code, text: String(message) });
   throwStop();
 }
 
@@ -96,8 +96,7 @@ export function json(
     ? encodeJson(data, option)
     : jsonText(data, encode, charset, option);
   const type = isUsual ? USUAL_TYPE : typeIn(charset, "application/json");
-  if (code === undefined) return app.respond(scope, "json()", text, type);
-  app.response(scope).respond("json()", { status: code, text, type });
+  app.respond(scope, "json()", { status: code, text, type });
 }
 
 /** Responds with JSON inside a call of the function that the query names. */

@@ -92,11 +92,13 @@ function respondUnmatched(
   scope: Scope,
   { settings, base }: Plan,
 ): unknown {
+  const router = app.router(scope);
+  if (!router.hasOtherMethods) {
+    return app.registry.call("notFound", [], scope);
+  }
   const { method, path } = scope.target;
   const caseSensitive = settings["framework.case_sensitive"];
-  const below = withoutBase(path, base);
-  const allowed = app.router(scope).allowed(below, caseSensitive);
-  if (allowed.length === 0) return app.call("notFound");
+  const allowed = router.allowed(withoutBase(path, base), caseSensitive);
   const response = app.response(scope).header("allow", allowed.join(", "));
   if (method === "OPTIONS") {
     return void response.respond("the response to OPTIONS", { status: 204 });

@@ -112,6 +112,16 @@ export class HeaderLines {
     for (const name of names) this.#values.delete(name);
   }
 
+  /** The headers as a record, but for the exceptions; undefined when one of them has several lines. */
+  toRecord(except: readonly string[]): Record<string, string> | undefined {
+    const record: Record<string, string> = {};
+    for (const [name, value] of this.#values) {
+      if (typeof value === "object" || name === "__proto__") return undefined;
+      if (!except.includes(name)) record[name] = value;
+    }
+    return record;
+  }
+
   /** Appends the headers to those of a web response, but for the exceptions; cookies always. */
   appendTo(headers: Headers, except: readonly string[]): void {
     for (const [name, value] of this.#values) {

@@ -33,6 +33,16 @@ export interface Head {
   readonly context: ResponseContext;
 }
 
+/** What a method responds with; what is not given stays as it is, the body is always replaced. */
+export interface Outcome {
+  readonly status?: number | undefined;
+  readonly text?: string;
+  /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
+  readonly type?: string | undefined;
+  /** Replace those of the same names; null removes one. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+}
+
 const HTML = "text/html; charset=utf-8";
 
 /** The statuses without a body (Fetch standard, "null body status"). */
@@ -48,15 +58,20 @@ const FRAMING = ["content-length", "transfer-encoding"];
 const OF_STREAMS: readonly string[] = ["content-type"];
 const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 
-/** The response of a text, of status 200 and without further headers, as most are. */
+/** The response of a text, for which nothing else was set. */
 export function textResponse(
-  text: string,
-  type = HTML,
+  { text = "", type = HTML, status = 200, headers }: Outcome,
   context: ResponseContext,
 ): Response {
-  const response = new Response(text, { headers: { "content-type": type } });
+  const init = { status, headers: { "content-type": type, ...headers } };
+  const response = new Response(text, init as ResponseInit);
   if (isCoalesced(text, context)) chunk(response);
   return response;
+}
+
+/** Whether a response of that status has no body. */
+export function isBodiless(status: number | undefined): boolean {
+  return status !== undefined && BODILESS.has(status);
 }
 
 /** The response of any body and head. */
@@ -77,13 +92,20 @@ export function makeResponse(content: BodyContent, head: Head): Response {
     : 0;
   if (length) init["content-length"] = String(length);
   const body = sendable(content, head);
-  const response = new Response(body, { status, headers: init });
-  if (
-    isText && body !== null && isCoalesced(content, context) &&
-    !FRAMING.some((name) => headers?.get(name))
-  ) chunk(response);
+  const isChunked = isText && body !== null && isCoalesced(content, context) &&
+    !FRAMING.some((name) => headers?.get(name));
   const isValue = content !== "" && !isStream(content);
-  headers?.appendTo(response.headers, isValue ? OF_VALUES : OF_STREAMS);
+  const except = isValue ? OF_VALUES : OF_STREAMS;
+  // Deno makes the head of a text at once, unless the status is 200, and again for each appended header.
+  const rest = isText && status !== 200 && !isChunked
+    ? headers?.toRecord(except)
+    : undefined;
+  const response = new Response(body, {
+    status,
+    headers: { ...init, ...rest },
+  });
+  if (isChunked) chunk(response);
+  if (rest === undefined) headers?.appendTo(response.headers, except);
   return response;
 }
 

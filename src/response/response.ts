@@ -26,6 +26,7 @@ import {
   lengthOf,
   makeResponse,
   mergeResponse,
+  type Outcome,
   type ResponseContext,
   textResponse,
 } from "./outgoing.ts";
@@ -35,16 +36,6 @@ export type { ResponseContext } from "./outgoing.ts";
 
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
 const JSON_TYPE = /^[^;]*[/+]json\b/i;
-
-/** What a method responds with; what is not given stays as it is, the body is always replaced. */
-export interface Outcome {
-  readonly status?: number | undefined;
-  readonly text?: string;
-  /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
-  readonly type?: string | undefined;
-  /** Replace those of the same names; null removes one. */
-  readonly headers?: Readonly<Record<string, string | null>>;
-}
 
 /**
  * The response being built for one request; `Framework.response()` returns the current one.
@@ -251,6 +242,16 @@ export class HttpResponse {
   }
 
   /**
+   * Replaces the body by text of a type. A JSON type that was set before stays.
+   *
+   * @ignore
+   */
+  page(text: string, type: string): this {
+    this.body(text).#whole.#setType(type);
+    return this;
+  }
+
+  /**
    * Seals status and body as they are. The first seal wins: returns whether this was it.
    *
    * @ignore
@@ -359,7 +360,7 @@ export class HttpResponse {
     if (
       typeof content === "string" && content !== "" && !isHead &&
       this.#status === 200 && this.#headers === undefined
-    ) return textResponse(content, this.#type, this.#context);
+    ) return textResponse({ text: content, type: this.#type }, this.#context);
     const head = {
       status: this.#status,
       type: this.#type,
@@ -378,9 +379,11 @@ export class HttpResponse {
 
   /** The type of a text takes the place of what the header says, unless both are JSON. */
   #setType(type: string): void {
-    const set = this.#headers?.get("content-type") ?? "";
-    if (JSON_TYPE.test(set) && JSON_TYPE.test(type)) return;
-    this.#headers?.set("content-type", null);
+    const set = this.#headers?.get("content-type");
+    if (set) {
+      if (JSON_TYPE.test(set) && JSON_TYPE.test(type)) return;
+      this.#headers!.set("content-type", null);
+    }
     this.#type = type;
   }
 

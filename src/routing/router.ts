@@ -46,6 +46,12 @@ const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
  * ```
  */
 export class Router {
+  /**
+   * Whether the last `match()` came to routes of other methods.
+   *
+   * @ignore
+   */
+  hasOtherMethods = false;
   readonly #layers: Layered<RouteTable>;
   readonly #classes: Classes;
   readonly #path = new Path();
@@ -238,8 +244,14 @@ export class Router {
     const asGet = method === "HEAD" &&
       !this.#matching(split, caseSensitive).has("HEAD");
     const wanted = asGet ? "GET" : method;
-    const entry = this.#layers.application.find(split, wanted, caseSensitive) ??
-      this.#layers.own()?.find(split, wanted, caseSensitive);
+    const { application } = this.#layers;
+    let entry = application.find(split, wanted, caseSensitive);
+    this.hasOtherMethods = application.hasOthers;
+    const own = entry ? undefined : this.#layers.own();
+    if (own) {
+      entry = own.find(split, wanted, caseSensitive);
+      this.hasOtherMethods ||= own.hasOthers;
+    }
     return entry && new Match(entry, split, path, wanted, caseSensitive);
   }
 

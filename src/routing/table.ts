@@ -41,6 +41,8 @@ export class RouteTable {
   readonly declarations: Declaration[] = [];
   /** The patterns with an alias. */
   readonly aliases: Map<string, Pattern> = new Map();
+  /** Whether the last search came to routes of other methods. */
+  hasOthers = false;
   readonly #root: Node<Entry> = new Node(0);
   #order = 0;
 
@@ -85,6 +87,7 @@ export class RouteTable {
     this.#from = from;
     this.#best = NO_ORDER;
     this.#found = undefined;
+    this.hasOthers = false;
     this.#searches++;
     this.#walk(this.#root, 0);
     return this.#found;
@@ -183,7 +186,7 @@ export class RouteTable {
       ) {
         this.#best = entry.order;
         this.#found = entry;
-      }
+      } else this.hasOthers = true;
     }
   }
 

@@ -65,15 +65,6 @@ export class Owner {
   }
 }
 
-/** A text that a handler responded with: the whole response of most requests. */
-export interface TextOutcome {
-  readonly text: string;
-  /** The content type, HTML when undefined. */
-  readonly type: string | undefined;
-  /** What sealed the response, if anything did. */
-  readonly by: string | undefined;
-}
-
 /** What a part of a request has in place of the request's. */
 export interface Part {
   /** The response that the part writes to. */
@@ -100,8 +91,10 @@ export class Scope {
   match: object | undefined;
   /** What `request()` returns, once it was called; of a part, that of the request. */
   httpRequest: object | undefined;
-  /** The text that is the response, until somebody asks for an object of it. */
-  outcome: TextOutcome | undefined;
+  /** What the whole response is made of, until somebody asks for an object of it. */
+  outcome: object | undefined;
+  /** What sealed that, if anything did. */
+  sealedBy: string | undefined;
   /** The response being built, once somebody asked for it. */
   httpResponse: object | undefined;
   /** The page that is being made in this part. */
