@@ -16,14 +16,14 @@ const NOT_YET: ReadonlySet<string> = new Set([
   "imports in circles",
   "lines of code in src/",
   "lines of code in src/engine.ts",
+  "lines of code in src/response/response.ts",
+  "lines of code in src/routing/router.ts",
   "lines of code in src/state/scope.ts",
   "way of text: files",
   "way of text: changes",
   "way of json: files",
   "way of json: changes",
-  "way of unknown: calls",
   "way of unknown: files",
-  "way of unknown: changes",
   "way of form: files",
 ]);
 
