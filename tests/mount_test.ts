@@ -2,6 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { Engine } from "@framework/core";
+import { Hono } from "npm:hono@^4.13.19";
 import { onBothForms, visit } from "./forms.ts";
 
 /** Says what it was asked for. */
@@ -42,6 +43,50 @@ onBothForms(
       .map(async (path) => await (await visit(app, path)).text());
     assertEquals(await Promise.all(texts), ["GET /x", "GET /x", "Hello, Ada"]);
     assertEquals((await visit(app, "/engine/nowhere")).status, 404);
+  },
+);
+
+onBothForms(
+  "`mount()` takes a Hono application, its parameters, forms, errors and pages",
+  async (app) => {
+    const hono = new Hono<{ Variables: { user: string } }>();
+    hono.use(async (c, next) => {
+      c.set("user", c.req.header("x-user") ?? "nobody");
+      await next();
+      c.header("x-hono", "1");
+    });
+    hono.get("/", (c) => c.text("root"));
+    hono.get("/users/:id", (c) => c.json({ id: c.req.param("id") }));
+    hono.post("/form", async (c) => {
+      const { name } = await c.req.parseBody();
+      return c.text(`${name}, ${c.get("user")}, ${c.req.query("page")}`);
+    });
+    hono.get("/boom", () => {
+      throw new Error("boom");
+    });
+    hono.onError((error, c) => c.text(`Hono saw ${error.message}`, 502));
+    app.after("send", (_params, output) => {
+      (output.value as Response).headers.set("x-send", "1");
+    });
+    app.mount("/hono", hono);
+
+    const root = await visit(app, "/hono");
+    assertEquals(await root.text(), "root");
+    assertEquals(root.headers.get("x-hono"), "1");
+    assertEquals(root.headers.get("x-send"), "1");
+    const user = await visit(app, "/hono/users/a%2Fb");
+    assertEquals(await user.json(), { id: "a/b" });
+    const form = await visit(app, "/hono/form?page=2", {
+      method: "POST",
+      headers: { "x-user": "grace" },
+      body: new URLSearchParams({ name: "Ada" }),
+    });
+    assertEquals(await form.text(), "Ada, grace, 2");
+    const boom = await visit(app, "/hono/boom");
+    assertEquals([boom.status, await boom.text()], [502, "Hono saw boom"]);
+    const nowhere = await visit(app, "/hono/nowhere");
+    assertEquals(nowhere.status, 404);
+    assertEquals(await nowhere.text(), "404 Not Found"); // Hono's own page
   },
 );
 

@@ -2,6 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Engine, type Schema } from "@framework/core";
+import { z } from "npm:zod@^4.6.7";
 import { onBothForms, visit } from "./forms.ts";
 
 interface Person {
@@ -83,6 +84,59 @@ for (const isAsync of [false, true]) {
     },
   );
 }
+
+onBothForms(
+  "`validate()` takes a schema of zod, typed by what it makes of the body",
+  async (app) => {
+    const person = z.object({
+      name: z.string().min(1),
+      born: z.coerce.number().int(),
+      address: z.object({ city: z.string() }).optional(),
+    });
+    app.route("POST /", async () => {
+      const { name, born, address } = await app.request().validate(person);
+      const city: string | undefined = address?.city;
+      return { name, century: Math.ceil(born / 100), city };
+    });
+    const ada = { name: "Ada", born: "1815", address: { city: "London" } };
+    const response = await visit(app, "/", json(ada));
+    const city = "London";
+    assertEquals(await response.json(), { name: "Ada", century: 19, city });
+
+    const wrong = { name: "", born: 1815, address: { city: 1 } };
+    const refused = await visit(app, "/", json(wrong));
+    assertEquals(refused.status, 422);
+    const { errors } = await refused.json();
+    assertEquals(
+      errors.map(({ path }: { path: string[] }) => path),
+      [["name"], ["address", "city"]],
+    );
+    assertStringIncludes(errors[1].message, "expected string");
+  },
+);
+
+onBothForms(
+  "`validate()` waits for an asynchronous schema of zod",
+  async (app) => {
+    const isFree = async (name: string) =>
+      await Promise.resolve(name !== "root");
+    const account = z.object({
+      name: z.string().refine(isFree, "is taken").transform((name) =>
+        name.toUpperCase()
+      ),
+    });
+    app.route("POST /", async () => {
+      const { name } = await app.request().validate(account);
+      return name;
+    });
+    const post = (name: string) =>
+      visit(app, "/", { method: "POST", body: new URLSearchParams({ name }) });
+    assertEquals(await (await post("ada")).text(), "ADA");
+    const refused = await post("root");
+    assertEquals(refused.status, 422);
+    assertStringIncludes(await refused.text(), "name: is taken");
+  },
+);
 
 onBothForms("`json` is the body as it was sent", async (app) => {
   app.route(
