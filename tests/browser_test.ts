@@ -12,6 +12,7 @@ import {
 import axe from "npm:axe-core@4.14.1";
 import { BlogCopy, type BlogProcess } from "./blog_child.ts";
 import { Chromium, type Page } from "./chromium.ts";
+import { ServerProcess } from "./server_child.ts";
 
 const program = await Chromium.find();
 if (program === undefined) {
@@ -156,6 +157,48 @@ for (const [width, height] of [[320, 640], [390, 844], [1280, 800]] as const) {
     },
   );
 }
+
+/** A program whose pages are the framework's own. */
+const OWN_PAGES = `
+  import { Engine } from "@framework/core";
+  const app = new Engine();
+  app.route("/boom", () => {
+    throw new Error("long".repeat(200));
+  });
+  app.route("/debug/*", () => {
+    app.set("framework.debug", true);
+    throw new Error("long".repeat(200), { cause: new Error("cause") });
+  });
+  app.start({ port: 0 });
+`;
+
+Deno.test({
+  name: "`error()` and `notFound()` have accessible pages that fit a phone",
+  ignore: program === undefined,
+}, async () => {
+  await using server = await ServerProcess.start(OWN_PAGES);
+  const origin = `http://127.0.0.1:${await server.port()}`;
+  await using chromium = await Chromium.launch(program!);
+  for (const dark of [false, true]) {
+    await using page = await chromium.open(320, 640, dark);
+    for (const path of ["nowhere", "boom", `debug/${"x".repeat(300)}`]) {
+      await page.go(`${origin}/${path}`);
+      await photograph(
+        page,
+        `own-${path.slice(0, 7).replace("/", "")}-${dark}`,
+      );
+      const width = await page.read("document.documentElement.scrollWidth");
+      assertEquals(width, 320, path);
+      const font = "getComputedStyle(document.body).fontFamily";
+      assertStringIncludes(await page.read(font), "system-ui", path);
+      await page.read(axe.source);
+      const found = await page.read<{ id: string }[]>(
+        "axe.run().then(({ violations }) => violations)",
+      );
+      assertEquals(found.map(({ id }) => id), [], path);
+    }
+  }
+});
 
 /** Presses Tab until the element with that text or label has the focus. */
 async function tabTo(page: Page, text: string): Promise<void> {

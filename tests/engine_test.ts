@@ -50,7 +50,7 @@ Deno.test("both forms have the same names", () => {
 });
 
 onBothForms(
-  "`fetch()` answers a web request with a web response",
+  "`fetch()` takes a web request and returns a web response",
   async (app) => {
     app.route("/hello/@name", (name) => `Hello, ${name}!`);
     const response = await app.fetch(new Request("http://localhost/hello/Ada"));
@@ -60,7 +60,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`fetch` needs no `this`, and answers at once where nothing waits",
+  "`fetch` needs no `this`, and returns a response at once where nothing waits",
   (app) => {
     const { fetch } = app;
     app.route("/", () => "now");
@@ -111,7 +111,7 @@ onBothForms("`start()` is refused while a request is handled", async (app) => {
   );
 });
 
-Deno.test("`app()` answers the engine behind either form", () => {
+Deno.test("`app()` returns the engine behind either form", () => {
   const engine = new Engine();
   assertStrictEquals(engine.app(), engine);
   withEngine(engine, () => assertStrictEquals(Framework.app(), engine));
@@ -169,7 +169,7 @@ Deno.test("engines share nothing", async () => {
   assertEquals([response.status, response.headers.get("x-by")], [404, null]);
 });
 
-Deno.test("`Framework` answers an unknown name with an error that lists the near ones", () => {
+Deno.test("`Framework` throws for an unknown name, and lists the near ones", () => {
   withEngine(new Engine().map("hello", () => 0), () => {
     const table: [string, string][] = [
       ["helo", 'did you mean "hello"?'],
@@ -240,7 +240,7 @@ onBothForms(
 );
 
 onBothForms(
-  "a mapped `render` answers its value, for the callback to return",
+  "a mapped `render` returns its value, for the callback to return",
   async (app) => {
     app.map("render", (file: string) => `<${file}>`);
     app.after("render", (_params, output) => void (output.value += "!"));
@@ -249,7 +249,7 @@ onBothForms(
   },
 );
 
-onBothForms("a mapped `start` may return its answer", async (app) => {
+onBothForms("a mapped `start` may return what is sent", async (app) => {
   app.map("start", () => "closed for repairs");
   assertEquals(await (await visit(app, "/")).text(), "closed for repairs");
 });

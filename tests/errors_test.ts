@@ -42,7 +42,7 @@ Deno.test("`new HttpError()` keeps its status, message, cause and headers", () =
 });
 
 onBothForms(
-  "`error()` answers an `HttpError` with its status, message and headers",
+  "`error()` sends the status, message and headers of an `HttpError`",
   async (app) => {
     app.route("/", () => {
       app.response().header("allow", "GET").write("dropped");
@@ -259,7 +259,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`error()` and `notFound()` answer JSON clients with problem details (RFC 9457)",
+  "`error()` and `notFound()` send problem details to JSON clients (RFC 9457)",
   async (app) => {
     app.route("/error", () => fail());
     app.route("/gone", () => {
@@ -366,7 +366,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`framework.handle_errors` false still answers refusals and what is no error",
+  "`framework.handle_errors` false leaves refused input and `halt()` their responses",
   async (app) => {
     app.set("framework.handle_errors", false);
     app.set("framework.body_limit", 2);
@@ -582,7 +582,7 @@ onBothForms("`framework.debug` shows a malformed request, too", async (app) => {
 });
 
 onBothForms(
-  "`error()` answers a response that cannot be made after all",
+  "`error()` replaces a response that cannot be sent after all",
   async (app) => {
     app.map("method", later);
     app.route("/", () => {
@@ -612,14 +612,17 @@ onBothForms(
   },
 );
 
-onBothForms("a 405 is answered where errors are not handled", async (app) => {
-  app.set({
-    "framework.handle_errors": false,
-    "framework.method_not_allowed": true,
-  });
-  app.route("POST /", () => "posted");
-  assertEquals((await visit(app, "/")).status, 405);
-});
+onBothForms(
+  "`framework.handle_errors` false leaves a 405 its response",
+  async (app) => {
+    app.set({
+      "framework.handle_errors": false,
+      "framework.method_not_allowed": true,
+    });
+    app.route("POST /", () => "posted");
+    assertEquals((await visit(app, "/")).status, 405);
+  },
+);
 
 onBothForms(
   "`error()` masks a message of any length in one reading",

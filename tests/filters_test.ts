@@ -22,7 +22,7 @@ const CORE = [
   "app",
 ];
 
-/** Maps a method that answers the parameters it was given. */
+/** Maps a method that returns the parameters it was given. */
 function mapEcho(app: App): void {
   app.map("echo", (...params: unknown[]) => params.join(" "));
 }
@@ -81,7 +81,7 @@ onBothForms(
   },
 );
 
-onBothForms("`map()` replaces the way a request is answered", async (app) => {
+onBothForms("`map()` replaces the way a request is handled", async (app) => {
   app.map("start", () => app.response().write(`all of ${app.request().url}`));
   assertEquals(await (await visit(app, "/x")).text(), "all of /x");
 });
@@ -167,7 +167,7 @@ onBothForms("`map()` refuses what is no callback", (app) => {
 });
 
 onBothForms(
-  "filters change the parameters that the method gets, and the text it answers",
+  "filters change the parameters that the method gets, and the text it returns",
   (app) => {
     app.map("hello", (name: string) => `Hello, ${name}!`);
     app.before("hello", (params) => {
@@ -215,8 +215,8 @@ onBothForms("`false` from an after filter ends the after filters", (app) => {
 
 onBothForms("only `false` itself ends a chain", (app) => {
   mapEcho(app);
-  for (const answer of [0, "", null, undefined, NaN, true]) {
-    app.before("echo", (params) => (params.push("x"), answer));
+  for (const result of [0, "", null, undefined, NaN, true]) {
+    app.before("echo", (params) => (params.push("x"), result));
   }
   assertEquals(call(app, "echo"), "x x x x x x");
 });
@@ -269,7 +269,7 @@ onBothForms("filters of `start` run around every request", async (app) => {
 });
 
 onBothForms(
-  "a synchronous method with synchronous filters answers at once",
+  "a synchronous method with synchronous filters returns at once",
   (app) => {
     mapEcho(app);
     app.before("echo", () => {});
@@ -326,7 +326,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`halt()` in a before filter of `start` answers in place of the route",
+  "`halt()` in a before filter of `start` responds in place of the route",
   async (app) => {
     app.before("start", () => app.halt(403, "closed"));
     app.route("/", () => "open");

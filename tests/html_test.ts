@@ -1,7 +1,12 @@
 /** Tests the template tag `html`, and `Markup` as what it makes. */
 
-import { html, Markup, markup } from "@framework/core";
-import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import { Engine, Framework, html, Markup, markup } from "@framework/core";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertMatch,
+  assertThrows,
+} from "@std/assert";
 import { onBothForms, visit } from "./forms.ts";
 
 const HOSTILE = `<img onerror="x" alt='y'>&amp;`;
@@ -75,4 +80,22 @@ onBothForms("`write()` takes markup", async (app) => {
   });
   const response = await visit(app, "/%3Cb%3E");
   assertEquals(await response.text(), "<ul><li>&lt;b&gt;</ul>");
+});
+
+Deno.test("the first program of `README.md` escapes what its path brings", async () => {
+  const readme = await Deno.readTextFile("README.md");
+  const [, program] = /```ts\n([^]+?)```/.exec(readme)!;
+  const before = Framework.app();
+  Framework.app(new Engine());
+  try {
+    await import(`data:application/typescript,${encodeURIComponent(program!)}`);
+    const script = encodeURIComponent("<img onerror=alert(1) src=x>");
+    const response = await visit(Framework, `/hello/${script}/${script}`);
+    assertMatch(
+      await response.text(),
+      /^<p>&lt;img [^<]+, &lt;img [^<]+<\/p>$/,
+    );
+  } finally {
+    Framework.app(before);
+  }
 });

@@ -144,20 +144,22 @@ interface Definition {
 interface Member {
   readonly name: string;
   readonly accessibility?: string;
+  readonly functionDef?: {
+    readonly params: readonly Parameter[];
+    /** Told of the implementation of overloads, which nobody sees. */
+    readonly hasBody?: boolean;
+  };
+}
+
+interface Parameter {
+  readonly kind: string;
+  readonly name?: string;
+  readonly optional?: boolean;
+  /** What a default is assigned to. */
+  readonly left?: { readonly name: string };
 }
 
 for (const [module, expected] of Object.entries(SURFACE)) {
-  Deno.test("`README.md` has each setting in its table", async () => {
-    const readme = await Deno.readTextFile(
-      new URL("../README.md", import.meta.url),
-    );
-    const rows = [...readme.matchAll(/^\| `(framework\.[\w.]+)` +\|/gm)];
-    assertEquals(
-      rows.map(([, name]) => name).sort(),
-      SURFACE["mod.ts"]!["interface Settings"]!.trim().split(/\s+/).sort(),
-    );
-  });
-
   Deno.test(`\`${module}\` exports exactly the frozen names and members`, async () => {
     const wanted = Object.entries(expected).map(([name, members]) =>
       `${name}: ${members.trim().replaceAll(/\s+/g, " ")}`
@@ -166,8 +168,67 @@ for (const [module, expected] of Object.entries(SURFACE)) {
   });
 }
 
+/** The parameters of methods, as an editor and the documentation show them. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  error: "error",
+  etag: "id, type?",
+  getUrl: "alias, params?",
+  group: "prefix, callback, middleware?",
+  halt: "code?, message?",
+  json: "data, code?, encode?, charset?, option?",
+  jsonp: "data, param?, code?, encode?, charset?, option?",
+  lastModified: "time",
+  mount: "prefix, app",
+  post: "path, callback, passRoute?, alias?",
+  redirect: "url, code?",
+  render: "file, data?, key?",
+  route: "pattern, callback, passRoute?, alias?",
+  stop: "code?",
+};
+
+Deno.test("`deno doc` names the parameters of each method, and which may be left out", async () => {
+  const engine = (await symbolsOf("mod.ts")).find(({ name }) =>
+    name === "Engine"
+  );
+  const methods = engine?.declarations[0]?.def?.methods ?? [];
+  const shown = methods
+    .filter(({ name, functionDef }) =>
+      name in PARAMETERS && !functionDef?.hasBody
+    )
+    .map(({ name, functionDef }) => [
+      name,
+      functionDef?.params.map(parameter).join(", "),
+    ]);
+  assertEquals(Object.fromEntries(shown), PARAMETERS);
+});
+
+/** A parameter as it is written; one with a default may be left out. */
+function parameter({ kind, name, optional, left }: Parameter): string {
+  if (kind === "assign") return `${left?.name}?`;
+  return `${name}${optional ? "?" : ""}`;
+}
+
+Deno.test("`README.md` has each setting in its table", async () => {
+  const readme = await Deno.readTextFile("README.md");
+  const rows = [...readme.matchAll(/^\| `(framework\.[\w.]+)` +\|/gm)];
+  assertEquals(
+    rows.map(([, name]) => name).sort(),
+    SURFACE["mod.ts"]!["interface Settings"]!.trim().split(/\s+/).sort(),
+  );
+});
+
 /** What a module exports, read from its documentation: each with its kind and its members. */
 async function surface(module: string): Promise<string[]> {
+  return (await symbolsOf(module)).flatMap(({ name, declarations }) =>
+    declarations.filter(({ declarationKind }) => declarationKind === "export")
+      .map(({ kind, def }) =>
+        `${kind === "typeAlias" ? "type" : kind} ${name}: ${members(def)}`
+      )
+  );
+}
+
+/** The symbols in the documentation of a module. */
+async function symbolsOf(module: string): Promise<Exported[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       "doc",
@@ -180,15 +241,9 @@ async function surface(module: string): Promise<string[]> {
     cwd: new URL("../", import.meta.url),
   }).output();
   const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
-  const exports = Object.values<{ symbols: Exported[] }>(nodes).flatMap((
+  return Object.values<{ symbols: Exported[] }>(nodes).flatMap((
     { symbols },
   ) => symbols);
-  return exports.flatMap(({ name, declarations }) =>
-    declarations.filter(({ declarationKind }) => declarationKind === "export")
-      .map(({ kind, def }) =>
-        `${kind === "typeAlias" ? "type" : kind} ${name}: ${members(def)}`
-      )
-  );
 }
 
 function members({ properties = [], methods = [] }: Definition = {}): string {

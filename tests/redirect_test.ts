@@ -1,4 +1,4 @@
-/** Tests where redirects lead when the base has a host of its own. */
+/** Tests where redirects lead, and what `redirect()` refuses. */
 
 import { assertEquals } from "@std/assert";
 import { onBothForms, visit } from "./forms.ts";
@@ -37,3 +37,101 @@ onBothForms("`getUrl()` leaves the host of the base out", (app) => {
   app.route("/user/@id", () => {}, false, "user");
   assertEquals(app.getUrl("user", { id: 1 }), "/app/user/1");
 });
+
+onBothForms(
+  "`redirect()` leads where it says, and never off the site unless written with a scheme",
+  async (app) => {
+    const cases: [string, string][] = [
+      ["/there", "/there"],
+      ["there", "/there"],
+      ["", "/"],
+      ["/a b", "/a%20b"],
+      ["/ü?ü#ü", "/%C3%BC?%C3%BC#%C3%BC"],
+      ["/100%", "/100%"],
+      ["/a%20b", "/a%20b"],
+      ["/a/../b", "/b"],
+      ["?page=2", "?page=2"],
+      ["#top", "#top"],
+      ["?\ud800", "?%EF%BF%BD"],
+      ["https://example.com/x", "https://example.com/x"],
+      ["HTTPS://example.com", "https://example.com/"],
+      ["mailto:a@example.com", "mailto:a@example.com"],
+      ["//example.com/x", "/example.com/x"],
+      ["/\\example.com", "/example.com"],
+      ["\\\\example.com", "/example.com"],
+      ["/.//example.com", "/example.com"],
+      ["/..//example.com", "/example.com"],
+      ["  //example.com", "/example.com"],
+      ["/%2f%2fexample.com", "/%2f%2fexample.com"],
+    ];
+    for (const [target, expected] of cases) {
+      app.init();
+      app.route("/", () => app.redirect(target));
+      const response = await visit(app, "/");
+      assertEquals(response.headers.get("location"), expected, target);
+    }
+  },
+);
+
+onBothForms("`redirect()` stays under the base, once", async (app) => {
+  const cases: [string, string][] = [
+    ["/there", "/blog/there"],
+    ["there", "/blog/there"],
+    ["/", "/blog/"],
+    ["/blog/there", "/blog/there"],
+    ["/blog", "/blog"],
+    ["blog/there", "/blog/blog/there"],
+    ["/blogger", "/blog/blogger"],
+    ["?a=1", "?a=1"],
+    ["https://example.com/", "https://example.com/"],
+  ];
+  app.set("framework.base_url", "/blog");
+  app.route("/there", () => {}, false, "there");
+  app.route("/alias", () => app.redirect(app.getUrl("there")));
+  for (const [index, [target, expected]] of cases.entries()) {
+    app.route(`/${index}`, () => app.redirect(target));
+    const response = await visit(app, `/blog/${index}`);
+    assertEquals(response.headers.get("location"), expected, target);
+  }
+  const response = await visit(app, "/blog/alias");
+  assertEquals(response.headers.get("location"), "/blog/there");
+});
+
+onBothForms(
+  "`redirect()` refuses what runs code or breaks the head",
+  async (app) => {
+    const hostile = [
+      "javascript:alert(1)",
+      " JavaScript:alert(1)",
+      "data:text/html,x",
+      "vbscript:x",
+      "/a\r\nset-cookie: b=1",
+      "/a\nb",
+      "java\tscript:alert(1)",
+      "/\t/example.com",
+      "/a\0",
+      "http://",
+      "https://exa mple.com",
+    ];
+    for (const target of hostile) {
+      app.init();
+      app.route("/", () => app.redirect(target));
+      const response = await visit(app, "/");
+      assertEquals([response.status, response.headers.get("location")], [
+        500,
+        null,
+      ], target);
+    }
+  },
+);
+
+onBothForms(
+  "`redirect()` refuses a status that redirects nowhere",
+  async (app) => {
+    for (const code of [200, 299, 400, NaN]) {
+      app.init();
+      app.route("/", () => app.redirect("/there", code));
+      assertEquals((await visit(app, "/")).status, 500, String(code));
+    }
+  },
+);

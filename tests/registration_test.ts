@@ -18,7 +18,7 @@ class User {
   }
 }
 
-onBothForms("`register()` makes a name that answers an instance", (app) => {
+onBothForms("`register()` makes a name that returns an instance", (app) => {
   app.register("user", User);
   assertInstanceOf(call(app, "user"), User);
 });
@@ -30,7 +30,7 @@ onBothForms("`register()` gives the parameters to the constructor", (app) => {
 });
 
 onBothForms(
-  "a registered class is shared: each call answers the same instance",
+  "a registered class is shared: each call returns the same instance",
   (app) => {
     app.register("user", User);
     assertStrictEquals(call(app, "user"), call(app, "user"));
@@ -39,7 +39,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`false` answers a new instance, which is never the shared one",
+  "`false` returns a new instance, which is never the shared one",
   (app) => {
     app.register("user", User);
     const first = call(app, "user", false);
@@ -220,7 +220,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`false` answers a new instance of a component too",
+  "`false` returns a new instance of a component too",
   async (app) => {
     class Pages {
       name = "pages";
@@ -233,7 +233,7 @@ onBothForms(
 );
 
 onBothForms(
-  "what the callback answers is left alone, unless it is a promise",
+  "`register()` calls no `then` of what its callback returns, unless it is a promise",
   (app) => {
     let begun = false;
     const query = { then: () => begun = true };

@@ -38,8 +38,8 @@ const kinds: Record<string, (who: () => string) => unknown> = {
     for (let turn = 0; turn < 3; turn++) await sleep();
     return who();
   },
-  "a plain function that answers a promise": (who) => sleep().then(who),
-  "a plain function that answers a foreign thenable": (who) => {
+  "a plain function that returns a promise": (who) => sleep().then(who),
+  "a plain function that returns a foreign thenable": (who) => {
     const before = who();
     return thenable(() => before);
   },
@@ -164,11 +164,11 @@ for (const [kind, work] of Object.entries(kinds)) {
       return work(() => app.get<string>("name") + app.request().url);
     });
     const names = ["ada", "grace", "edsger", "barbara"];
-    const answers = await Promise.all(names.map(async (name) => {
+    const texts = await Promise.all(names.map(async (name) => {
       const response = await outside(() => visit(app, `/${name}`));
       return await outside(() => response.text());
     }));
-    assertEquals(answers, names.map((name) => `${name}/${name}`));
+    assertEquals(texts, names.map((name) => `${name}/${name}`));
   });
 }
 
@@ -306,7 +306,7 @@ onBothForms(
 );
 
 onBothForms(
-  "1,000 interleaved requests are answered as one after the other",
+  "1,000 interleaved requests get the responses that they get one after the other",
   async (app) => {
     declareBusy(app);
     const paths = Array.from(
@@ -389,12 +389,12 @@ onBothForms(
       await sleep();
       return `${call(app, "cart").name} ${call(app, "cart") === cart}`;
     });
-    const answers = await Promise.all(
+    const texts = await Promise.all(
       ["ada", "grace"].map(async (name) =>
         (await visit(app, `/${name}`)).text()
       ),
     );
-    assertEquals(answers, ["ada true", "grace true"]);
+    assertEquals(texts, ["ada true", "grace true"]);
     assertEquals(made, ["ada", "grace"]);
     assertThrows(() => call(app, "cart"), TypeError);
   },

@@ -41,14 +41,14 @@ function makeApp(): Engine {
   return app;
 }
 
-Deno.test("Visitor follows a link by its text", async () => {
+Deno.test("`click()` follows a link by its text", async () => {
   const page = await new Visitor(makeApp()).visit("/");
   const elsewhere = await page.click("Go elsewhere");
   assertEquals(elsewhere.path, "/elsewhere");
   assertEquals(elsewhere.texts("h1"), ["Else where"]);
 });
 
-Deno.test("click() names the links of the page when none has the text", async () => {
+Deno.test("`click()` names the links of the page when none has the text", async () => {
   const page = await new Visitor(makeApp()).visit("/");
   await assertRejects(
     async () => await page.click("Nowhere"),
@@ -57,16 +57,16 @@ Deno.test("click() names the links of the page when none has the text", async ()
   );
 });
 
-Deno.test("submit() sends what the fields hold and leaves out what a browser leaves out", async () => {
+Deno.test("`submit()` sends what the fields hold and leaves out what a browser leaves out", async () => {
   const page = await new Visitor(makeApp()).visit("/");
-  const answer = await page.form(1).fill({
+  const result = await page.form(1).fill({
     title: "Hi",
     content: "one\ntwo",
     agree: true,
     size: "m",
     color: "g",
   }).submit();
-  assertEquals(JSON.parse(answer.text), {
+  assertEquals(JSON.parse(result.text), {
     title: "Hi",
     content: "one\r\ntwo",
     agree: "yes",
@@ -75,21 +75,21 @@ Deno.test("submit() sends what the fields hold and leaves out what a browser lea
   });
 });
 
-Deno.test("submit() of a GET form puts the fields into the query", async () => {
+Deno.test("`submit()` of a GET form puts the fields into the query", async () => {
   const page = await new Visitor(makeApp()).visit("/");
-  const answer = await page.form().fill({ q: "a&b" }).submit();
-  assertEquals(answer.path, "/search?q=a%26b");
-  assertEquals(JSON.parse(answer.text), { q: "a&b" });
+  const result = await page.form().fill({ q: "a&b" }).submit();
+  assertEquals(result.path, "/search?q=a%26b");
+  assertEquals(JSON.parse(result.text), { q: "a&b" });
 });
 
-Deno.test("submit() sends files of a multipart form", async () => {
+Deno.test("`submit()` sends files of a multipart form", async () => {
   const page = await new Visitor(makeApp()).visit("/");
   const photo = new File(["x"], "x.png", { type: "image/png" });
-  const answer = await page.form(2).fill({ photo, note: "n" }).submit();
-  assertEquals(JSON.parse(answer.text), { note: "n", names: ["photo"] });
+  const result = await page.form(2).fill({ photo, note: "n" }).submit();
+  assertEquals(JSON.parse(result.text), { note: "n", names: ["photo"] });
 });
 
-Deno.test("submit() refuses an empty required field", async () => {
+Deno.test("`submit()` refuses an empty required field", async () => {
   const page = await new Visitor(makeApp()).visit("/");
   await assertRejects(
     () => page.form(1).submit(),
@@ -98,7 +98,7 @@ Deno.test("submit() refuses an empty required field", async () => {
   );
 });
 
-Deno.test("fill() refuses what the form cannot hold", async (t) => {
+Deno.test("`fill()` refuses what the form cannot hold", async (t) => {
   const page = await new Visitor(makeApp()).visit("/");
   const cases: [string, Record<string, string | boolean>, string][] = [
     ["an unknown field", { tilte: "x" }, "the form has title, content"],
@@ -113,7 +113,7 @@ Deno.test("fill() refuses what the form cannot hold", async (t) => {
   }
 });
 
-Deno.test("Visitor keeps cookies, and drops them when they expire", async () => {
+Deno.test("`Visitor` keeps cookies, and drops them when they expire", async () => {
   const app = new Engine();
   app.route("/in", () => {
     app.response().cookie("user", "Ada L.");
@@ -131,7 +131,7 @@ Deno.test("Visitor keeps cookies, and drops them when they expire", async () => 
   assertEquals((await visitor.visit("/out")).text, "user: nobody");
 });
 
-Deno.test("Visitor sends a form again after a 307, and asks for a page after a 303", async () => {
+Deno.test("`Visitor` sends a form again after a 307, and asks for a page after a 303", async () => {
   const app = new Engine();
   app.route("POST /307", () => app.redirect("/end", 307));
   app.route("POST /303", () => app.redirect("/end"));
@@ -142,14 +142,14 @@ Deno.test("Visitor sends a form again after a 307, and asks for a page after a 3
   assertEquals((await visitor.visit("/303", init)).text, "GET ");
 });
 
-Deno.test("Visitor stops at a redirect that leaves the application", async () => {
+Deno.test("`Visitor` stops at a redirect that leaves the application", async () => {
   const app = new Engine();
   app.route("/", () => app.redirect("https://example.com/"));
   const page = await new Visitor(app).visit("/");
   assertEquals([page.status, page.path], [303, "/"]);
 });
 
-Deno.test("Visitor gives up on endless redirects", async () => {
+Deno.test("`Visitor` gives up on endless redirects", async () => {
   const app = new Engine();
   app.route("/", () => app.redirect("/"));
   await assertRejects(
@@ -159,7 +159,7 @@ Deno.test("Visitor gives up on endless redirects", async () => {
   );
 });
 
-Deno.test("assertIsolated() accepts an application that keeps requests apart", async () => {
+Deno.test("`assertIsolated()` accepts an application that keeps requests apart", async () => {
   const app = new Engine();
   app.route("/@name", async (name) => {
     app.set("name", name);
@@ -169,7 +169,7 @@ Deno.test("assertIsolated() accepts an application that keeps requests apart", a
   await assertIsolated(app, ["/a", "/bbbb", "/cc"]);
 });
 
-Deno.test("assertIsolated() finds a response that another request has changed", async () => {
+Deno.test("`assertIsolated()` finds a response that another request has changed", async () => {
   let name = "";
   const app = new Engine();
   app.route("/@name", async (given) => {
@@ -184,7 +184,7 @@ Deno.test("assertIsolated() finds a response that another request has changed", 
   );
 });
 
-Deno.test("assertIsolated() refuses a request that is not repeatable", async () => {
+Deno.test("`assertIsolated()` refuses a request that is not repeatable", async () => {
   let count = 0;
   const app = new Engine();
   app.route("/", () => `${count++}`);

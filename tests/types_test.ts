@@ -79,8 +79,8 @@ Deno.test("a module augmentation types a name everywhere, on both forms", async 
 
 Deno.test("any other name can be called on `Framework`, and on no engine", () => {
   Framework.map("untyped", (name: string) => name);
-  const answer: number = Framework.untyped("Ada");
-  assertEquals<unknown>(answer, "Ada");
+  const result: number = Framework.untyped("Ada");
+  assertEquals<unknown>(result, "Ada");
   // @ts-expect-error -- an engine has no index signature
   assertThrows(() => new Engine().untyped("Ada"), TypeError);
 });
@@ -133,6 +133,20 @@ Deno.test("`get()` types settings, variables as asked for, and routes", () => {
   // @ts-expect-error -- it is a boolean
   const wrong: string | undefined = app.get("framework.debug");
   assertEquals<unknown>(wrong, false);
+});
+
+Deno.test("`set()` takes no value of another type for a setting", () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.set({ "framework.hosts": ["a.test"] });
+  app.set("framework.debug", null);
+  app.set("debug", "yes");
+  // @ts-expect-error -- a setting of type boolean
+  assertThrows(() => app.set("framework.debug", "yes"), TypeError);
+  // @ts-expect-error -- a setting of type boolean
+  assertThrows(() => app.set({ "framework.debug": "yes" }), TypeError);
+  // @ts-expect-error -- a setting of type number
+  assertThrows(() => Framework.set("framework.body_limit", "8"), TypeError);
 });
 
 Deno.test("both forms have methods of the same types", () => {

@@ -208,7 +208,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`halt()` in work that nobody awaits answers, and is no error",
+  "`halt()` in work that nobody awaits ends the request, and is no error",
   async (app) => {
     app.map("check", async () => {
       await sleep(1);
@@ -295,7 +295,7 @@ onBothForms(
   },
 );
 
-onBothForms("a thenable that a method answers stays what it is", (app) => {
+onBothForms("a thenable that a method returns stays what it is", (app) => {
   const query = {
     then: () => assert(false, "it was started"),
     where: () => "lazy",

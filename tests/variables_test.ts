@@ -158,11 +158,11 @@ onBothForms(
   "`clear()` inside a request hides all variables there, settings too",
   async (app) => {
     app.set("framework.views.extension", ".html");
-    const answers = await inRequest(app, () => {
+    const values = await inRequest(app, () => {
       app.clear();
       assertEquals(app.has("framework.views.extension"), false);
     });
-    assertEquals(answers, [[null, null], ["application", "application"]]);
+    assertEquals(values, [[null, null], ["application", "application"]]);
     assertEquals(app.get("framework.views.extension"), ".html");
   },
 );

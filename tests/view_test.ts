@@ -824,7 +824,7 @@ Deno.test("`framework.debug` shows the lines of a template that fails, and no co
   assertStringIncludes(page, "greet is not a function");
   assertStringIncludes(
     page,
-    "<pre>1  &lt;p&gt;first&lt;/p&gt;\n" +
+    `<pre tabindex="0">1  &lt;p&gt;first&lt;/p&gt;\n` +
       "<mark>2  &lt;p&gt;{{ greet() }}&lt;/p&gt;</mark>\n" +
       "3  &lt;p&gt;last&lt;/p&gt;</pre>",
   );

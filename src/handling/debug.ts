@@ -21,7 +21,7 @@ const FOREIGN = /node_modules\/ventojs\/|\/ventojs[@/]\d|\b(?:ext|node):/;
 
 const STYLE = `<style>
 body { max-width: 60em; }
-pre { background: rgb(128 128 128 / .15); overflow: auto; padding: 1em; }
+pre { background: color-mix(in srgb, canvas, canvastext 12%); overflow: auto; padding: 1em; }
 table { border-collapse: collapse; table-layout: fixed; width: 100%; }
 td, th { overflow-wrap: anywhere; padding: .2em 1em .2em 0; text-align: left; vertical-align: top; }
 th { width: 30%; }
@@ -54,7 +54,7 @@ function errors(thrown: unknown, title = "Error", most = 8): string {
     : { stack: Deno.inspect(thrown), cause: undefined };
   const text = stack ?? String(thrown);
   const place = thrown instanceof TemplateError ? thrown.place : placeOf(text);
-  const html = `<pre>${escape(masked(folded(text)))}</pre>\n`;
+  const html = `<pre tabindex="0">${escape(masked(folded(text)))}</pre>\n`;
   return section(title, html + codeAround(place)) +
     errors(cause, "Caused by", most - 1);
 }
@@ -98,7 +98,9 @@ function codeAround(place: SourcePlace | undefined): string {
   const lines = place.source.split("\n").slice(first, at + LINES_AROUND + 1)
     .map((text, index) => `${first + index + 1}  ${escape(masked(text))}`);
   lines[at - first] = `<mark>${lines[at - first]}</mark>`;
-  return `<p>${escape(place.file)}</p>\n<pre>${lines.join("\n")}</pre>\n`;
+  return `<p>${escape(place.file)}</p>\n<pre tabindex="0">${
+    lines.join("\n")
+  }</pre>\n`;
 }
 
 /** The text of a file, where reading it is permitted already: nobody is asked. */

@@ -50,8 +50,9 @@ export function pageOf(
 <meta name="viewport" content="width=device-width">
 <title>${heading}</title>
 <style>${STYLE}</style>
+<main>
 <h1>${heading}</h1>
-${paragraph}${details}</html>
+${paragraph}${details}</main>
 `,
   };
 }

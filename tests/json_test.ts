@@ -1,0 +1,159 @@
+/** Tests `json()` and `jsonp()`: what they send, and what they refuse. */
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type App, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
+
+onBothForms(
+  "`json()` sends data as JSON, with its charset and indentation",
+  async (app) => {
+    type Params = Parameters<App["json"]>;
+    const cases: [Params, string, string][] = [
+      [[{ a: "ü" }], '{"a":"ü"}', "utf-8"],
+      [[{ a: 1 }, 200, true, "utf8", 2], '{\n  "a": 1\n}', "utf-8"],
+      [['{"a":1}', 200, false], '{"a":1}', "utf-8"],
+      [
+        ["ü😀", 200, true, "iso-8859-1"],
+        '"\\u00fc\\ud83d\\ude00"',
+        "iso-8859-1",
+      ],
+      [[undefined], "null", "utf-8"],
+      [[null], "null", "utf-8"],
+      [[NaN], "null", "utf-8"],
+      [[""], '""', "utf-8"],
+      [[false], "false", "utf-8"],
+      [[new Date(0)], '"1970-01-01T00:00:00.000Z"', "utf-8"],
+      [["</script>\u2028"], '"</script>\u2028"', "utf-8"],
+    ];
+    for (const [params, body, charset] of cases) {
+      app.init();
+      app.route("/", () => app.json(...params));
+      const response = await visit(app, "/");
+      assertEquals(await response.text(), body);
+      assertEquals(
+        response.headers.get("content-type"),
+        `application/json; charset=${charset}`,
+      );
+    }
+  },
+);
+
+onBothForms(
+  "`json()` keeps a status that was set unless a code is given",
+  async (app) => {
+    app.route("/set", () => {
+      app.response().status(201);
+      return { a: 1 };
+    });
+    app.route("/given", () => {
+      app.response().status(201);
+      app.json({ a: 1 }, 200);
+    });
+    assertEquals((await visit(app, "/set")).status, 201);
+    assertEquals((await visit(app, "/given")).status, 200);
+  },
+);
+
+const loop: Record<string, unknown> = { list: [1] };
+loop.list = [1, { "a-b": loop }];
+const shared = { x: 1 };
+
+/** What has no JSON, and the message that names its place. */
+const FAULTS: [unknown, string][] = [
+  [1n, "$ is a BigInt"],
+  [{ a: [{ b: 1n }] }, "$.a[0].b is a BigInt"],
+  [{ "a-b": 1n }, '$["a-b"] is a BigInt'],
+  [loop, '$.list[1]["a-b"] is $ again, which contains it'],
+  [{ one: shared, two: { shared }, three: 1n }, "$.three is a BigInt"],
+  [{ hidden: { value: 1n, toJSON: () => 1 }, seen: 2n }, "$.seen is a BigInt"],
+];
+
+onBothForms(
+  "`json()` is a 500 that names the place of what has no JSON",
+  async (app) => {
+    app.set("framework.log_errors", true);
+    for (const [index, [value, message]] of FAULTS.entries()) {
+      app.route(`/${index}`, () => app.json(value));
+      const log = await logOf(async () => {
+        assertEquals((await visit(app, `/${index}`)).status, 500);
+      });
+      assertStringIncludes(
+        log.join(),
+        `TypeError: Cannot encode JSON: ${message}`,
+      );
+    }
+  },
+);
+
+onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
+  app.map("error", (error: Error) => error.message);
+  app.route("/", () => ({
+    a: shared,
+    ab: shared,
+    c: {
+      toJSON() {
+        throw new Error("no JSON today");
+      },
+    },
+  }));
+  assertEquals(await (await visit(app, "/")).text(), "no JSON today");
+});
+
+onBothForms(
+  "`json()` takes only text for what is not to be encoded",
+  async (app) => {
+    app.map("error", (error: Error) => error.message);
+    app.route("/", () => app.json({ a: 1 }, 200, false));
+    assertEquals(
+      await (await visit(app, "/")).text(),
+      "Cannot send JSON that is not to be encoded: it must be text, got { a: 1 }",
+    );
+  },
+);
+
+onBothForms(
+  "`jsonp()` calls the function that the query names",
+  async (app) => {
+    app.route("/", () => app.jsonp({ a: "ü</script>\u2028\u2029" }));
+    app.route("/other", () => app.jsonp([1], "callback", 201));
+    const response = await visit(app, "/?jsonp=app.on_$1.ü");
+    assertEquals(
+      await response.text(),
+      'app.on_$1.ü({"a":"ü\\u003c/script>\\u2028\\u2029"});',
+    );
+    const { headers } = response;
+    assertEquals(
+      headers.get("content-type"),
+      "application/javascript; charset=utf-8",
+    );
+    assertEquals(headers.get("x-content-type-options"), "nosniff");
+    const other = await visit(app, "/other?callback=go");
+    assertEquals([other.status, await other.text()], [201, "go([1]);"]);
+  },
+);
+
+onBothForms(
+  "`jsonp()` is a 400 without the name of a function",
+  async (app) => {
+    app.route("/", () => app.jsonp(1));
+    const hostile = [
+      "",
+      "?jsonp=",
+      "?jsonp=alert(1)//",
+      "?jsonp=a;b",
+      "?jsonp=a[0]",
+      "?jsonp=a..b",
+      "?jsonp=.a",
+      "?jsonp=1a",
+      "?jsonp=a%0Ab",
+      "?jsonp=%3Cscript%3E",
+      "?jsonp[]=a",
+      `?jsonp=${"a".repeat(129)}`,
+    ];
+    for (const query of hostile) {
+      assertEquals((await visit(app, `/${query}`)).status, 400, query);
+    }
+    const longest = "a".repeat(128);
+    assertEquals((await visit(app, `/?jsonp=${longest}`)).status, 200);
+  },
+);
