@@ -1,4 +1,4 @@
-/** Tests of {@linkcode readForm}: multipart forms, well-formed, malformed and hostile. */
+/** Tests of {@linkcode parseMultipart}: multipart forms, well-formed, malformed and hostile. */
 
 import {
   assertEquals,
@@ -8,7 +8,7 @@ import {
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
 import { Content } from "../src/request/content.ts";
-import { readForm } from "../src/request/multipart.ts";
+import { parseMultipart } from "../src/request/multipart.ts";
 import { UploadedFile } from "../src/request/upload.ts";
 
 const type = "multipart/form-data; boundary=X";
@@ -28,7 +28,7 @@ function disposed(parameters: string): string {
 }
 
 function read(text: string, as = type) {
-  return readForm(encoder.encode(text), as);
+  return parseMultipart(encoder.encode(text), as);
 }
 
 function refusalOf(text: string, as?: string): HttpError {
@@ -54,7 +54,7 @@ function requestOf(form: FormData): Request {
   return new Request("http://localhost/", { method: "PUT", body: form });
 }
 
-Deno.test("`readForm()` tells text from files", async () => {
+Deno.test("`parseMultipart()` tells text from files", async () => {
   const form = read(
     part("a[b]", "1") + part("photo", "pixels", "a.txt") + "--X--\r\n",
   );
@@ -69,24 +69,24 @@ Deno.test("`readForm()` tells text from files", async () => {
   assertEquals(await photo.text(), "pixels");
 });
 
-Deno.test("`readForm()` keeps the bytes of a file", async () => {
+Deno.test("`parseMultipart()` keeps the bytes of a file", async () => {
   const bytes = Uint8Array.from({ length: 1_000 }, (_, index) => index % 256);
   const form = new FormData();
   form.append("file", new Blob([bytes]), "all.bin");
   const sent = new Response(form);
   const as = sent.headers.get("content-type")!;
-  const { files } = readForm(await sent.bytes(), as);
+  const { files } = parseMultipart(await sent.bytes(), as);
   assertInstanceOf(files.file, UploadedFile);
   assertEquals(await files.file.bytes(), bytes);
 });
 
-Deno.test("`readForm()` gives a file without a Content-Type the type of bytes", () => {
+Deno.test("`parseMultipart()` gives a file without a Content-Type the type of bytes", () => {
   const { files } = read(disposed('; name="a"; filename="a"'));
   assertInstanceOf(files.a, UploadedFile);
   assertEquals(files.a.type, "application/octet-stream");
 });
 
-Deno.test("`readForm()` makes a list of several files under one name", () => {
+Deno.test("`parseMultipart()` makes a list of several files under one name", () => {
   const files = part("p[]", "1", "a") + part("p[]", "2", "b") +
     part("q", "3", "c") + part("q", "4", "d") + part("r[x]", "5", "e") +
     part("r", "6", "f") + part("s", "7", "g") + part("s[x]", "8", "h");
@@ -97,17 +97,17 @@ Deno.test("`readForm()` makes a list of several files under one name", () => {
   );
 });
 
-Deno.test("`readForm()` keeps the last text under one name", () => {
+Deno.test("`parseMultipart()` keeps the last text under one name", () => {
   const form = read(part("a", "1") + part("a", "2") + "--X--");
   assertEquals(shown(form.data), '{"a":"2"}');
 });
 
-Deno.test("`readForm()` passes over a file input that was left empty", () => {
+Deno.test("`parseMultipart()` passes over a file input that was left empty", () => {
   const form = read(part("a", "", "") + part("b", "", "b.txt") + "--X--");
   assertEquals(Object.keys(form.files), ["b"]);
 });
 
-Deno.test("`readForm()` takes names of the language as plain data", () => {
+Deno.test("`parseMultipart()` takes names of the language as plain data", () => {
   const form = read(
     part("__proto__", "1") + part("__proto__", "2", "a") + "--X--",
   );
@@ -116,7 +116,7 @@ Deno.test("`readForm()` takes names of the language as plain data", () => {
   ], ["__proto__"]]);
 });
 
-Deno.test("`readForm()` reads names as browsers and other clients write them", () => {
+Deno.test("`parseMultipart()` reads names as browsers and other clients write them", () => {
   const table: [string, string][] = [
     ['; name="f"; filename="x; name=evil"', "f=x; name=evil"],
     ['; name="f"; filename="x\\"; name=evil"', 'f=x"; name=evil'],
@@ -143,7 +143,7 @@ Deno.test("`readForm()` reads names as browsers and other clients write them", (
   }
 });
 
-Deno.test("`readForm()` takes any header of a part in any case and order", () => {
+Deno.test("`parseMultipart()` takes any header of a part in any case and order", () => {
   const text = "--X\r\nX-Other: a;b\r\ncontent-TYPE:text/html\r\n" +
     "CONTENT-disposition:Form-Data;name=a;filename=b\r\n\r\n1\r\n--X--";
   const { a } = read(text).files;
@@ -151,7 +151,7 @@ Deno.test("`readForm()` takes any header of a part in any case and order", () =>
   assertEquals([a.name, a.type], ["b", "text/html"]);
 });
 
-Deno.test("`readForm()` keeps every content apart from boundaries", () => {
+Deno.test("`parseMultipart()` keeps every content apart from boundaries", () => {
   const contents = [
     "",
     "\r\n",
@@ -176,7 +176,7 @@ Deno.test("`readForm()` keeps every content apart from boundaries", () => {
   }
 });
 
-Deno.test("`readForm()` passes over what stands before and after the form", () => {
+Deno.test("`parseMultipart()` passes over what stands before and after the form", () => {
   const form = part("a", "1") + "--X--";
   for (const before of ["", "\r\n", "preamble\r\n", "--\r\n", "x--X--\r\n"]) {
     for (
@@ -187,7 +187,7 @@ Deno.test("`readForm()` passes over what stands before and after the form", () =
   }
 });
 
-Deno.test("`readForm()` reads the rarer forms of RFC 2046", () => {
+Deno.test("`parseMultipart()` reads the rarer forms of RFC 2046", () => {
   const table: [string, string][] = [
     ["--X--", "{}"],
     [part("a", "1").replace("--X", "--X \t ") + "--X-- ", '{"a":"1"}'],
@@ -198,7 +198,7 @@ Deno.test("`readForm()` reads the rarer forms of RFC 2046", () => {
   }
 });
 
-Deno.test("`readForm()` takes any boundary", () => {
+Deno.test("`parseMultipart()` takes any boundary", () => {
   const table: [string, string][] = [
     ['Multipart/Form-Data; Boundary="(a+b)?"', "(a+b)?"],
     ["multipart/form-data; charset=utf-8; boundary=----a'b=c", "----a'b=c"],
@@ -212,7 +212,7 @@ Deno.test("`readForm()` takes any boundary", () => {
   }
 });
 
-Deno.test("`readForm()` refuses a malformed form with 400 and says what is wrong", () => {
+Deno.test("`parseMultipart()` refuses a malformed form with 400 and says what is wrong", () => {
   const table: [string, string, string][] = [
     [part("a", "1") + "--X--", "multipart/form-data", "has no boundary"],
     ["--\r\n----", 'multipart/form-data; boundary=""', "has no boundary"],
@@ -230,14 +230,14 @@ Deno.test("`readForm()` refuses a malformed form with 400 and says what is wrong
     [
       part("a", "1") + "--X\r\n\r\nnameless\r\n--X--",
       type,
-      "headers of part 2 of the form: no Content-Disposition",
+      "headers of part 2 of the form: there is no Content-Disposition",
     ],
     [
       part("a", "1").replaceAll("\r\n", "\n") + "--X--",
       type,
       "closing boundary is missing",
     ],
-    [part("a", "\r\n--Xtra") + "--X--", type, "the line of one goes on"],
+    [part("a", "\r\n--Xtra") + "--X--", type, "text follows a boundary"],
     ["--X\r\n--X--", type, "no blank line"],
     [
       "--X\r\nContent-Disposition: form-data; name=a\r\n--X--",
@@ -245,7 +245,7 @@ Deno.test("`readForm()` refuses a malformed form with 400 and says what is wrong
       "no blank",
     ],
     [disposed(""), type, "no Content-Disposition"],
-    [disposed("; filename=a"), type, "form-data and a name"],
+    [disposed("; filename=a"), type, "form-data with a name"],
     [disposed("; name=a").replace("form-data", "file"), type, "form-data"],
     [disposed("; name=a; name=b"), type, 'repeated at "; name=b"'],
     [disposed('; name=a; filename="b" c'), type, "malformed"],
@@ -268,18 +268,18 @@ Deno.test("`readForm()` refuses a malformed form with 400 and says what is wrong
   }
 });
 
-Deno.test("`readForm()` refuses a name that is not UTF-8 with 400", () => {
+Deno.test("`parseMultipart()` refuses a name that is not UTF-8 with 400", () => {
   const bytes = encoder.encode(disposed('; name="?"'));
   bytes[bytes.indexOf("?".charCodeAt(0))] = 0xff;
-  const error = assertThrows(() => readForm(bytes, type), HttpError);
+  const error = assertThrows(() => parseMultipart(bytes, type), HttpError);
   assertEquals(error.status, 400);
   assertStringIncludes(
     error.message,
-    'part 1 of the form: it is no text in the charset "utf-8"',
+    'part 1 of the form: it is not text in the charset "utf-8"',
   );
 });
 
-Deno.test("`readForm()` refuses more fields, files or headers than the limits with 413", () => {
+Deno.test("`parseMultipart()` refuses more fields, files or headers than the limits with 413", () => {
   const table: [string, string][] = [
     [part("a", "1").repeat(1_001), "more than 1000 fields"],
     [part("a", "1", "f").repeat(101), "more than 100 files"],
@@ -294,7 +294,7 @@ Deno.test("`readForm()` refuses more fields, files or headers than the limits wi
   }
 });
 
-Deno.test("`readForm()` takes 1,000 fields beside 100 files", () => {
+Deno.test("`parseMultipart()` takes 1,000 fields beside 100 files", () => {
   const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
   const fields = names.map((name) => part(name, name)).join("");
   const files = part("f", "", "f").repeat(100);
@@ -304,22 +304,22 @@ Deno.test("`readForm()` takes 1,000 fields beside 100 files", () => {
   assertEquals((form.files.f as unknown[]).length, 100);
 });
 
-Deno.test("`readForm()` gives up a form at the part that is too many", () => {
+Deno.test("`parseMultipart()` gives up a form at the part that is too many", () => {
   const text = part("a", "1").repeat(1_001) + "--X\r\nbroken";
   assertEquals(refusalOf(text).status, 413);
 });
 
-Deno.test("`readForm()` refuses a form that was cut short anywhere", () => {
+Deno.test("`parseMultipart()` refuses a form that was cut short anywhere", () => {
   const whole = encoder.encode(
     "preamble\r\n" + part("a", "\r\n-- ü") + part("f", "\r\n\r\n", '%22;\\"') +
       part("a", "") + "--X--",
   );
   assertEquals(
-    shown(readForm(whole, type)),
+    shown(parseMultipart(whole, type)),
     '{"data":{"a":""},"files":{"f":"\\";\\" (4)"}}',
   );
   for (let end = 0; end < whole.length; end++) {
-    const read = () => readForm(whole.subarray(0, end), type);
+    const read = () => parseMultipart(whole.subarray(0, end), type);
     assertEquals(
       assertThrows(read, HttpError, undefined, `cut at ${end}`).status,
       400,
@@ -327,13 +327,13 @@ Deno.test("`readForm()` refuses a form that was cut short anywhere", () => {
   }
 });
 
-Deno.test("`readForm()` reads or refuses a form in which any byte was changed", () => {
+Deno.test("`parseMultipart()` reads or refuses a form in which any byte was changed", () => {
   const whole = encoder.encode(part("a", "1") + part("f", "2", "f") + "--X--");
   for (const byte of [0, 9, 10, 13, 32, 34, 45, 59, 61, 92, 128, 255]) {
     for (let at = 0; at < whole.length; at++) {
       const changed = whole.with(at, byte);
       try {
-        readForm(changed, type);
+        parseMultipart(changed, type);
       } catch (error) {
         assertInstanceOf(error, HttpError, `${byte} at ${at}`);
         assertEquals(error.status, 400);
@@ -342,7 +342,7 @@ Deno.test("`readForm()` reads or refuses a form in which any byte was changed", 
   }
 });
 
-Deno.test("`readForm()` reads what the platform writes", async () => {
+Deno.test("`parseMultipart()` reads what the platform writes", async () => {
   const names = ['a"b', "a\r\nb", "a;b=c", "ü", "a\\b", "%"];
   const form = new FormData();
   for (const name of names) form.append(name, new Blob([name]), name);

@@ -20,8 +20,8 @@ const NATIVE_BYTES = 65_536;
 /** The first size of the buffer that a streamed body is copied to; it doubles as needed. */
 const FIRST_BYTES = 16_384;
 
-/** In how many microtasks a body can be read that has arrived with its head; Deno 2.9 takes two. */
-const EAGER_TURNS = 4;
+/** How many microtasks to wait for a body that may have arrived with its head; Deno 2.9 takes five. */
+const EAGER_TURNS = 8;
 
 /** A refusal that leaves a part of the body unread ends the connection (RFC 9112 section 9.3). */
 const CLOSE = { headers: { connection: "close" } };

@@ -1,7 +1,6 @@
 /**
- * Owns what a client names: the text of its names and values, and the bracket notation that makes
- * lists and records of the flat names of a query or a form. It refuses what cannot be read, with
- * one wording for all of a request; where the text comes from is the caller's.
+ * Owns the fields of a query or a form: decoding their text, and nesting values by the brackets in
+ * their names. It words the refusals of all that a client sends.
  */
 
 import { HttpError, type HttpErrorOptions } from "../errors.ts";
@@ -21,15 +20,20 @@ export type Fields = NestedRecord<string>;
 /** The bytes of a body, or of a part of it. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The most fields of a query or a form. */
-export const mostFields = 1_000;
+type AnyRecord = NestedRecord<unknown>;
 
-type Holder = NestedRecord<unknown>;
+/** How many fields a query or a form may have. */
+export const MAX_FIELDS = 1_000;
 
-/** How often brackets may follow a name: `a[b][c]` is nested twice. */
-const deepest = 8;
+/** How many brackets a name may have: `a[b][c]` has two. */
+const MAX_DEPTH = 8;
 
-/** The error for what a client sent and nobody can read. */
+const UTF8 = new TextDecoder();
+
+/** Stands for malformed bytes in decoded text. */
+const REPLACEMENT = "\ufffd";
+
+/** The error for input that cannot be read. */
 export function refusal(
   status: number,
   source: string,
@@ -40,95 +44,113 @@ export function refusal(
 }
 
 /**
- * Decodes text in the charset of a media type, UTF-8 without one: an unknown charset is an
- * {@linkcode HttpError} 415. Malformed text reads as U+FFFD, but is a 400 for a source that is named.
+ * Decodes text in the charset of a media type, by default UTF-8. Throws {@linkcode HttpError} 415 for
+ * an unknown charset. Malformed bytes read as U+FFFD; where a source is given they are a 400.
  */
 export function decode(bytes: Bytes, type: string, source?: string): string {
-  const found = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type);
-  const charset = found?.[1] ?? "utf-8";
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1] ?? "utf-8";
+  if (/^utf-?8$/i.test(charset)) {
+    const text = UTF8.decode(bytes);
+    if (source === undefined || !text.includes(REPLACEMENT)) return text;
+  }
   try {
     const fatal = source !== undefined;
     return new TextDecoder(charset, { fatal }).decode(bytes);
   } catch (cause) {
     const status = cause instanceof RangeError ? 415 : 400;
-    const state = `it is no text in the charset "${charset}"`;
+    const state = `it is not text in the charset "${charset}"`;
     throw refusal(status, source ?? "the text", state, { cause });
   }
 }
 
 /**
- * Reads `a=1&b[]=2`, and drops one "?" at its start, as the form decoder of the URL standard does,
- * which no bad escape can fail. Throws {@linkcode HttpError} of the given status when there are
- * more than 1,000 fields.
+ * Reads `a=1&b[]=2` by the form decoder of the URL standard, which accepts any text and drops one "?"
+ * at the start. Throws {@linkcode HttpError} of the given status beyond 1,000 fields.
  */
 export function parseFields(
   text: string,
   source: string,
   status: number,
 ): Fields {
-  if (text.split("&", mostFields + 1).length > mostFields) {
-    throw refusal(status, source, `it has more than ${mostFields} fields`);
+  if (text.split("&", MAX_FIELDS + 1).length > MAX_FIELDS) {
+    throw refusal(status, source, `it has more than ${MAX_FIELDS} fields`);
   }
-  return nest(new URLSearchParams(text));
+  const fields = new Nesting<string>();
+  new URLSearchParams(text).forEach((value, name) => fields.add(name, value));
+  return fields.record();
 }
 
 /**
- * Nests values by their names: `a[b]` is a member of a record, `a[]` one more element, and keys that
- * count from 0 make a list. Of a repeated name text keeps its last value, and anything else makes a
- * list. A name with unpaired brackets is taken literally; one nested deeper than 8 is an
- * {@linkcode HttpError} 400.
+ * Nests values by their names: `a[b]` is a member of a record, `a[]` appends to a list, and keys that
+ * count from 0 make a list. A repeated name keeps the last text; other values become a list. Unpaired
+ * brackets belong to the name.
  */
-export function nest<Leaf>(
-  entries: Iterable<[string, Leaf]>,
-): NestedRecord<Leaf> {
-  const root: NestedRecord<Leaf> = Object.create(null);
-  let isFlat = true;
-  for (const [name, leaf] of entries) {
-    let holder: Holder = root;
-    let [key, ...rest] = keysOf(name);
-    for (const next of rest) {
-      holder = descend(holder, key);
-      key = next || nextIndex(holder);
+export class Nesting<Leaf> {
+  readonly #root: NestedRecord<Leaf> = Object.create(null);
+  #isFlat = true;
+
+  /** Adds a value. Throws {@linkcode HttpError} 400 when its name has more than eight brackets. */
+  add(name: string, value: Leaf): void {
+    let parent: AnyRecord = this.#root;
+    let key = name;
+    if (name.endsWith("]")) {
+      const [first, ...rest] = keysOf(name);
+      key = first;
+      for (const next of rest) {
+        parent = childOf(parent, key);
+        key = next || nextIndex(parent);
+      }
     }
-    if (key in holder && typeof leaf !== "string") {
-      holder = descend(holder, key);
-      key = nextIndex(holder);
+    if (typeof value !== "string" && key in parent) {
+      parent = childOf(parent, key);
+      key = nextIndex(parent);
     }
-    isFlat &&= holder === root;
-    holder[key] = leaf;
+    this.#isFlat &&= parent === this.#root;
+    parent[key] = value;
   }
-  if (isFlat) return root;
-  for (const key in root) root[key] = withLists(root[key]) as Nested<Leaf>;
-  return root;
+
+  /** The record of all values. Nothing can be added later. */
+  record(): NestedRecord<Leaf> {
+    const root = this.#root;
+    if (this.#isFlat) return root;
+    for (const key in root) root[key] = withLists(root[key]) as Nested<Leaf>;
+    return root;
+  }
 }
 
 /** Splits `a[b][]` into `a`, `b` and the empty key. */
 function keysOf(name: string): [string, ...string[]] {
   const open = name.indexOf("[");
-  if (open < 1 || !name.endsWith("]")) return [name];
+  if (open < 1) return [name];
   const keys = name.slice(open + 1, -1).split("][");
   if (keys.some((key) => /[[\]]/.test(key))) return [name];
-  if (keys.length <= deepest) return [name.slice(0, open), ...keys];
-  const shown = JSON.stringify(name.slice(0, 40));
-  const state = `it is nested deeper than ${deepest}`;
-  throw refusal(400, `the field ${shown}`, state);
+  if (keys.length <= MAX_DEPTH) return [name.slice(0, open), ...keys];
+  const field = JSON.stringify(name.slice(0, 40));
+  throw refusal(
+    400,
+    `the field ${field}`,
+    `it is nested deeper than ${MAX_DEPTH}`,
+  );
 }
 
-/** The record under a key, made there when there is none; it takes up what is no text. */
-function descend(holder: Holder, key: string): Holder {
-  const old = holder[key];
+/** The record under a key, added when there is none. Text there is replaced, another value is kept. */
+function childOf(parent: AnyRecord, key: string): AnyRecord {
+  const old = parent[key];
   if (isRecord(old)) return old;
-  const made: Holder = Object.create(null);
-  if (typeof old === "object") made[0] = old;
-  return holder[key] = made;
+  const child: AnyRecord = Object.create(null);
+  if (typeof old === "object") child[0] = old;
+  return parent[key] = child;
 }
 
-function isRecord(value: unknown): value is Holder {
+function isRecord(value: unknown): value is AnyRecord {
   return typeof value === "object" && Object.getPrototypeOf(value) === null;
 }
 
-/** A free index: the first, where the others count from 0. It leaps, as clients choose how many. */
-function nextIndex(record: Holder): string {
+/**
+ * A free index; the first one when the others count from 0. It is found in leaps, since the client
+ * chooses how many there are.
+ */
+function nextIndex(record: AnyRecord): string {
   let index = 0;
   for (let step = 256; step >= 1; step /= 2) {
     while (index + step - 1 in record) index += step;
@@ -136,10 +158,12 @@ function nextIndex(record: Holder): string {
   return String(index);
 }
 
-/** Makes lists of the records, inside too, whose keys count from 0. */
+/** Replaces each record whose keys count from 0 by a list, at every depth. */
 function withLists(value: unknown): unknown {
   if (!isRecord(value)) return value;
   for (const key in value) value[key] = withLists(value[key]);
-  const isList = Object.keys(value).every((key, at) => key === String(at));
+  const isList = Object.keys(value).every((key, index) =>
+    key === String(index)
+  );
   return isList ? Object.values(value) : value;
 }

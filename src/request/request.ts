@@ -1,7 +1,6 @@
 /**
- * Owns what a handler can ask about its request. Every property is worked out when it is first asked
- * for, so that a request costs nothing until then. The body's contents are the body's; which path
- * and base count is decided by who makes the request object.
+ * Owns what a handler can ask about its request. Each property is computed when it is first read, so that
+ * a request costs nothing until then. The body is in `content.ts`.
  */
 
 import { accepts } from "@std/http/negotiation";
@@ -12,23 +11,23 @@ import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 import type { Files } from "./upload.ts";
 
-/** What is known about a request beside the web `Request`. */
+/** What is known of a request apart from the web `Request`. */
 export interface RequestContext {
-  /** The path as it was sent, still encoded and with the base: it starts with "/". */
+  /** The path, encoded, with the base in front. */
   readonly path: string;
-  /** The query as it was sent, with its "?"; or "". */
+  /** The query, encoded, with its "?"; or "". */
   readonly search: string;
-  /** The path under which the application lives, without a slash at its end; or "". */
+  /** The path of the application, without a slash at its end; or "". */
   readonly base: string;
-  /** The other end of the connection. */
+  /** The address of the client or, behind a proxy, of the proxy. */
   readonly remote: Deno.Addr | undefined;
-  /** Whether the other end is a proxy whose `X-Forwarded-*` headers are to be believed. */
+  /** Whether the requests come from a proxy whose `X-Forwarded-*` headers are true. */
   readonly trustProxy: boolean;
   /** Whether the form field `_method` of a POST replaces the method. */
   readonly methodOverride: boolean;
   /** The body, already read; undefined when there is none or a route takes it as a stream. */
   readonly body: Bytes | undefined;
-  /** When the request came in, in milliseconds of `performance.now()`; undefined where it was not noted. */
+  /** The `performance.now()` at which the request came in, where it was noted. */
   readonly began?: number | undefined;
   /** Keeps the request open until the returned function is called. */
   hold?(): () => void;
@@ -37,14 +36,14 @@ export interface RequestContext {
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
 
-/** The headers in which proxies pass the client's address on, in the order they are looked at. */
-const proxyHeaders = ["client-ip", "x-forwarded-for", "forwarded"] as const;
+/** The headers in which proxies pass on the client's address, by precedence. */
+const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
-/** No address with a port is longer, in characters. */
-const longestNode = 64;
+/** How many characters an address with a port may have. */
+const MAX_ADDRESS_LENGTH = 64;
 
-/** An address with what may stand around it: brackets, a port, the form of IPv4 in IPv6. */
-const address =
+/** An address, possibly in brackets, with a port, or IPv4 mapped to IPv6. */
+const ADDRESS =
   /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]*:[\da-f:.]*?)(?:\](?::\d+)?)?$/i;
 
 /**
@@ -66,14 +65,14 @@ const address =
 export class HttpRequest {
   readonly #raw: Request;
   readonly #context: RequestContext;
-  #content: Content | undefined;
+  #loaded: Content | undefined;
   #id: string | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
 
   /**
-   * Only keeps the two.
+   * Computes nothing.
    *
    * @ignore
    */
@@ -96,36 +95,36 @@ export class HttpRequest {
     return began === undefined ? undefined : performance.now() - began;
   }
 
-  /** The path with its query, as sent: encoded, and with the base in front. */
+  /** The path with its query: encoded, and with the base in front. */
   get url(): string {
     return this.#context.path + this.#context.search;
   }
 
-  /** The path under which the application lives: "/", or such as "/blog". */
+  /** The path of the application: "/", or such as "/blog". */
   get base(): string {
     return this.#context.base || "/";
   }
 
   /**
-   * The method. Under `framework.method_override`, the form field `_method` of a POST
-   * replaces it by PUT, PATCH or DELETE.
+   * The method. Under `framework.method_override`, the field `_method` of a POST form replaces it by PUT,
+   * PATCH or DELETE.
    */
   get method(): string {
     const { methodOverride, body } = this.#context;
     const { method } = this.#raw;
     const isForm = methodOverride && method === "POST" && body !== undefined;
-    return isForm && this.#read.methodOverride || method;
+    return isForm && this.#content.methodOverride || method;
   }
 
-  /** The URL of the page that led here, from the `Referer` header. */
+  /** The URL of the page that linked here, from the `Referer` header. */
   get referrer(): string {
     return this.getHeader("referer");
   }
 
   /**
-   * The address of the client, or "" when there is none, as on a Unix socket. With a trusted proxy,
-   * the last address of `X-Forwarded-For`: the one our proxy added, where those before it are only
-   * what the client claims.
+   * The address of the client, or "" when there is none, as on a Unix socket. Under
+   * `framework.trust_proxy`, the last address of `X-Forwarded-For`: the trusted proxy added that one,
+   * and the client may have made up the others.
    */
   get ip(): string {
     const forwarded = addressOf(this.#forwarded("x-forwarded-for"));
@@ -134,19 +133,19 @@ export class HttpRequest {
     return remote && "hostname" in remote ? addressOf(remote.hostname) : "";
   }
 
-  /** Whether a script says that it sent the request, by `X-Requested-With: XMLHttpRequest`. */
+  /** Whether the request has `X-Requested-With: XMLHttpRequest`, which scripts may send. */
   get ajax(): boolean {
     return /^xmlhttprequest$/i.test(this.getHeader("x-requested-with"));
   }
 
-  /** The protocol; with a trusted proxy, the one that `X-Forwarded-Proto` gives last. */
+  /** The protocol; under `framework.trust_proxy`, the last one of `X-Forwarded-Proto`. */
   get scheme(): "http" | "https" {
     const forwarded = this.#forwarded("x-forwarded-proto").toLowerCase();
     if (forwarded === "http" || forwarded === "https") return forwarded;
     return this.#raw.url.startsWith("https:") ? "https" : "http";
   }
 
-  /** What the client says it is. */
+  /** The `User-Agent` header. */
   get user_agent(): string {
     return this.getHeader("user-agent");
   }
@@ -164,8 +163,8 @@ export class HttpRequest {
   }
 
   /**
-   * The fields of the query: a repeated name has its last value, and `a[]=1&b[c]=2` makes a list
-   * and a record. Throws `HttpError` 400 beyond 1,000 fields or eight brackets a name.
+   * The fields of the query: a repeated name keeps its last value, and `a[]=1&b[c]=2` is a list and a
+   * record. Throws `HttpError` 400 beyond 1,000 fields, or eight brackets in a name.
    */
   get query(): Fields {
     const { search } = this.#context;
@@ -173,11 +172,11 @@ export class HttpRequest {
   }
 
   /**
-   * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws
-   * `HttpError` 400 when the body is malformed, 413 beyond its limits.
+   * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws `HttpError`
+   * 400 when the body is malformed, 413 beyond 1,000 fields or 100 files.
    */
   get data(): Data {
-    return this.#read.data;
+    return this.#content.data;
   }
 
   /**
@@ -185,7 +184,7 @@ export class HttpRequest {
    * type, 400 when it is malformed.
    */
   get json(): unknown {
-    return this.#read.json;
+    return this.#content.json;
   }
 
   /**
@@ -196,24 +195,24 @@ export class HttpRequest {
   async validate<Type extends Schema>(
     schema: Type,
   ): Promise<SchemaOutput<Type>> {
-    const content = this.#read;
+    const content = this.#content;
     return await validated(
       schema,
       content.isJson ? content.json : content.data,
     );
   }
 
-  /** The cookies, percent-decoded where that is possible; of a repeated name, the first. */
+  /** The cookies, percent-decoded where possible; a repeated name keeps its first value. */
   get cookies(): Cookies {
     return this.#cookies ??= parseCookies(this.getHeader("cookie"));
   }
 
   /**
-   * The uploads of a multipart form: `UploadedFile`s, or a list of them where a name was repeated
-   * or ends with `[]`. Throws as `data` does.
+   * The uploads of a multipart form: an `UploadedFile`, or a list of them where the name was repeated or
+   * ends with `[]`. Throws as `data` does.
    */
   get files(): Files {
-    return this.#read.files;
+    return this.#content.files;
   }
 
   /** Whether the connection is secure, by its `scheme`. */
@@ -227,35 +226,38 @@ export class HttpRequest {
   }
 
   /**
-   * The offered media type that the client likes best by its `Accept` header and the weights in it, or
-   * undefined when it accepts none (RFC 9110, section 12.5.1).
+   * The offered media type that the client prefers by its `Accept` header (RFC 9110, section 12.5.1): the
+   * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    return accepts(this.#raw, ...types);
+    return types.length > 0 ? accepts(this.#raw, ...types) : undefined;
   }
 
-  /** Aborts when the client leaves, also while or after the body is read, and once the response is sent. */
+  /**
+   * Aborts when the client leaves, also while or after the body is read. Deno aborts it once the response
+   * is sent, too, and says so in its log once, unless it runs with `--unstable-no-legacy-abort`.
+   */
   get signal(): AbortSignal {
     return this.#raw.signal;
   }
 
-  /** The address that a proxy passed on, or "". Anybody can send one: only for show. */
+  /** The client's address as a proxy passed it on, or "". Unverified: any client can send one. */
   get proxy_ip(): string {
-    const found = proxyHeaders.map((name) => addressOf(this.getHeader(name)));
+    const found = PROXY_HEADERS.map((name) => addressOf(this.getHeader(name)));
     return found.find((address) => address !== "") ?? "";
   }
 
   /**
-   * The body as text, "" when there is none, in the charset of its type. Throws
-   * `HttpError` 415 when that charset is unknown.
+   * The body as text in the charset of its type, "" when there is none. Throws `HttpError` 415 for an
+   * unknown charset.
    */
   getBody(): string {
-    return this.#read.text();
+    return this.#content.text();
   }
 
   /** The body as bytes: the same array on every call. */
   getBytes(): Uint8Array<ArrayBuffer> {
-    return this.#read.bytes;
+    return this.#content.bytes;
   }
 
   /** A header by its name in any case; "" when it was not sent. */
@@ -279,8 +281,8 @@ export class HttpRequest {
   }
 
   /**
-   * The web `Request`. Its body can be read here too, although it was read for `data`; the raw
-   * stream, where a route takes it.
+   * The web `Request`. Its body can be read once more, although it was read for `data`; on a route that
+   * is `streamed()` it is the stream of the connection.
    */
   get raw(): Request {
     const bytes = this.#context.body;
@@ -288,22 +290,22 @@ export class HttpRequest {
       if (headerOf(this.#raw, "upgrade") !== null) postponeUpgrade(this.#raw);
       return this.#raw;
     }
-    // Made of the request itself it would take over its signal, of which the runtime warns.
+    // Made from the request itself, it would take over its signal, about which Deno warns.
     const { url, method, headers } = this.#raw;
     return this.#replay ??= new Request(url, { method, headers, body: bytes });
   }
 
-  get #read(): Content {
+  get #content(): Content {
     const { body } = this.#context;
     if (body === undefined && hasBody(this.#raw)) {
       throw new TypeError(
         "Cannot read the body: the route takes the raw stream, raw.body",
       );
     }
-    return this.#content ??= new Content(body, this.type);
+    return this.#loaded ??= new Content(body, this.type);
   }
 
-  /** What our own proxy, being the last on the way, added to a header; "" when none is trusted. */
+  /** The last value in a header, which a trusted proxy added; "" without one. */
   #forwarded(name: string): string {
     const list = this.#context.trustProxy ? this.getHeader(name) : "";
     return list.slice(list.lastIndexOf(",") + 1).trim();
@@ -311,19 +313,19 @@ export class HttpRequest {
 }
 
 /**
- * The first address in a list of such as `192.0.2.1:80`, `[2001:db8::1]:80`, `::ffff:192.0.2.1` and
- * `for="[2001:db8::1]";proto=https` (RFC 7239 section 4); "" when that is no valid one.
+ * The first address of a list such as `192.0.2.1:80, [2001:db8::1]:80`, also mapped (`::ffff:192.0.2.1`)
+ * or as `for="[2001:db8::1]";proto=https` (RFC 7239 section 4); "" when it is not valid.
  */
 function addressOf(list: string): string {
   const first = list.split(",", 1)[0]!;
   const node = /(?:^|;)\s*for="?([^;"]*)/i.exec(first)?.[1] ?? first;
-  if (node.length > longestNode) return "";
-  const { ip4, ip6 } = address.exec(node.trim())?.groups ?? {};
+  if (node.length > MAX_ADDRESS_LENGTH) return "";
+  const { ip4, ip6 } = ADDRESS.exec(node.trim())?.groups ?? {};
   const host = ip6 === undefined ? ip4 : `[${ip6}]`;
   return URL.canParse(`http://${host}`) ? (ip4 ?? ip6 ?? "") : "";
 }
 
-/** Reads a Cookie header; what is no `name=value` in it is passed over (RFC 6265 section 5.2). */
+/** Parses a Cookie header, skipping what is not `name=value` (RFC 6265 section 5.2). */
 function parseCookies(header: string): Cookies {
   const cookies: Cookies = Object.create(null);
   for (const pair of header.split(";")) {
@@ -340,6 +342,6 @@ function decodeEscapes(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a "%" that was never an escape
+    return text; // a bare "%" is common in cookies of scripts
   }
 }
