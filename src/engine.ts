@@ -26,7 +26,7 @@ import type { HttpRequest } from "./request/request.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { Route, RouteCallback } from "./routing/route.ts";
-import type { Match, Router, UrlParameters } from "./routing/router.ts";
+import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type Server, type StartOptions } from "./server/listen.ts";
 import { endWithRuntime, whenServed } from "./server/declarative.ts";
 import { BackgroundWork } from "./state/background.ts";
@@ -163,8 +163,7 @@ export class Engine {
     const what = `the method "${name}"`;
     const callable = resolveCallback(callback, this.#app.autoload, what);
     const route = () => {
-      const match = current(this.#owner)?.root.match as Match | undefined;
-      return match?.toRoute() ?? null;
+      return this.#app.current()?.root.match?.toRoute() ?? null;
     };
     const method: Method = passRoute
       ? (...params) => callable(...params, route())

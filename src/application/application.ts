@@ -4,16 +4,10 @@
  */
 
 import type { Class, Method } from "../callback.ts";
-import { checkStatus } from "../errors.ts";
 import type { HttpRequest } from "../request/request.ts";
-import {
-  isBodiless,
-  type Outcome,
-  type ResponseContext,
-  textResponse,
-} from "../response/outgoing.ts";
-import { HttpResponse } from "../response/response.ts";
-import type { Router } from "../routing/router.ts";
+import type { Outcome, ResponseContext } from "../response/outcome.ts";
+import type { HttpResponse } from "../response/response.ts";
+import type { Match, Router } from "../routing/router.ts";
 import type { BackgroundWork } from "../state/background.ts";
 import { Store } from "../state/layers.ts";
 import {
@@ -25,12 +19,6 @@ import {
 import { noSuchMethod } from "../suggestions.ts";
 import type { View } from "../view/view.ts";
 import { Autoload } from "./autoload.ts";
-import {
-  type Component,
-  components,
-  responseContext,
-  takeOutcome,
-} from "./components.ts";
 import { compilePlan, type Plan } from "./plan.ts";
 import {
   type Filter,
@@ -41,6 +29,16 @@ import {
 } from "./registry.ts";
 import { checkSetting, defaults, type Settings } from "./settings.ts";
 
+/** A scope with what the application keeps in it. */
+export interface RequestScope extends Scope {
+  readonly root: RequestScope;
+  /** Resolved before everything else. */
+  plan: Plan;
+  match: Match | undefined;
+  outcome: Outcome | undefined;
+  httpResponse: HttpResponse | undefined;
+}
+
 /** A default method; the application is bound as its first parameter. */
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
 export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
@@ -50,12 +48,22 @@ export type DefaultFrame = (
   app: Application,
   method: MappedMethod,
   params: unknown[],
+  scope: RequestScope,
 ) => unknown;
+
+/** A class that the framework brings, and how instances of it are made. */
+export interface Component extends Registration {
+  readonly type: Class;
+}
 
 /** What an application begins with. */
 export interface Beginning {
   readonly methods: Readonly<Record<string, DefaultMethod>>;
   readonly frames: Readonly<Record<string, DefaultFrame>>;
+  readonly components: (
+    app: Application,
+  ) => Readonly<Record<string, Component>>;
+  readonly responseContext: (app: Application) => ResponseContext;
 }
 
 /** An application; initialising an engine makes another one. */
@@ -67,9 +75,11 @@ export class Application {
   readonly registry: Registry;
   readonly variables: Store<unknown>;
   readonly #originals: ReadonlyMap<string, Method>;
-  readonly #components: ReadonlyMap<string, Component>;
-  readonly #responseContext: ResponseContext;
-  #plan: Plan | undefined;
+  /** What responses ask the application. */
+  readonly responseContext: ResponseContext;
+  /** What is resolved for the next request; undefined after a declaration. */
+  plan: Plan | undefined;
+  readonly #components: Readonly<Record<string, Component>>;
 
   constructor(owner: Owner, background: BackgroundWork, beginning: Beginning) {
     this.owner = owner;
@@ -77,7 +87,7 @@ export class Application {
     this.autoload = new Autoload(owner);
     this.variables = new Store(owner);
     const frames = Object.entries(beginning.frames).map(([name, frame]) =>
-      [name, frame.bind(undefined, this)] as [string, Frame]
+      [name, frame.bind(undefined, this) as Frame] as const
     );
     const framed = Object.fromEntries(frames);
     this.registry = new Registry(owner, this.autoload, framed);
@@ -85,15 +95,16 @@ export class Application {
     this.#originals = new Map(
       methods.map(([name, method]) => [name, method.bind(undefined, this)]),
     );
-    this.#components = new Map(Object.entries(components(this)));
-    this.#responseContext = responseContext(this);
+    this.responseContext = beginning.responseContext(this);
+    this.#components = beginning.components(this);
   }
 
   /** Sets, maps and registers the defaults, by the doors that users have. */
   declareDefaults(): void {
     this.set({ ...defaults });
     for (const [name, method] of this.#originals) this.map(name, method);
-    for (const [name, { type }] of this.#components) {
+    for (const name in this.#components) {
+      const { type } = this.#components[name]!;
       this.register(name, { type, params: [] });
     }
   }
@@ -123,16 +134,19 @@ export class Application {
 
   /** Registers a class; one that extends a component and has no parameters gets the component's. */
   register(name: string, registration: Registration): void {
-    const { type, params } = registration;
-    const component = this.#components.get(name);
-    const isComponent = component !== undefined && params.length === 0 &&
+    const { type, params, callback } = registration;
+    const component = Object.hasOwn(this.#components, name)
+      ? this.#components[name]
+      : undefined;
+    const isLike = component !== undefined && params.length === 0 &&
       typeof type === "function" &&
       (type === component.type || type.prototype instanceof component.type);
     this.registry.register(name, {
       ...registration,
       slot: component?.slot,
       opened: component?.opened,
-      params: isComponent ? component.params : params,
+      params: isLike ? component.params : params,
+      isDefault: isLike && type === component.type && callback === undefined,
     });
     this.#replan();
   }
@@ -145,35 +159,45 @@ export class Application {
 
   /** A write may have changed the plan: that of the request which made it, or everybody's. */
   #replan(): void {
-    const scope = current(this.owner);
-    if (scope) scope.root.plan = compilePlan(this, scope);
-    else this.#plan = undefined;
+    const root = this.current()?.root;
+    if (root) root.plan = this.resolve(root);
+    else this.plan = undefined;
   }
 
   // Asking
 
+  /** Resolves what a request needs, or without one what all need that declare nothing. */
+  resolve(scope?: RequestScope): Plan {
+    const plan = compilePlan(this.registry, this.variables, scope);
+    return scope === undefined ? this.plan = plan : plan;
+  }
+
   /** The plan that holds for a request, or without one for the next. */
-  plan(scope?: Scope): Plan {
-    return (scope?.root.plan as Plan | undefined) ??
-      (this.#plan ??= compilePlan(this));
+  planFor(scope: RequestScope | undefined = this.current()): Plan {
+    return scope?.root.plan ?? this.plan ?? this.resolve();
   }
 
   /** The value of a setting. Give the scope where it is known. */
   setting<Key extends keyof Settings>(
     key: Key,
-    scope: Scope | undefined = current(this.owner),
+    scope?: RequestScope,
   ): Settings[Key] {
-    return this.plan(scope).settings[key];
+    return this.planFor(scope).settings[key];
   }
 
   /** The path of the application, without a slash at its end. */
-  base(scope: Scope | undefined = current(this.owner)): string {
-    return this.plan(scope).base;
+  base(): string {
+    return this.planFor().base;
+  }
+
+  /** The scope of the current request, if any. */
+  current(): RequestScope | undefined {
+    return current(this.owner) as RequestScope | undefined;
   }
 
   /** The scope of the current request; throws outside one, naming the call. */
-  scope(call: string): Scope {
-    return current(this.owner) ?? currentOrThrow(this.owner, call);
+  scope(call: string): RequestScope {
+    return currentOrThrow(this.owner, call) as RequestScope;
   }
 
   /** Calls an extensible method with its filters. */
@@ -188,58 +212,22 @@ export class Application {
     throw noSuchMethod(name, "call the original of", this.#originals.keys());
   }
 
-  /** Whether a class is the framework's own for the component of that name. */
-  isComponent(name: string, type: Class | string): boolean {
-    return this.#components.get(name)?.type === type;
-  }
-
   request(): HttpRequest {
     return this.registry.call("request", []) as HttpRequest;
   }
 
   response(scope: Scope = this.scope("response()")): HttpResponse {
-    return (scope.httpResponse ?? this.#openResponse(scope)) as HttpResponse;
-  }
-
-  /** Appends text to the response. */
-  write(scope: Scope, text: string): void {
-    if (text !== "" && this.isUntouched(scope)) scope.outcome = { text };
-    else this.response(scope).write(text);
-  }
-
-  /** Responds with the outcome of a method and seals the response. */
-  respond(scope: Scope, by: string, outcome: Outcome): void {
-    const { text, status } = outcome;
-    if (!text || isBodiless(status) || !this.isUntouched(scope)) {
-      return this.response(scope).respond(by, outcome);
-    }
-    if (status !== undefined) checkStatus("respond", status, 200, 599);
-    scope.outcome = outcome;
-    scope.sealedBy = by;
-  }
-
-  /** Whether nobody has written anything or asked for the response, which most requests do without. */
-  isUntouched(scope: Scope): boolean {
-    return scope.httpResponse === undefined && scope.outcome === undefined &&
-      !this.plan(scope).needsResponse;
+    return (scope.httpResponse ??
+      this.registry.call("response", [], scope)) as HttpResponse;
   }
 
   /** Whether the response is sealed. */
-  isSealed({ sealedBy, httpResponse }: Scope): boolean {
-    return sealedBy !== undefined ||
-      (httpResponse as HttpResponse | undefined)?.sent === true;
+  isSealed({ sealedBy, httpResponse }: RequestScope): boolean {
+    return sealedBy !== undefined || httpResponse?.sent === true;
   }
 
-  /** Makes the web response, without a body for a HEAD request. */
-  toResponse(scope: Scope, isHead: boolean): Response {
-    const outcome = scope.outcome as Outcome | undefined;
-    return outcome === undefined || isHead
-      ? this.response(scope).toResponse(isHead)
-      : textResponse(outcome, this.#responseContext);
-  }
-
-  router(scope: Scope | undefined = current(this.owner)): Router {
-    const plan = this.plan(scope);
+  router(scope: RequestScope | undefined = this.current()): Router {
+    const plan = this.planFor(scope);
     if (plan.router !== undefined) return plan.router;
     const router = this.registry.call("router", [], scope) as Router;
     return plan.keepsRouter ? plan.router = router : router;
@@ -247,15 +235,5 @@ export class Application {
 
   view(): View {
     return this.registry.call("view", []) as View;
-  }
-
-  #openResponse(scope: Scope): object {
-    if (this.plan(scope).hasOwnResponse) {
-      return this.registry.call("response", [], scope) as object;
-    }
-    const response = new HttpResponse(this.#responseContext);
-    scope.httpResponse = response;
-    takeOutcome(response, scope);
-    return response;
   }
 }

@@ -4,13 +4,13 @@
  */
 
 import type { Router } from "../routing/router.ts";
-import type { Scope } from "../state/scope.ts";
-import type { Application } from "./application.ts";
-import { MappedMethod, RegisteredClass } from "./registry.ts";
+import type { Store } from "../state/layers.ts";
+import type { ResolvedPlan, Scope } from "../state/scope.ts";
+import { MappedMethod, RegisteredClass, type Registry } from "./registry.ts";
 import { basePath, defaults, type Settings } from "./settings.ts";
 
 /** What every request needs. */
-export interface Plan {
+export interface Plan extends ResolvedPlan {
   /** The value of every setting. */
   readonly settings: Readonly<Settings>;
   /** The path of the application, without a slash at its end. */
@@ -22,48 +22,42 @@ export interface Plan {
   /** The router, once it was asked for; never kept where a mapped method makes it. */
   router: Router | undefined;
   readonly keepsRouter: boolean;
-  /** Whether the application makes responses of its own. */
-  readonly hasOwnResponse: boolean;
-  /** Whether each request needs an object of its response: that may do more, or note who seals it. */
-  readonly needsResponse: boolean;
 }
 
 /** Compiles the plan for a request, or without one for all that declare nothing. */
-export function compilePlan(app: Application, scope?: Scope): Plan {
-  const settings = settingsOf(app, scope);
-  const hasOwnResponse = makesOwnResponse(app, scope);
+export function compilePlan(
+  registry: Registry,
+  variables: Store<unknown>,
+  scope?: Scope,
+): Plan {
+  const settings = settingsOf(variables, scope);
+  const response = registry.find("response", scope);
+  const isUsual = response instanceof RegisteredClass &&
+    response.registration.isDefault === true;
   return {
     settings,
     base: basePath(settings["framework.base_url"]),
-    start: changedMethod(app, "start", scope),
-    send: changedMethod(app, "send", scope),
+    start: changedMethod(registry, "start", scope),
+    send: changedMethod(registry, "send", scope),
     router: undefined,
-    keepsRouter: app.registry.find("router", scope) instanceof RegisteredClass,
-    hasOwnResponse,
-    needsResponse: hasOwnResponse || settings["framework.debug"],
+    keepsRouter: registry.find("router", scope) instanceof RegisteredClass,
+    needsResponse: !isUsual || settings["framework.debug"],
   };
 }
 
-function makesOwnResponse(app: Application, scope?: Scope): boolean {
-  const entry = app.registry.find("response", scope);
-  return !(entry instanceof RegisteredClass) ||
-    entry.registration.callback !== undefined ||
-    !app.isComponent("response", entry.registration.type);
-}
-
-function settingsOf(app: Application, scope?: Scope): Settings {
+function settingsOf(variables: Store<unknown>, scope?: Scope): Settings {
   const settings: Record<string, unknown> = { ...defaults };
   for (const name in settings) {
-    settings[name] = app.variables.get(name, scope) ?? settings[name];
+    settings[name] = variables.get(name, scope) ?? settings[name];
   }
   return settings as unknown as Settings;
 }
 
 function changedMethod(
-  app: Application,
+  registry: Registry,
   name: string,
   scope?: Scope,
 ): MappedMethod | undefined {
-  const entry = app.registry.find(name, scope);
+  const entry = registry.find(name, scope);
   return entry instanceof MappedMethod && !entry.isPlain ? entry : undefined;
 }

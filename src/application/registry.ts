@@ -48,7 +48,11 @@ export type Registered<Name extends string, Type> = string extends Name
   };
 
 /** Runs a method, with its filters, where its output belongs: `render` in place, `error` on a page. */
-export type Frame = (method: MappedMethod, params: unknown[]) => unknown;
+export type Frame = (
+  method: MappedMethod,
+  params: unknown[],
+  scope: Scope,
+) => unknown;
 
 /** A method with its filters; another one takes its place when it changes. */
 export class MappedMethod {
@@ -69,7 +73,7 @@ export class MappedMethod {
   call(params: unknown[], scope?: Scope): unknown {
     return this.frame === undefined || scope === undefined
       ? this.run(params)
-      : this.frame(this, params);
+      : this.frame(this, params, scope);
   }
 
   /** Runs the method with its filters. */
@@ -103,11 +107,13 @@ export interface Registration {
   /** The class, or the name of an autoloaded one. */
   readonly type: Class | string;
   /** The arguments of the constructor; a function makes them anew for each instance. */
-  readonly params: readonly unknown[] | (() => readonly unknown[]);
+  readonly params: readonly unknown[] | ((scope?: Scope) => readonly unknown[]);
   /** Runs at once after each construction, with the new object. */
   readonly callback?: ((instance: object) => unknown) | undefined;
   /** Where each request keeps a shared instance of its own, if it does. */
   readonly slot?: "httpRequest" | "httpResponse" | undefined;
+  /** Whether it is as the framework brings it. */
+  readonly isDefault?: boolean | undefined;
   /** Runs when a request has got its own instance. */
   readonly opened?: ((instance: object, scope: Scope) => void) | undefined;
 }
@@ -129,23 +135,23 @@ export class RegisteredClass {
 
   /** The shared instance, made on first use; a new one for `false`. */
   call(params: unknown[], scope?: Scope): Instance {
-    if (params[0] === false) return this.make();
+    if (params[0] === false) return this.make(scope);
     const { slot, opened } = this.registration;
     if (slot === undefined) return this.#shared ?? this.#share();
     const known = scope ?? currentOrThrow(this.owner, `${this.name}()`);
     const kept = known[slot] ?? known.root[slot];
     if (kept !== undefined) return kept;
-    const made = known.root[slot] = this.make();
+    const made = known.root[slot] = this.make(known);
     opened?.(made, known.root);
     return made;
   }
 
   /** A new instance; a promise when the class is autoloaded. */
-  make(): Instance {
+  make(scope?: Scope): Instance {
     const { type } = this.registration;
     return typeof type === "string"
-      ? this.autoload.find(type).then((found) => this.#construct(found))
-      : this.#construct(type);
+      ? this.autoload.find(type).then((found) => this.#construct(found, scope))
+      : this.#construct(type, scope);
   }
 
   /** What the whole application shares is made without a request, so that it cannot keep one. */
@@ -159,9 +165,9 @@ export class RegisteredClass {
     return made;
   }
 
-  #construct(type: Class): object {
+  #construct(type: Class, scope: Scope | undefined): object {
     const { params, callback } = this.registration;
-    const values = typeof params === "function" ? params() : params;
+    const values = typeof params === "function" ? params(scope) : params;
     const instance = new type(...values);
     const outcome = callback?.(instance);
     // Only a promise is work that can fail later; a foreign thenable may begin its work when asked.
@@ -264,7 +270,9 @@ export class Registry {
     params: unknown[],
     scope: Scope | undefined = current(this.#owner),
   ): unknown {
-    const entry = this.#entries.get(name, scope);
+    const entry = scope?.root.hasOwn
+      ? this.#entries.get(name, scope)
+      : this.#entries.application.get(name);
     if (entry === undefined) throw this.#unknown(name, "call");
     const outcome = entry.call(params, scope);
     if (!(outcome instanceof Promise) || scope === undefined) return outcome;

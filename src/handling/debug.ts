@@ -8,7 +8,6 @@ import { type SourcePlace, TemplateError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { escape } from "../html.ts";
 import type { Route } from "../routing/route.ts";
-import type { Match } from "../routing/router.ts";
 import type { Target } from "../state/scope.ts";
 import { masked, maskedIfSecret } from "./secrets.ts";
 
@@ -32,8 +31,7 @@ mark { background: rgb(255 0 0 / .25); color: inherit; }
 /** The details of an error, or without one of a miss, as HTML. */
 export function debugDetails(app: Application, failure?: Error): string {
   const { request, target, root } = app.scope("error()");
-  const match = root.match as Match | undefined;
-  const route = match?.toRoute();
+  const route = root.match?.toRoute();
   let html = STYLE;
   if (failure) html += errors(failure);
   else if (!route) html += misses(app, target);

@@ -12,6 +12,7 @@ import type { Method } from "../callback.ts";
 import { run, type Steps } from "../steps.ts";
 import type { MappedMethod } from "../application/registry.ts";
 import { etag, lastModified } from "./caching.ts";
+import { components, responseContext } from "./components.ts";
 import { defer } from "./deferred.ts";
 import { mount } from "./mount.ts";
 import { error, notFound, onErrorPage, onNotFoundPage } from "./pages.ts";
@@ -21,8 +22,10 @@ import { start } from "./start.ts";
 
 /** What an application begins with. */
 export const beginning: Beginning = {
+  components,
+  responseContext,
   methods: {
-    start: (app) => start(app, app.scope("start()")),
+    start: startUnlessSealed,
     stop,
     halt,
     redirect,
@@ -52,6 +55,12 @@ export const beginning: Beginning = {
     error: onErrorPage,
   },
 };
+
+/** A filter may have sealed the response: what it kept the client from must not run all the same. */
+function startUnlessSealed(app: Application): unknown {
+  const scope = app.scope("start()");
+  return app.isSealed(scope) ? undefined : start(app, scope);
+}
 
 /** What a mapped `start` returns is sent as if a callback had returned it. */
 function startFrame(

@@ -3,11 +3,12 @@
  * and what happens when an error falls into it.
  */
 
-import type { Application } from "../application/application.ts";
+import type { Application, RequestScope } from "../application/application.ts";
 import type { MappedMethod } from "../application/registry.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
+import { textResponse } from "../response/outcome.ts";
 import { finishUpgrade } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
@@ -37,7 +38,8 @@ export type Handler = (
 /** Returns what handles the requests of an application, each in a scope of its own. */
 export function handlerOf(app: Application): Handler {
   const { owner } = app;
-  const work = (scope: Scope): ReturnType<Handler> => handle(app, scope);
+  const work = (scope: Scope): ReturnType<Handler> =>
+    handle(app, scope as RequestScope);
   return (request, info) => {
     if (!owner.isServing) owner.receive(request);
     return enter(new Scope(owner, request, info), work);
@@ -45,7 +47,10 @@ export function handlerOf(app: Application): Handler {
 }
 
 /** Handles a request: in plain calls, until there is something to wait for. */
-function handle(app: Application, scope: Scope): Response | Promise<Response> {
+function handle(
+  app: Application,
+  scope: RequestScope,
+): Response | Promise<Response> {
   try {
     const pending = begin(app, scope);
     return pending === undefined && !scope.isUnsettled
@@ -57,9 +62,9 @@ function handle(app: Application, scope: Scope): Response | Promise<Response> {
 }
 
 /** From the target to the end of `start`: undefined when that is done, or what is to be awaited. */
-function begin(app: Application, scope: Scope): unknown {
+function begin(app: Application, scope: RequestScope): unknown {
   const { request } = scope;
-  const plan = app.plan(scope);
+  const plan = scope.plan = app.plan ?? app.resolve();
   if (plan.send !== undefined) scope.began = performance.now();
   const target = scope.target = targetOf(request);
   const hosts = plan.settings["framework.hosts"];
@@ -67,24 +72,27 @@ function begin(app: Application, scope: Scope): unknown {
   // GET and HEAD have no body (Fetch standard), which saves asking Deno.
   const isBodiless = target.method === "GET" || target.method === "HEAD";
   if (!isBodiless && hasBody(request)) return readThenStart(app, scope);
-  return plan.start ? plan.start.call([], scope) : start(app, scope, plan);
+  return plan.start ? plan.start.call([], scope) : start(app, scope);
 }
 
 /** Reads the body, unless the matching route takes it as a stream. */
-async function readThenStart(app: Application, scope: Scope): Promise<void> {
-  const plan = app.plan(scope);
-  if (!matchOnce(app, scope, plan)?.route.takesStream) {
+async function readThenStart(
+  app: Application,
+  scope: RequestScope,
+): Promise<void> {
+  const { plan } = scope;
+  if (!matchOnce(app, scope)?.route.takesStream) {
     const { settings } = plan;
     const limit = settings["framework.body_limit"];
     const timeout = settings["framework.body_timeout"];
     scope.body = await readBody(scope.request, limit, timeout);
     if (settings["framework.method_override"]) overrideMethod(app, scope);
   }
-  await (plan.start ? plan.start.call([], scope) : start(app, scope, plan));
+  await (plan.start ? plan.start.call([], scope) : start(app, scope));
 }
 
 /** A form may ask for another method: the route for that one is looked for. */
-function overrideMethod(app: Application, scope: Scope): void {
+function overrideMethod(app: Application, scope: RequestScope): void {
   const { method } = app.request();
   if (method === scope.target.method) return;
   scope.target = { ...scope.target, method };
@@ -93,12 +101,12 @@ function overrideMethod(app: Application, scope: Scope): void {
 
 async function continueAsync(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   pending: unknown,
 ): Promise<Response> {
   try {
     await pending;
-    if (scope.isUnsettled) await settle(app, scope);
+    if (scope.isUnsettled) await settle(scope);
     return await finish(app, scope);
   } catch (thrown) {
     return await recover(app, scope, thrown);
@@ -106,8 +114,8 @@ async function continueAsync(
 }
 
 /** Waits for what the handler did not await; a rejection of it is the request's error. */
-async function settle(app: Application, scope: Scope): Promise<void> {
-  const seconds = app.setting("framework.wait_timeout", scope);
+async function settle(scope: RequestScope): Promise<void> {
+  const seconds = scope.plan.settings["framework.wait_timeout"];
   const late = await scope.settle(seconds);
   if (late.length > 0) {
     const names = late.join(", ");
@@ -119,12 +127,17 @@ async function settle(app: Application, scope: Scope): Promise<void> {
 }
 
 /** Makes the response, with which the request ends. */
-function finish(app: Application, scope: Scope): Response | Promise<Response> {
+function finish(
+  app: Application,
+  scope: RequestScope,
+): Response | Promise<Response> {
+  const { outcome, plan } = scope;
   const isHead = scope.request.method === "HEAD";
-  const response = app.toResponse(scope, isHead);
-  const { send: changed } = app.plan(scope);
-  if (changed !== undefined) {
-    return run(sendThenEnd(app, scope, changed, response));
+  const response = outcome === undefined || isHead
+    ? app.response(scope).toResponse(isHead)
+    : textResponse(outcome, app.responseContext);
+  if (plan.send !== undefined) {
+    return run(sendThenEnd(app, scope, plan.send, response));
   }
   end(app, scope, response.status);
   return response;
@@ -132,7 +145,7 @@ function finish(app: Application, scope: Scope): Response | Promise<Response> {
 
 function* sendThenEnd(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   changed: MappedMethod,
   response: Response,
 ): Steps<Response> {
@@ -141,7 +154,7 @@ function* sendThenEnd(
   return sent;
 }
 
-function end(app: Application, scope: Scope, status: number): void {
+function end(app: Application, scope: RequestScope, status: number): void {
   scope.responded = true;
   if (scope.hasDeferred) app.background.add(runDeferred(scope));
   scope.end();
@@ -151,12 +164,12 @@ function end(app: Application, scope: Scope, status: number): void {
 /** Responds when something was thrown: the stop signal ends the request, all else goes to `error`. */
 async function recover(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   thrown: unknown,
 ): Promise<Response> {
   try {
     if (!isStop(thrown)) await runError(app, scope, thrown);
-    await settleAgain(app, scope);
+    await settleAgain(scope);
     return await finish(app, scope);
   } catch (unhandled) {
     end(app, scope, 500);
@@ -165,9 +178,9 @@ async function recover(
 }
 
 /** What is thrown once there is a response can only be logged. */
-async function settleAgain(app: Application, scope: Scope): Promise<void> {
+async function settleAgain(scope: RequestScope): Promise<void> {
   try {
-    if (scope.isUnsettled) await settle(app, scope);
+    if (scope.isUnsettled) await settle(scope);
   } catch (late) {
     if (!isStop(late)) reportError(late, "in work that nobody awaited");
   }
@@ -175,12 +188,12 @@ async function settleAgain(app: Application, scope: Scope): Promise<void> {
 
 async function runError(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   thrown: unknown,
 ): Promise<void> {
   const error = toError(thrown);
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
-  if (!isRefusal && !app.setting("framework.handle_errors", scope)) {
+  if (!isRefusal && !scope.plan.settings["framework.handle_errors"]) {
     throw thrown;
   }
   const response = app.response(scope);

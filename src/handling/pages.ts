@@ -3,17 +3,17 @@
  * default pages.
  */
 
-import type { Application } from "../application/application.ts";
+import type { Application, RequestScope } from "../application/application.ts";
 import type { MappedMethod } from "../application/registry.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { WITHOUT_PAGE } from "../response/header.ts";
+import { isUntouched } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import { withoutRequest } from "../state/scope.ts";
-import type { Scope } from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
 import { isLocal } from "./client.ts";
 import { pageOf } from "./page.ts";
-import { respondWith } from "./respond.ts";
+import { respond, respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 
 /** Runs `notFound`, with its filters, on a page of status 404. */
@@ -21,8 +21,9 @@ export function onNotFoundPage(
   app: Application,
   method: MappedMethod,
   params: unknown[],
+  scope: RequestScope,
 ): unknown {
-  return onPage(app, "notFound", 404, method, params);
+  return onPage(app, scope, "notFound", 404, method, params);
 }
 
 /** Runs `error`, with its filters, on a page that has the status and the headers of the error. */
@@ -30,10 +31,11 @@ export function onErrorPage(
   app: Application,
   method: MappedMethod,
   params: unknown[],
+  scope: RequestScope,
 ): unknown {
   const error = toError(params[0]);
   logError(app, error);
-  return onPage(app, "error", statusOf(error), method, params, error);
+  return onPage(app, scope, "error", statusOf(error), method, params, error);
 }
 
 /**
@@ -42,21 +44,21 @@ export function onErrorPage(
  */
 function onPage(
   app: Application,
+  scope: RequestScope,
   name: "notFound" | "error",
   status: number,
   method: MappedMethod,
   params: unknown[],
   error?: Error,
 ): unknown {
-  const scope = app.scope(`${name}()`);
   if (scope.page === name) {
     throw new Error(
       `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
     );
   }
-  if (method.isPlain && error === undefined && app.isUntouched(scope)) {
+  if (method.isPlain && error === undefined && isUntouched(scope)) {
     const page = pageOf(scope.request, status, "", "");
-    return app.respond(scope, `${name}()`, { status, ...page });
+    return respond(app, scope, `${name}()`, { status, ...page });
   }
   const response = app.response(scope);
   const page = response.replace(`${name}()`, status);
@@ -99,7 +101,7 @@ export function error(app: Application, thrown: unknown): unknown {
 export function* recover(
   app: Application,
   thrown: unknown,
-  respond: () => unknown,
+  respondTo: () => unknown,
 ): Steps<void> {
   const failure = toError(thrown);
   const response = app.response();
@@ -109,7 +111,7 @@ export function* recover(
     response.clearBody().status(statusOf(failure));
     addHeaders(response, failure);
   }
-  const returned = yield respond();
+  const returned = yield respondTo();
   if (!sent) yield respondWith(app, returned);
   if (sent || !response.sent && response.isEmpty) throw thrown;
   logError(app, failure);
@@ -144,11 +146,11 @@ function showPage(
 /** Writes the default page; under debug, with details for a developer on this machine. */
 function writePage(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   page: HttpResponse,
   failure?: Error,
 ): unknown {
-  if (!app.setting("framework.debug", scope) || !isLocal(scope)) {
+  if (!scope.root.plan.settings["framework.debug"] || !isLocal(scope)) {
     return fillPage(app, scope, page, failure, "");
   }
   // A module that is loaded inside a request would leave its context behind in Deno.
@@ -159,7 +161,7 @@ function writePage(
 
 function fillPage(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   page: HttpResponse,
   failure: Error | undefined,
   details: string,
@@ -181,12 +183,16 @@ function fillPage(
  * What the client may read of an error. An `HttpError` is written for it. Any other is for the operator:
  * a client elsewhere gets a reference, and the log a line with the same reference.
  */
-function messageFor(app: Application, scope: Scope, failure: Error): string {
+function messageFor(
+  app: Application,
+  scope: RequestScope,
+  failure: Error,
+): string {
   const [line = ""] = failure.message.split("\n", 1);
   if (failure instanceof HttpError) return line;
   if (isLocal(scope)) return masked(line);
   const reference = app.request().id;
-  if (!app.setting("framework.log_errors", scope)) {
+  if (!scope.root.plan.settings["framework.log_errors"]) {
     const shown = JSON.stringify(failure.message);
     report(`Error ${reference} ${placeOf(scope)}: ${shown}`);
   }
@@ -202,7 +208,7 @@ function logError(app: Application, failure: Error): void {
   reportError(failure, reference + placeOf(scope));
 }
 
-function placeOf({ target: { method, path } }: Scope): string {
+function placeOf({ target: { method, path } }: RequestScope): string {
   return `while handling ${method} ${path}`;
 }
 

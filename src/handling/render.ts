@@ -3,7 +3,7 @@
  * of its call, however late it is written.
  */
 
-import type { Application } from "../application/application.ts";
+import type { Application, RequestScope } from "../application/application.ts";
 import type { MappedMethod } from "../application/registry.ts";
 import { markup } from "../html.ts";
 import type { HttpResponse } from "../response/response.ts";
@@ -17,9 +17,9 @@ export function renderInPlace(
   app: Application,
   method: MappedMethod,
   params: unknown[],
+  scope: RequestScope,
 ): unknown {
   if (method.isPlain) return method.run(params);
-  const scope = app.scope("render()");
   const response = app.response(scope).section();
   return scope.with({ response }, () => method.run(params));
 }

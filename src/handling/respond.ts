@@ -11,11 +11,12 @@ import { HttpRequest } from "../request/request.ts";
 import { checkHeader } from "../response/header.ts";
 import { encodeJson, escapeJson } from "../response/json.ts";
 import { locationOf, originOf } from "../response/location.ts";
+import { keepOutcome, type Outcome } from "../response/outcome.ts";
 import { HttpResponse } from "../response/response.ts";
 import type { BodyContent } from "../response/stream.ts";
 import { Route } from "../routing/route.ts";
 import { type Match, Router } from "../routing/router.ts";
-import type { Scope } from "../state/scope.ts";
+import { currentOrThrow, type Scope } from "../state/scope.ts";
 import { View } from "../view/view.ts";
 
 /** The name of a JavaScript function, such as `go` or `app.go`. */
@@ -68,7 +69,7 @@ export function stop(app: Application, code?: number): never {
 /** Ends the request with a message in place of what there is. */
 export function halt(app: Application, code = 200, message = ""): never {
   const scope = app.scope("halt()");
-  app.respond(scope, "halt()", { status: code, text: String(message) });
+  respond(app, scope, "halt()", { status: code, text: String(message) });
   throwStop();
 }
 
@@ -90,13 +91,13 @@ export function json(
   charset = "utf8",
   option = 0,
 ): void {
-  const scope = app.scope("json()");
+  const scope = currentOrThrow(app.owner, "json()");
   const isUsual = encode && charset === "utf8";
   const text = isUsual
     ? encodeJson(data, option)
     : jsonText(data, encode, charset, option);
   const type = isUsual ? USUAL_TYPE : typeIn(charset, "application/json");
-  app.respond(scope, "json()", { status: code, text, type });
+  respond(app, scope, "json()", { status: code, text, type });
 }
 
 /** Responds with JSON inside a call of the function that the query names. */
@@ -131,6 +132,18 @@ export function jsonp(
     type: typeIn(charset, "application/javascript"),
     headers: { "x-content-type-options": "nosniff" },
   });
+}
+
+/** Responds with an outcome and seals the response, of which most requests need no object. */
+export function respond(
+  app: Application,
+  scope: Scope,
+  by: string,
+  outcome: Outcome,
+): void {
+  if (!keepOutcome(scope, by, outcome)) {
+    app.response(scope).respond(by, outcome);
+  }
 }
 
 function jsonText(

@@ -3,47 +3,44 @@
  * unknown path gets.
  */
 
-import type { Application } from "../application/application.ts";
-import type { Plan } from "../application/plan.ts";
+import type { Application, RequestScope } from "../application/application.ts";
 import { HttpError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
+import { keepText } from "../response/outcome.ts";
 import { guarded } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
-import type { Scope } from "../state/scope.ts";
 import { isThenable, run } from "../steps.ts";
 import { recover } from "./pages.ts";
 import { respondWith } from "./respond.ts";
 
 /** Responds to a request by the first matching route, or by the next one while they pass. */
-export function start(
-  app: Application,
-  scope: Scope,
-  plan: Plan = app.plan(scope),
-): unknown {
-  // A filter may have sealed the response: what it kept the client from must not run all the same.
-  if (app.isSealed(scope)) return;
-  const match = matchOnce(app, scope, plan);
-  if (match === undefined) return respondUnmatched(app, scope, plan);
-  return follow(app, scope, match, callRoute(app, scope, match));
+export function start(app: Application, scope: RequestScope): unknown {
+  const match = matchOnce(app, scope);
+  return match === undefined
+    ? respondUnmatched(app, scope)
+    : follow(app, scope, match, callRoute(app, scope, match));
 }
 
 /** The first matching route. It is looked for once, unless the request has changed its plan since. */
 export function matchOnce(
   app: Application,
-  scope: Scope,
-  { settings, base }: Plan,
+  scope: RequestScope,
 ): Match | undefined {
-  if (scope.match && scope.plan === undefined) return scope.match as Match;
-  const { method, path } = scope.target;
-  const below = base === "" ? path : withoutBase(path, base);
-  const caseSensitive = settings["framework.case_sensitive"];
-  const match = app.router(scope).match(method, below, caseSensitive);
-  scope.match = match;
-  return match;
+  const { plan, target } = scope;
+  if (scope.match !== undefined && plan === app.plan) return scope.match;
+  const { method, path } = target;
+  const below = plan.base === "" ? path : withoutBase(path, plan.base);
+  const caseSensitive = plan.settings["framework.case_sensitive"];
+  const router = plan.router ?? app.router(scope);
+  return scope.match = router.match(method, below, caseSensitive, scope);
 }
 
 /** Calls the callback of a route between its middleware. */
-function callRoute(app: Application, scope: Scope, match: Match): unknown {
+function callRoute(
+  app: Application,
+  scope: RequestScope,
+  match: Match,
+): unknown {
   scope.root.match = match;
   const { middleware } = match.route;
   if (middleware.length === 0) return match.call();
@@ -58,7 +55,7 @@ function callRoute(app: Application, scope: Scope, match: Match): unknown {
 /** Goes on from what a route returned: the next one while they pass, else the response. */
 function follow(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   match: Match,
   returned: unknown,
 ): unknown {
@@ -69,7 +66,9 @@ function follow(
     returned = callRoute(app, scope, match);
   }
   if (returned === undefined) return;
-  if (typeof returned === "string") return app.write(scope, returned);
+  if (typeof returned === "string") {
+    return void (keepText(scope, returned) || app.response().write(returned));
+  }
   return isThenable(returned)
     ? followAsync(app, scope, match, returned)
     : respondWith(app, returned, scope, match);
@@ -77,7 +76,7 @@ function follow(
 
 async function followAsync(
   app: Application,
-  scope: Scope,
+  scope: RequestScope,
   match: Match,
   pending: PromiseLike<unknown>,
 ): Promise<unknown> {
@@ -87,12 +86,8 @@ async function followAsync(
 }
 
 /** Tells which methods a path has, or that nothing was found. */
-function respondUnmatched(
-  app: Application,
-  scope: Scope,
-  { settings, base }: Plan,
-): unknown {
-  const router = app.router(scope);
+function respondUnmatched(app: Application, scope: RequestScope): unknown {
+  const { settings, base, router = app.router(scope) } = scope.plan;
   if (!router.hasOtherMethods) {
     return app.registry.call("notFound", [], scope);
   }

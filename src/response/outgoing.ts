@@ -4,22 +4,14 @@
  */
 
 import type { HeaderLines } from "./header.ts";
+import {
+  chunk,
+  HTML,
+  isBodiless,
+  isCoalesced,
+  type ResponseContext,
+} from "./outcome.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
-
-/** What a response reads from its application; each function is about the current request. */
-export interface ResponseContext {
-  /** Whether the connection is secure: cookies then are. */
-  secure(): boolean;
-  /** Whether ignored calls are reported. */
-  debug(): boolean;
-  /** Whether texts of a middle length are sent in chunks. */
-  coalesce(): boolean;
-  /**
-   * Keeps the request open while a stream of its body is sent: until the returned function is called.
-   * `abort` ends the stream.
-   */
-  hold(abort: (reason: unknown) => void): () => void;
-}
 
 /** What is collected beside a body. */
 export interface Head {
@@ -33,24 +25,6 @@ export interface Head {
   readonly context: ResponseContext;
 }
 
-/** What a method responds with; what is not given stays as it is, the body is always replaced. */
-export interface Outcome {
-  readonly status?: number | undefined;
-  readonly text?: string;
-  /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
-  readonly type?: string | undefined;
-  /** Replace those of the same names; null removes one. */
-  readonly headers?: Readonly<Record<string, string | null>>;
-}
-
-const HTML = "text/html; charset=utf-8";
-
-/** The statuses without a body (Fetch standard, "null body status"). */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
-
-/** From which to which length, in characters, a text is sent in one chunk. */
-const COALESCED = { least: 400, most: 32_768 } as const;
-
 /** The headers that say how long a body is. */
 const FRAMING = ["content-length", "transfer-encoding"];
 
@@ -58,26 +32,10 @@ const FRAMING = ["content-length", "transfer-encoding"];
 const OF_STREAMS: readonly string[] = ["content-type"];
 const OF_VALUES: readonly string[] = ["content-type", "content-length"];
 
-/** The response of a text, for which nothing else was set. */
-export function textResponse(
-  { text = "", type = HTML, status = 200, headers }: Outcome,
-  context: ResponseContext,
-): Response {
-  const init = { status, headers: { "content-type": type, ...headers } };
-  const response = new Response(text, init as ResponseInit);
-  if (isCoalesced(text, context)) chunk(response);
-  return response;
-}
-
-/** Whether a response of that status has no body. */
-export function isBodiless(status: number | undefined): boolean {
-  return status !== undefined && BODILESS.has(status);
-}
-
 /** The response of any body and head. */
 export function makeResponse(content: BodyContent, head: Head): Response {
   const { status, headers, isHead, context } = head;
-  if (BODILESS.has(status) && content !== "") {
+  if (isBodiless(status) && content !== "") {
     discard(content);
     return makeResponse("", head);
   }
@@ -122,20 +80,6 @@ export function mergeResponse(own: Response, head: Head): Response {
   }
   head.headers?.appendTo(response.headers, [...response.headers.keys()]);
   return response;
-}
-
-/**
- * Whether a text is sent in one chunk. The runtime sends a head and a body of more than 512 bytes together
- * in two writes, at twice the cost, but a head and a chunk in one; a long text is better off with two.
- * HEAD, HTTP/1.0 and HTTP/2 get the length all the same. None of that is documented.
- */
-function isCoalesced({ length }: string, context: ResponseContext): boolean {
-  return length >= COALESCED.least && length <= COALESCED.most &&
-    context.coalesce();
-}
-
-function chunk(response: Response): void {
-  response.headers.append("transfer-encoding", "chunked");
 }
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */

@@ -22,17 +22,11 @@ import {
   type HeaderValue,
   PAGE_HEADERS,
 } from "./header.ts";
-import {
-  lengthOf,
-  makeResponse,
-  mergeResponse,
-  type Outcome,
-  type ResponseContext,
-  textResponse,
-} from "./outgoing.ts";
+import { type Outcome, type ResponseContext, textResponse } from "./outcome.ts";
+import { lengthOf, makeResponse, mergeResponse } from "./outgoing.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
 
-export type { ResponseContext } from "./outgoing.ts";
+export type { ResponseContext } from "./outcome.ts";
 
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
 const JSON_TYPE = /^[^;]*[/+]json\b/i;

@@ -13,6 +13,7 @@ import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import { type Declaration, Route, type RouteCallback } from "./route.ts";
 import { Layered } from "../state/layers.ts";
+import type { Scope } from "../state/scope.ts";
 import { isThenable } from "../steps.ts";
 import { Match, RouteTable } from "./table.ts";
 
@@ -239,6 +240,7 @@ export class Router {
     method: string,
     path: string,
     caseSensitive: boolean,
+    scope?: Scope,
   ): Match | undefined {
     const split = this.#path.read(path);
     const asGet = method === "HEAD" &&
@@ -247,7 +249,8 @@ export class Router {
     const { application } = this.#layers;
     let entry = application.find(split, wanted, caseSensitive);
     this.hasOtherMethods = application.hasOthers;
-    const own = entry ? undefined : this.#layers.own();
+    const hasOwn = entry === undefined && scope?.root.hasOwn !== false;
+    const own = hasOwn ? this.#layers.own(scope) : undefined;
     if (own) {
       entry = own.find(split, wanted, caseSensitive);
       this.hasOtherMethods ||= own.hasOthers;

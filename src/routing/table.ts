@@ -204,6 +204,8 @@ export class RouteTable {
   }
 }
 
+const NO_VALUES: readonly never[] = [];
+
 /** A route that matches a path. */
 export class Match {
   /** The route as declared. */
@@ -231,7 +233,9 @@ export class Match {
     this.sent = sent;
     this.method = method;
     this.caseSensitive = caseSensitive;
-    this.values = entry.variant.values(path, caseSensitive);
+    this.values = entry.declaration.pattern.names.length === 0
+      ? NO_VALUES
+      : entry.variant.values(path, caseSensitive);
   }
 
   /** The values by name, in a new object each time. */

@@ -65,6 +65,12 @@ export class Owner {
   }
 }
 
+/** What the application has resolved once for all requests; this room reads no more of it. */
+export interface ResolvedPlan {
+  /** Whether each request needs an object of its response: that may do more, or note who seals it. */
+  readonly needsResponse: boolean;
+}
+
 /** What a part of a request has in place of the request's. */
 export interface Part {
   /** The response that the part writes to. */
@@ -107,9 +113,8 @@ export class Scope {
   isDeferring = false;
   /** The reason of a rejected promise that nobody awaited. */
   failure: { readonly reason: unknown } | undefined;
-  /** The plan of a request that has changed what every request needs. */
-  plan: object | undefined;
-
+  /** What the application has resolved for the request. */
+  plan: ResolvedPlan | undefined;
   /** Whether the request has a layer of its own. */
   hasOwn = false;
 

@@ -3,22 +3,19 @@
  * long an instance lives. They are registered by the same door as a user's class.
  */
 
-import type { Class } from "../callback.ts";
+import type {
+  Application,
+  Component,
+  RequestScope,
+} from "../application/application.ts";
 import { HttpRequest, type RequestContext } from "../request/request.ts";
-import { HttpResponse, type ResponseContext } from "../response/response.ts";
-import type { Outcome } from "../response/outgoing.ts";
+import type { ResponseContext } from "../response/outcome.ts";
+import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
 import { RouteTable } from "../routing/table.ts";
 import { Layered, Store } from "../state/layers.ts";
-import { View, type ViewContext } from "../view/view.ts";
 import type { Scope } from "../state/scope.ts";
-import type { Application } from "./application.ts";
-import type { Registration } from "./registry.ts";
-
-/** A component: how instances of its default class are made. */
-export interface Component extends Registration {
-  readonly type: Class;
-}
+import { View, type ViewContext } from "../view/view.ts";
 
 /** The components of an application. */
 export function components(app: Application): Record<string, Component> {
@@ -26,12 +23,12 @@ export function components(app: Application): Record<string, Component> {
   return {
     request: {
       type: HttpRequest,
-      params: () => requestParams(app),
+      params: (scope = app.scope("request()")) => requestParams(scope),
       slot: "httpRequest",
     },
     response: {
       type: HttpResponse,
-      params: [responseContext(app)],
+      params: [app.responseContext],
       slot: "httpResponse",
       opened: takeOutcome,
     },
@@ -41,29 +38,28 @@ export function components(app: Application): Record<string, Component> {
 }
 
 /** Gives a response what was kept for it. */
-export function takeOutcome(response: object, scope: Scope): void {
-  const { sealedBy } = scope;
-  const outcome = scope.outcome as Outcome | undefined;
+function takeOutcome(response: object, scope: Scope): void {
+  const { outcome, sealedBy } = scope as RequestScope;
   scope.outcome = scope.sealedBy = undefined;
   if (outcome === undefined || !(response instanceof HttpResponse)) return;
   if (sealedBy === undefined) response.write(outcome.text!);
   else response.respond(sealedBy, outcome);
 }
 
-function requestParams(app: Application): [Request, RequestContext] {
-  const scope = app.scope("request()");
-  const { request, target } = scope;
+function requestParams(scope: Scope): [Request, RequestContext] {
+  const { request, target, root } = scope as RequestScope;
+  const { base, settings } = root.plan;
   scope.remember();
   return [request, {
     path: target.path,
     search: target.search,
-    base: app.base(scope),
+    base,
     remote: scope.remote,
-    trustProxy: app.setting("framework.trust_proxy", scope),
-    methodOverride: app.setting("framework.method_override", scope),
-    body: scope.root.body,
+    trustProxy: settings["framework.trust_proxy"],
+    methodOverride: settings["framework.method_override"],
+    body: root.body,
     hold: () => scope.hold(),
-    began: scope.root.began,
+    began: root.began,
   }];
 }
 

@@ -1,0 +1,102 @@
+/**
+ * Owns the response that most requests get: one text with its status and type, kept in the scope until it
+ * is sent. An object of the response is made where somebody asks for more.
+ */
+
+import { checkStatus } from "../errors.ts";
+import type { Scope } from "../state/scope.ts";
+
+/** What a response reads from its application; each function is about the current request. */
+export interface ResponseContext {
+  /** Whether the connection is secure: cookies then are. */
+  secure(): boolean;
+  /** Whether ignored calls are reported. */
+  debug(): boolean;
+  /** Whether texts of a middle length are sent in chunks. */
+  coalesce(): boolean;
+  /**
+   * Keeps the request open while a stream of its body is sent: until the returned function is called.
+   * `abort` ends the stream.
+   */
+  hold(abort: (reason: unknown) => void): () => void;
+}
+
+/** What a method responds with; what is not given stays as it is, the body is always replaced. */
+export interface Outcome {
+  readonly status?: number | undefined;
+  readonly text?: string;
+  /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
+  readonly type?: string | undefined;
+  /** Replace those of the same names; null removes one. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+}
+
+/** The content type of a text. */
+export const HTML = "text/html; charset=utf-8";
+
+/** The statuses without a body (Fetch standard, "null body status"). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** From which to which length, in characters, a text is sent in one chunk. */
+const COALESCED = { least: 400, most: 32_768 } as const;
+
+/** Keeps text as the whole response; returns false where there is more to the response already. */
+export function keepText(scope: Scope, text: string): boolean {
+  if (text === "" || !isUntouched(scope)) return false;
+  scope.outcome = { text };
+  return true;
+}
+
+/** Keeps an outcome as the whole response, and seals it; returns false where that needs an object. */
+export function keepOutcome(
+  scope: Scope,
+  by: string,
+  outcome: Outcome,
+): boolean {
+  const { text, status } = outcome;
+  if (!text || isBodiless(status) || !isUntouched(scope)) return false;
+  if (status !== undefined) checkStatus("respond", status, 200, 599);
+  scope.outcome = outcome;
+  scope.sealedBy = by;
+  return true;
+}
+
+/** Whether nobody has written anything or asked for the response, which most requests do without. */
+export function isUntouched({ httpResponse, outcome, root }: Scope): boolean {
+  return httpResponse === undefined && outcome === undefined &&
+    !root.plan?.needsResponse;
+}
+
+/** The response of a text, for which nothing else was set. */
+export function textResponse(
+  { text = "", type = HTML, status = 200, headers }: Outcome,
+  context: ResponseContext,
+): Response {
+  const init = { status, headers: { "content-type": type, ...headers } };
+  const response = new Response(text, init as ResponseInit);
+  if (isCoalesced(text, context)) chunk(response);
+  return response;
+}
+
+/** Whether a response of that status has no body. */
+export function isBodiless(status: number | undefined): boolean {
+  return status !== undefined && BODILESS.has(status);
+}
+
+/**
+ * Whether a text is sent in one chunk. The runtime sends a head and a body of more than 512 bytes together
+ * in two writes, at twice the cost, but a head and a chunk in one; a long text is better off with two.
+ * HEAD, HTTP/1.0 and HTTP/2 get the length all the same. None of that is documented.
+ */
+export function isCoalesced(
+  { length }: string,
+  context: ResponseContext,
+): boolean {
+  return length >= COALESCED.least && length <= COALESCED.most &&
+    context.coalesce();
+}
+
+/** Sends the body of a response in one chunk. */
+export function chunk(response: Response): void {
+  response.headers.append("transfer-encoding", "chunked");
+}
