@@ -36,6 +36,22 @@ function pathOf(
   return new URL(specifier, `file:///${importer}`).pathname.slice(1);
 }
 
+/** The imports between groups of modules; a module that is in no group stands for itself. */
+export function between(
+  imports: Imports,
+  groupOf: (path: string) => string | undefined,
+): Imports {
+  const grouped = new Map<string, string[]>();
+  for (const [path, targets] of imports) {
+    const group = groupOf(path) ?? path;
+    const others = targets.map((target) => groupOf(target) ?? target)
+      .filter((target) => target !== group);
+    const known = grouped.get(group) ?? [];
+    grouped.set(group, [...new Set([...known, ...others])]);
+  }
+  return grouped;
+}
+
 /** The longest chain of imports that begins at the path; what closes a circle is left out. */
 export function longestChain(imports: Imports, from: string): string[] {
   const known = new Map<string, string[]>();
