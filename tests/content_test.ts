@@ -173,3 +173,9 @@ Deno.test("`data` survives deep and malformed JSON", () => {
     400,
   );
 });
+
+Deno.test("`data` reads a long type in one pass", () => {
+  // A pass for each slash would take twenty minutes.
+  assertEquals(plain(contentOf("{}", "/".repeat(1_000_000)).data), {});
+  assertEquals(plain(contentOf('{"a":1}', "a/b+json").data), { a: 1 });
+});

@@ -3,7 +3,12 @@
  * cannot change the application, whichever callback of the runtime it comes from.
  */
 
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { Engine, Framework } from "@framework/core";
 import { EventEmitter } from "node:events";
 import * as net from "node:net";
@@ -263,9 +268,12 @@ Deno.test("`configure()` has no request inside, and its work has an end", async 
     await new Promise((resolve) => setTimeout(resolve, 5));
     return "done";
   });
-  const response = await app.fetch(new Request("http://localhost/"));
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const response = await fetch(`http://127.0.0.1:${port}/`);
   assertEquals(await response.text(), "done");
-  assertEquals(late.length, 1);
+  await server.shutdown();
+  assertStringIncludes(String(late), "belongs to no request");
   assertEquals(app.has("late"), false);
 });
 
@@ -296,4 +304,47 @@ Deno.test("`Framework.app()` takes no other engine while the one behind it serve
   assertThrows(() => Framework.app(new Engine()), Error, "is serving");
   await server.shutdown();
   assertEquals(Framework.app(before), before);
+});
+
+Deno.test("an engine that is mounted serves as the one around it", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  app.mount("/inner", inner);
+  inner.route("/set", async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    AbortSignal.timeout(1).addEventListener("abort", () => {
+      try {
+        inner.set("user", "ada");
+      } catch (error) {
+        resolve((error as Error).message);
+      }
+    });
+    return await promise;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const response = await fetch(`http://127.0.0.1:${port}/inner/set`);
+  assertStringIncludes(await response.text(), "configure()");
+  await server.shutdown();
+});
+
+Deno.test("what a shared instance leaves running reads the application, and configures it", async () => {
+  const app = new Engine();
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  class Rates {
+    constructor() {
+      setTimeout(() => {
+        try {
+          app.configure(() => app.set("rate", app.get("base")));
+          resolve(app.get("rate"));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    }
+  }
+  app.set("base", 7);
+  const made = app.register("rates", Rates);
+  app.route("/", () => void made.rates());
+  await app.fetch(new Request("http://localhost/"));
+  assertEquals(await promise, 7);
 });

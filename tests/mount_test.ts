@@ -1,9 +1,10 @@
 /** Tests `mount()`: which requests another application gets, and what it sees of them. */
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Engine } from "@framework/core";
 import { Hono } from "npm:hono@^4.13.19";
 import { onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
 
 /** Says what it was asked for. */
 async function echo(request: Request): Promise<Response> {
@@ -135,4 +136,22 @@ onBothForms("`mount()` refuses what is not an application", (app) => {
     assertThrows(() => app.mount("/x", value as Engine), TypeError, "mount");
   }
   assertThrows(() => app.mount("/x(/y)", echo), TypeError, "prefix");
+});
+
+Deno.test("a mounted engine tells who is on this machine as the one around it", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  app.mount("/inner", inner);
+  inner.route("/", () => {
+    throw new Error("for the operator");
+  });
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) => app.fetch(request),
+  );
+  const [line] = await logOf(async () => {
+    const response = await fetch(`http://127.0.0.1:${server.addr.port}/inner`);
+    assertStringIncludes(await response.text(), "Reference: ");
+  });
+  assertStringIncludes(line!, "for the operator");
+  await server.shutdown();
 });

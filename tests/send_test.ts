@@ -197,3 +197,21 @@ Deno.test("a mapped `send` that returns no response is a plain 500", async () =>
   });
   assertStringIncludes(line!, '"send" must return a web Response');
 });
+
+Deno.test("a `Response` that is returned again has none of the headers that it was sent with", async () => {
+  const app = new Engine();
+  const shared = new Response("done");
+  const empty = new Response(null, { status: 204 });
+  app.before("send", ([response]) => {
+    response.headers.append("set-cookie", `user=${app.request().query.user}`);
+  });
+  app.route("/done", () => shared);
+  app.route("/empty", () => empty);
+  for (const path of ["/done", "/empty"]) {
+    for (const user of ["ada", "bob"]) {
+      const response = await visit(app, `${path}?user=${user}`);
+      assertEquals(await response.text(), path === "/done" ? "done" : "");
+      assertEquals(response.headers.getSetCookie(), [`user=${user}`]);
+    }
+  }
+});

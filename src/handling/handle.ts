@@ -41,8 +41,9 @@ export function handlerOf(app: Application): Handler {
   const work = (scope: Scope): ReturnType<Handler> =>
     handle(app, scope as RequestScope);
   return (request, info) => {
-    if (!owner.isServing) owner.receive(request);
-    return enter(new Scope(owner, request, info), work);
+    const scope = new Scope(owner, request, info);
+    if (!owner.isServing) owner.receive(scope);
+    return enter(scope, work);
   };
 }
 

@@ -15,26 +15,14 @@ export function* send(
   method: MappedMethod,
   response: Response,
 ): Steps<Response> {
-  const given = withMutableHeaders(response);
   try {
-    return checkSent(yield method.call([given], scope));
+    return checkSent(yield method.call([response], scope));
   } catch (thrown) {
-    if (isStop(thrown)) return given; // too late for `halt()`: there is a response already
-    discard(given);
+    if (isStop(thrown)) return response; // too late for `halt()`: there is a response already
+    discard(response);
     const { target } = scope;
     reportError(thrown, `in "send" of ${target.method} ${target.path}`);
     return new Response("Internal Server Error", { status: 500 });
-  }
-}
-
-/** A redirect, or a response of `fetch()`, has headers that nobody can change; an upgrade cannot be copied. */
-function withMutableHeaders(response: Response): Response {
-  if (response.status === 101) return response;
-  try {
-    response.headers.delete("x-probe");
-    return response;
-  } catch {
-    return new Response(response.body, response);
   }
 }
 

@@ -18,7 +18,7 @@ interface Form {
 
 const URLENCODED = "application/x-www-form-urlencoded";
 const MULTIPART = "multipart/form-data";
-const JSON_TYPE = /^(?:application|text)\/json$|\/.+\+json$/;
+const JSON_TYPE = /^(?:application|text)\/json$|^[^/]+\/.+\+json$/;
 
 const JSON_BODY = "the JSON body";
 

@@ -67,13 +67,15 @@ export function makeResponse(content: BodyContent, head: Head): Response {
   return response;
 }
 
-/** Adds what was collected to a response; its own headers win, cookies of both are kept. */
+/**
+ * A copy of a response with what was collected; its own headers win, cookies of both are kept. The
+ * application may send its response again, which must not have this request's headers then.
+ */
 export function mergeResponse(own: Response, head: Head): Response {
   if (own.status === 101) return own; // an upgrade cannot be copied
   const value = valueOf(own);
   const content = value ?? own.body;
   const body = content === null ? null : sendable(content, head);
-  if (body === content && head.headers === undefined) return own;
   const response = new Response(body, own);
   if (head.isHead && value && !response.headers.has("content-length")) {
     response.headers.set("content-length", String(lengthOf(value)));

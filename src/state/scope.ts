@@ -55,8 +55,8 @@ export class Owner {
   }
 
   /** Notes where a request comes from: one that a server has passed on ends the declaring. */
-  receive(request: Request): void {
-    this.isServing = isHandedOver(request);
+  receive(scope: Scope): void {
+    this.isServing = scope.isServed;
   }
 
   /** Whether a request of that number may be its own: it began after the owner came to be. */
@@ -145,6 +145,11 @@ export class Scope {
   /** What the server passed on about the connection. */
   get info(): ConnectionInfo | undefined {
     return this.root.#info;
+  }
+
+  /** Whether a server passed on this request, or the one around it. */
+  get isServed(): boolean {
+    return isHandedOver(this.request) || this.#parent?.isServed === true;
   }
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
@@ -308,10 +313,11 @@ async function runWithoutRequests(): Promise<void> {
 
 /**
  * Runs work as the application itself, until a promise that it returns settles: without a request, and
- * with writes to the application allowed although it serves.
+ * with writes to the application allowed although it serves. Its numbers are negative: what it leaves
+ * behind, such as a timer, belongs to no request either.
  */
 export function configure<Result>(owner: Owner, work: () => Result): Result {
-  const id = ++lastId;
+  const id = -(++lastId);
   const done = (): void => void configuring.delete(id);
   configuring.set(id, owner);
   let isAsync = false;
@@ -380,7 +386,7 @@ export function writingScope(owner: Owner): Scope | undefined {
  */
 export function contextScope(): Scope | null | undefined {
   const id = storage.getStore();
-  return id === undefined ? undefined : find(id)?.root ?? null;
+  return id === undefined || id < 0 ? undefined : find(id)?.root ?? null;
 }
 
 /** The requests that a server passed to an owner and that have no response yet. */
@@ -397,7 +403,7 @@ function outerScope(
   id: number,
   owner: Owner,
 ): Scope | undefined {
-  if (configuring.has(id)) return undefined;
+  if (id < 0) return undefined;
   const outer = scope?.of(owner);
   const isOver = scope === undefined || outer?.root.ended;
   if (isOver && owner.mayOwn(id)) throw new EndedError();
