@@ -5,20 +5,21 @@
  */
 
 import { Application } from "./application/application.ts";
-import { type Call, checkName, FORM, offering } from "./application/names.ts";
+import {
+  type Call,
+  FORM,
+  offering,
+  type Original,
+} from "./application/names.ts";
 import type {
   Filter,
   InstanceOf,
   Mapped,
   Registered,
+  Registration,
 } from "./application/registry.ts";
-import type { Settings } from "./application/settings.ts";
-import {
-  type CallbackForm,
-  type Class,
-  type Method,
-  resolveCallback,
-} from "./callback.ts";
+import type { Settings, VariableValue } from "./application/settings.ts";
+import type { CallbackForm, Class } from "./callback.ts";
 import { beginning } from "./handling/defaults.ts";
 import { type Handler, handlerOf } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
@@ -27,46 +28,17 @@ import type { HttpResponse } from "./response/response.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { Route, RouteCallback } from "./routing/route.ts";
 import type { Router, UrlParameters } from "./routing/router.ts";
-import { listen, type Server, type StartOptions } from "./server/listen.ts";
+import { listen, type StartOptions } from "./server/listen.ts";
+import type { DrainingServer, Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/declarative.ts";
 import { BackgroundWork } from "./state/background.ts";
-import {
-  configure,
-  type ConnectionInfo,
-  current,
-  Owner,
-  writingScope,
-} from "./state/scope.ts";
+import { type ConnectionInfo, current, Owner } from "./state/scope.ts";
 import type { View } from "./view/view.ts";
 
-export type { ConnectionInfo };
+export type { ConnectionInfo, Original, VariableValue };
 
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */
 export type MaybePromise<Value> = Value | Promise<Value>;
-
-/** The names of the extensible methods that the framework brings. */
-export type Original =
-  | "start"
-  | "stop"
-  | "halt"
-  | "route"
-  | "group"
-  | "redirect"
-  | "render"
-  | "error"
-  | "notFound"
-  | "etag"
-  | "lastModified"
-  | "json"
-  | "jsonp"
-  | "getUrl"
-  | "post"
-  | "put"
-  | "patch"
-  | "delete"
-  | "defer"
-  | "send"
-  | "mount";
 
 /** What an extensible method does by itself; of `start`, the part that handles a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"
@@ -78,10 +50,7 @@ export type MethodParameters = {
   [Name in Exclude<Original, "start">]: Parameters<Engine[Name]>;
 };
 
-/** What a variable of that name takes: a setting its own type, any other name everything. */
-export type VariableValue<Key extends string> = Key extends keyof Settings
-  ? Settings[Key] | null
-  : unknown;
+const SHUTDOWN_TIMEOUT = "framework.shutdown_timeout";
 
 /** Calls a method or class of an engine by its name; for the static form. */
 export let callByName: Call<Engine>;
@@ -116,10 +85,13 @@ export class Engine {
   ): Response | Promise<Response> => this.#handle(request, info);
 
   readonly #owner = new Owner();
-  readonly #background = new BackgroundWork(this.#owner);
+  readonly #background = new BackgroundWork(
+    this.#owner,
+    () => this.configure(() => this.#app.setting(SHUTDOWN_TIMEOUT)),
+  );
   #app!: Application;
   #handle!: Handler;
-  #server: Server | undefined;
+  #server: DrainingServer | undefined;
 
   static {
     isServing = (engine) => engine.#owner.isServing;
@@ -129,11 +101,8 @@ export class Engine {
     const prototype = offering(Object.prototype, callByName, knows);
     Object.setPrototypeOf(Engine.prototype, prototype);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
-    whenServed(
-      Engine.prototype,
-      (engine: Engine) =>
-        endWithRuntime(engine.#background, () => engine.#shutdownTimeout),
-    );
+    const serve = (engine: Engine) => endWithRuntime(engine.#background);
+    whenServed(Engine.prototype, serve);
   }
 
   /** Makes an application of its own: engines share nothing. */
@@ -159,16 +128,7 @@ export class Engine {
     callback: Callback,
     passRoute = false,
   ): this & Mapped<Name, Callback> {
-    checkName(name, "map");
-    const what = `the method "${name}"`;
-    const callable = resolveCallback(callback, this.#app.autoload, what);
-    const route = () => {
-      return this.#app.current()?.root.match?.toRoute() ?? null;
-    };
-    const method: Method = passRoute
-      ? (...params) => callable(...params, route())
-      : callable;
-    this.#app.map(name, method);
+    this.#app.map(name, callback, passRoute);
     this.#expose(name);
     return this as this & Mapped<Name, Callback>;
   }
@@ -187,12 +147,8 @@ export class Engine {
     params: readonly unknown[] = [],
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
-    checkName(name, "register");
-    this.#app.register(name, {
-      type,
-      params,
-      callback: callback as ((instance: object) => unknown) | undefined,
-    });
+    const made = callback as Registration["callback"];
+    this.#app.register(name, { type, params, callback: made });
     this.#expose(name);
     return this as this & Registered<Name, Type>;
   }
@@ -253,18 +209,12 @@ export class Engine {
 
   /** Clears a variable or several; without a key all of them, settings too. */
   clear(key: string | readonly string[] = []): void {
-    const { variables } = this.#app;
-    if (typeof key === "string") this.#app.clear([key]);
-    else this.#app.clear(key.length > 0 ? key : variables.all().keys());
+    this.#app.clear(typeof key === "string" ? [key] : key);
   }
 
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
   init(): void {
-    if (writingScope(this.#owner)) {
-      throw new Error("Cannot initialise: a request is being handled");
-    }
     this.#app = new Application(this.#owner, this.#background, beginning);
-    this.#app.declareDefaults();
     this.#handle = handlerOf(this.#app);
   }
 
@@ -296,13 +246,7 @@ export class Engine {
    * ```
    */
   configure<Result>(work: () => Result): Result {
-    if (typeof work !== "function") {
-      const got = Deno.inspect(work);
-      throw new TypeError(
-        `Cannot configure the application: the work must be a function, got ${got}`,
-      );
-    }
-    return configure(this.#owner, work);
+    return this.#app.configure(work);
   }
 
   // Extensible methods: each runs with its filters, and can be mapped anew
@@ -315,20 +259,15 @@ export class Engine {
    * application is declared: changes go through {@linkcode configure}.
    */
   start(options: StartOptions = {}): Server {
+    const isListening = this.#server?.hasEnded === false;
     const why = current(this.#owner)
       ? "a request is being handled"
-      : this.#server && "it is listening already";
-    if (why !== undefined) throw new Error(`Cannot start the server: ${why}`);
-    const seconds = () => this.#shutdownTimeout;
-    const server = listen(this.fetch, options, this.#background, seconds);
-    this.#server = server;
+      : isListening && "it is listening already";
+    if (why) throw new Error(`Cannot start the server: ${why}`);
+    this.#server = listen(this.fetch, options, this.#background);
     const release = this.#owner.serve();
-    const forget = (): void => {
-      this.#server = undefined;
-      release();
-    };
-    server.ended.then(forget, forget);
-    return server;
+    this.#server.ended.then(release, release);
+    return this.#server;
   }
 
   /** Ends the request at once and sends the current response, under another status if given. */
@@ -564,11 +503,6 @@ export class Engine {
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;
-  }
-
-  get #shutdownTimeout(): number {
-    const name = "framework.shutdown_timeout";
-    return configure(this.#owner, () => this.#app.setting(name));
   }
 
   #call<Result>(name: string, params: unknown[]): Result {

@@ -106,6 +106,17 @@ export function isStop(thrown: unknown): boolean {
   return thrown === stopSignal;
 }
 
+/** Thrown to work that outlives its request: it gets nothing, least of all another request's data. */
+export class EndedError extends Error {
+  override readonly name = "EndedError";
+
+  constructor() {
+    super(
+      "Cannot use the framework here: the request this work belongs to has ended",
+    );
+  }
+}
+
 /** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
 export function toError(thrown: unknown): Error {
   if (isError(thrown)) return thrown;

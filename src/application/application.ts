@@ -3,7 +3,12 @@
  * is compiled of them. The handling of requests asks here for everything that can be declared.
  */
 
-import type { Class, Method } from "../callback.ts";
+import {
+  type CallbackForm,
+  type Class,
+  type Method,
+  resolveCallback,
+} from "../callback.ts";
 import type { HttpRequest } from "../request/request.ts";
 import type { Outcome, ResponseContext } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
@@ -11,14 +16,17 @@ import type { Match, Router } from "../routing/router.ts";
 import type { BackgroundWork } from "../state/background.ts";
 import { Store } from "../state/layers.ts";
 import {
+  configure,
   current,
   currentOrThrow,
   type Owner,
   type Scope,
+  writingScope,
 } from "../state/scope.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import type { View } from "../view/view.ts";
 import { Autoload } from "./autoload.ts";
+import { checkName } from "./names.ts";
 import { compilePlan, type Plan } from "./plan.ts";
 import {
   type Filter,
@@ -81,7 +89,11 @@ export class Application {
   plan: Plan | undefined;
   readonly #components: Readonly<Record<string, Component>>;
 
+  /** Declares the defaults. Throws inside a request, and once the owner serves. */
   constructor(owner: Owner, background: BackgroundWork, beginning: Beginning) {
+    if (writingScope(owner)) {
+      throw new Error("Cannot initialise: a request is being handled");
+    }
     this.owner = owner;
     this.background = background;
     this.autoload = new Autoload(owner);
@@ -97,10 +109,11 @@ export class Application {
     );
     this.responseContext = beginning.responseContext(this);
     this.#components = beginning.components(this);
+    this.#declareDefaults();
   }
 
   /** Sets, maps and registers the defaults, by the doors that users have. */
-  declareDefaults(): void {
+  #declareDefaults(): void {
     this.set({ ...defaults });
     for (const [name, method] of this.#originals) this.map(name, method);
     for (const name in this.#components) {
@@ -119,21 +132,30 @@ export class Application {
     if (entries.some(([name]) => name in defaults)) this.#replan();
   }
 
-  /** Clears the named variables. */
-  clear(names: Iterable<string>): void {
+  /** Clears the named variables, or all without a name. */
+  clear(names: readonly string[]): void {
+    if (names.length === 0) this.variables.clear();
     for (const name of names) this.variables.delete(name);
     this.#replan();
   }
 
-  /** Maps a method. */
-  map(name: string, method: Method): void {
-    const isDefault = this.#originals.get(name) === method;
+  /** Maps a method; with `passRoute` it gets the route that is being followed, or null. */
+  map(name: string, callback: CallbackForm, passRoute = false): void {
+    checkName(name, "map");
+    const what = `the method "${name}"`;
+    const callable = resolveCallback(callback, this.autoload, what);
+    const isDefault = this.#originals.get(name) === callable;
+    const route = () => this.current()?.root.match?.toRoute() ?? null;
+    const method: Method = passRoute
+      ? (...params) => callable(...params, route())
+      : callable;
     this.registry.map(name, method, isDefault);
     this.#replan();
   }
 
   /** Registers a class; one that extends a component and has no parameters gets the component's. */
   register(name: string, registration: Registration): void {
+    checkName(name, "register");
     const { type, params, callback } = registration;
     const component = Object.hasOwn(this.#components, name)
       ? this.#components[name]
@@ -155,6 +177,17 @@ export class Application {
   filter(name: string, moment: "before" | "after", filter: Filter): void {
     this.registry.filter(name, moment, filter);
     this.#replan();
+  }
+
+  /** Runs work as the application itself. Throws `TypeError` when it is not a function. */
+  configure<Result>(work: () => Result): Result {
+    if (typeof work !== "function") {
+      const got = Deno.inspect(work);
+      throw new TypeError(
+        `Cannot configure the application: the work must be a function, got ${got}`,
+      );
+    }
+    return configure(this.owner, work);
   }
 
   /** A write may have changed the plan: that of the request which made it, or everybody's. */

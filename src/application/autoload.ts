@@ -6,7 +6,8 @@
 
 import type { Class, Classes } from "../callback.ts";
 import { Layered } from "../state/layers.ts";
-import { current, type Owner, withoutRequest } from "../state/scope.ts";
+import { withoutRequest } from "../state/outside.ts";
+import { current, type Owner } from "../state/scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 

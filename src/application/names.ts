@@ -19,6 +19,30 @@ const CORE_METHODS = [
   "configure",
 ];
 
+/** The names of the extensible methods that the framework brings. */
+export type Original =
+  | "start"
+  | "stop"
+  | "halt"
+  | "route"
+  | "group"
+  | "redirect"
+  | "render"
+  | "error"
+  | "notFound"
+  | "etag"
+  | "lastModified"
+  | "json"
+  | "jsonp"
+  | "getUrl"
+  | "post"
+  | "put"
+  | "patch"
+  | "delete"
+  | "defer"
+  | "send"
+  | "mount";
+
 /** Marks the forms of an application: returned by a callback, they are the end of a chain of calls. */
 export const FORM: unique symbol = Symbol("form of an application");
 

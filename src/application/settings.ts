@@ -43,6 +43,11 @@ export interface Settings {
   "framework.hosts": readonly string[] | null;
 }
 
+/** What a variable of that name takes: a setting its own type, any other name everything. */
+export type VariableValue<Key extends string> = Key extends keyof Settings
+  ? Settings[Key] | null
+  : unknown;
+
 /** The default of every setting. */
 export const defaults: Readonly<Settings> = Object.freeze({
   "framework.base_url": null,

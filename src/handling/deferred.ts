@@ -14,7 +14,8 @@ export function defer(app: Application, work: () => unknown): void {
     );
   }
   const { root } = app.scope("defer()");
-  root.defer(work);
+  root.remember();
+  (root.deferred ??= []).push(work);
   if (root.responded && !root.isDeferring) {
     app.background.add(runDeferred(root));
   }
@@ -27,10 +28,11 @@ export function defer(app: Application, work: () => unknown): void {
 export async function runDeferred(scope: Scope): Promise<void> {
   scope.isDeferring = true;
   const release = scope.hold();
-  while (scope.hasDeferred) {
+  const deferred = scope.deferred ?? [];
+  while (deferred.length > 0) {
     await new Promise((resolve) => setTimeout(resolve));
     try {
-      await scope.nextDeferred()?.();
+      await deferred.shift()!();
     } catch (error) {
       if (!isStop(error)) reportError(error, "in deferred work");
     }

@@ -157,7 +157,7 @@ function* sendThenEnd(
 
 function end(app: Application, scope: RequestScope, status: number): void {
   scope.responded = true;
-  if (scope.hasDeferred) app.background.add(runDeferred(scope));
+  if (scope.deferred !== undefined) app.background.add(runDeferred(scope));
   scope.end();
   finishUpgrade(scope.request, status);
 }

@@ -9,7 +9,7 @@ import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { WITHOUT_PAGE } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
-import { withoutRequest } from "../state/scope.ts";
+import { withoutRequest } from "../state/outside.ts";
 import { run, type Steps } from "../steps.ts";
 import { isLocal } from "./client.ts";
 import { pageOf } from "./page.ts";

@@ -31,28 +31,25 @@ export function whenServed<Application extends object>(
 }
 
 /** Keeps the process alive on uncaught errors, and bounds the time of a drain. */
-export function endWithRuntime(
-  work: BackgroundWork,
-  timeoutSeconds: () => number,
-): void {
+export function endWithRuntime(work: BackgroundWork): void {
   reads += 1;
-  if (reads === 1) surviveErrors(() => void end(work, timeoutSeconds()));
-  if (reads === 2) drainOnSignals(work, timeoutSeconds);
+  if (reads === 1) surviveErrors(() => void end(work));
+  if (reads === 2) drainOnSignals(work);
 }
 
 /** Ends the process with status 1, after what is unfinished. */
-async function end(work: BackgroundWork, seconds: number): Promise<void> {
-  await work.allDone(seconds);
+async function end(work: BackgroundWork): Promise<void> {
+  await work.allDone(work.timeoutSeconds());
   await sleep(FLUSH_SECONDS);
   exit(1);
 }
 
 /** Ends the process when the time-out is over. A second signal is left to Deno, as by its own listener. */
-function drainOnSignals(work: BackgroundWork, seconds: () => number): void {
+function drainOnSignals(work: BackgroundWork): void {
   const drain = async (): Promise<void> => {
     for (const [signal] of SIGNALS) Deno.removeSignalListener(signal, drain);
     work.interruptBodies();
-    await sleep(seconds(), false);
+    await sleep(work.timeoutSeconds(), false);
     work.abortStreams(ABORTED);
     await sleep(CLEAN_UP_SECONDS, false);
     exit(0);

@@ -39,14 +39,12 @@ type Handler = (
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
 /**
- * Starts to listen, and prints where; `timeoutSeconds` bounds a drain. Throws an error of the cause's
- * class when an option is malformed, or the address is taken, not there, or may not be used.
+ * Starts to listen, and prints where. Throws an error of the cause's class when an option is malformed, or the address is taken, not there, or may not be used.
  */
 export function listen(
   handler: Handler,
   options: StartOptions,
   work: BackgroundWork,
-  timeoutSeconds: () => number,
 ): DrainingServer {
   const { signal, signals = true, onListen = announcer(options) } = options;
   const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
@@ -62,7 +60,6 @@ export function listen(
   const server: DrainingServer = new DrainingServer(
     (address) => serve(guarded, options, address),
     work,
-    timeoutSeconds,
   );
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);

@@ -36,24 +36,20 @@ export class DrainingServer implements Server {
   readonly ended: Promise<void>;
   /** Whether it takes no new requests. */
   isDraining = false;
+  /** Whether it has drained, or failed. */
+  hasEnded = false;
   readonly #listen: Listen;
   readonly #work: BackgroundWork;
-  readonly #timeoutSeconds: () => number;
   readonly #end: PromiseWithResolvers<void>;
   #server: Server;
   #isReferenced = true;
   #stopped: Promise<unknown> = Promise.resolve();
   #drained: Promise<void> | undefined;
 
-  /** Listens. `timeoutSeconds` bounds a drain, and for how long listening again is tried. */
-  constructor(
-    listen: Listen,
-    work: BackgroundWork,
-    timeoutSeconds: () => number,
-  ) {
+  /** Listens. The work's time-out bounds a drain, and for how long listening again is tried. */
+  constructor(listen: Listen, work: BackgroundWork) {
     this.#listen = listen;
     this.#work = work;
-    this.#timeoutSeconds = timeoutSeconds;
     this.#server = listen();
     this.addr = this.#server.addr;
     this.#end = Promise.withResolvers();
@@ -70,6 +66,7 @@ export class DrainingServer implements Server {
   /** Drains the server, once. */
   async shutdown(): Promise<void> {
     await (this.#drained ??= this.#drain());
+    this.hasEnded = true;
     this.#end.resolve();
   }
 
@@ -116,7 +113,7 @@ export class DrainingServer implements Server {
 
   /** Tries until it listens; throws when the time is over. */
   async #listenAgain(pause: number): Promise<void> {
-    const end = performance.now() + this.#timeoutSeconds() * 1_000;
+    const end = performance.now() + this.#work.timeoutSeconds() * 1_000;
     for (;;) {
       await sleep(pause);
       if (this.isDraining) return;
@@ -134,6 +131,7 @@ export class DrainingServer implements Server {
   async #fail(error: unknown): Promise<void> {
     report(`The server cannot listen again: ${error}`);
     await (this.#drained ??= this.#drain());
+    this.hasEnded = true;
     this.#end.reject(error);
   }
 
@@ -143,7 +141,7 @@ export class DrainingServer implements Server {
    */
   async #drain(): Promise<void> {
     this.isDraining = true;
-    const seconds = this.#timeoutSeconds();
+    const seconds = this.#work.timeoutSeconds();
     const end = performance.now() + seconds * 1_000;
     await this.#work.bodiesRead(seconds);
     const interrupted = this.#work.interruptBodies();

@@ -30,7 +30,8 @@ export class BackgroundWork {
   readonly #deferred = new Set<Promise<unknown>>();
   readonly #aborts = new Set<(reason: unknown) => void>();
 
-  constructor(owner: Owner) {
+  /** `timeoutSeconds` bounds the time that unfinished work gets when its server ends. */
+  constructor(owner: Owner, readonly timeoutSeconds: () => number) {
     this.#owner = owner;
   }
 

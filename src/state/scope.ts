@@ -9,6 +9,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import { EndedError } from "../errors.ts";
 import { isHandedOver } from "../runtime.ts";
 import { isThenable } from "../steps.ts";
 import { settles } from "../timer.ts";
@@ -16,12 +17,8 @@ import { settles } from "../timer.ts";
 const storage = new AsyncLocalStorage<number | undefined>();
 const open = new Map<number, Scope>();
 const configuring = new Map<number, Owner>();
-const withoutRequests: (() => unknown)[] = [];
-let wake: () => void;
 let synchronous: Scope | undefined;
 let lastId = 0;
-
-runWithoutRequests();
 
 /** What a server passes on about a connection; `Deno.serve` and `deno serve` do. */
 export interface ConnectionInfo {
@@ -71,14 +68,6 @@ export interface ResolvedPlan {
   readonly needsResponse: boolean;
 }
 
-/** What a part of a request has in place of the request's. */
-export interface Part {
-  /** The response that the part writes to. */
-  readonly response: object;
-  /** The page that is being made in it. */
-  readonly page?: string;
-}
-
 /** One request being handled by one owner, or a part of it with a response of its own. */
 export class Scope {
   /** The number under which asynchronous work finds this scope. */
@@ -87,6 +76,8 @@ export class Scope {
   readonly request: Request;
   /** The scope of the whole request; itself, unless this is a part of one. */
   readonly root: Scope;
+  /** What the server passed on about the connection. */
+  readonly info: ConnectionInfo | undefined;
   /** When it came in, in milliseconds of `performance.now()`; undefined where nothing reads the time. */
   began: number | undefined;
   /** What is asked for, once it was read. */
@@ -109,6 +100,8 @@ export class Scope {
   responded = false;
   /** Whether the request is over. */
   ended = false;
+  /** Work that is kept for after the response. */
+  deferred: (() => unknown)[] | undefined;
   /** Whether deferred work is running. */
   isDeferring = false;
   /** The reason of a rejected promise that nobody awaited. */
@@ -118,14 +111,12 @@ export class Scope {
   /** Whether the request has a layer of its own. */
   hasOwn = false;
 
-  readonly #info: ConnectionInfo | undefined;
   readonly #parent: Scope | undefined;
   #remote: Deno.Addr | undefined;
   #own: Map<unknown, unknown> | undefined;
   #parts: Scope[] | undefined;
   #tasks: Map<Promise<unknown>, string> | undefined;
   #hasRejected = false;
-  #deferred: (() => unknown)[] | undefined;
   #holds = 0;
 
   /** `root` is given for a part of a request. */
@@ -138,13 +129,8 @@ export class Scope {
     this.owner = owner;
     this.request = request;
     this.root = root ?? this;
-    this.#info = info;
+    this.info = root ? root.info : info;
     this.#parent = root ? root.#parent : parentScope(request);
-  }
-
-  /** What the server passed on about the connection. */
-  get info(): ConnectionInfo | undefined {
-    return this.root.#info;
   }
 
   /** Whether a server passed on this request, or the one around it. */
@@ -168,14 +154,17 @@ export class Scope {
       this.#parent !== undefined && this.#parent.handles(request);
   }
 
-  /** Runs work as a part of this request. */
-  with<Result>({ response, page }: Part, work: () => Result): Result {
+  /** Runs work as a part of this request, with a response and perhaps a page of its own. */
+  with<Result>(
+    { response, page = this.page }: { response: object; page?: string },
+    work: () => Result,
+  ): Result {
     const { root } = this;
     const part = new Scope(this.owner, this.request, undefined, root);
     part.target = root.target;
     part.httpRequest = root.httpRequest;
     part.httpResponse = response;
-    part.page = page ?? this.page;
+    part.page = page;
     (root.#parts ??= []).push(part);
     open.set(part.id, part);
     return enter(part, work);
@@ -223,23 +212,6 @@ export class Scope {
     }
     this.#hasRejected = false;
     return [...tasks.values()];
-  }
-
-  /** Keeps work for after the response. */
-  defer(work: () => unknown): void {
-    const { root } = this;
-    root.remember();
-    (root.#deferred ??= []).push(work);
-  }
-
-  /** Whether work is kept for after the response. */
-  get hasDeferred(): boolean {
-    return this.#deferred !== undefined && this.#deferred.length > 0;
-  }
-
-  /** Takes the next deferred work, in the order of the calls. */
-  nextDeferred(): (() => unknown) | undefined {
-    return this.#deferred?.shift();
   }
 
   /** Keeps the request open, as for a stream of its response, until the returned function is called. */
@@ -290,28 +262,6 @@ export function enter<Result>(
 }
 
 /**
- * Runs work without a request, a turn later, so that what it makes cannot hold on to one. The context is
- * empty then, in contrast to one of which the request was taken: Deno leaks the context of a dynamic
- * import into all that the event loop runs next, where only an empty one costs nothing.
- */
-export function withoutRequest<Result>(
-  work: () => Promise<Result>,
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    withoutRequests.push(() => Promise.try(work).then(resolve, reject));
-    wake();
-  });
-}
-
-/** Runs that work, from an empty context: each `await` returns to the one in which it was called. */
-async function runWithoutRequests(): Promise<void> {
-  for (;;) {
-    while (withoutRequests.length > 0) withoutRequests.shift()!();
-    await new Promise<void>((resolve) => wake = resolve);
-  }
-}
-
-/**
  * Runs work as the application itself, until a promise that it returns settles: without a request, and
  * with writes to the application allowed although it serves. Its numbers are negative: what it leaves
  * behind, such as a timer, belongs to no request either.
@@ -320,14 +270,14 @@ export function configure<Result>(owner: Owner, work: () => Result): Result {
   const id = -(++lastId);
   const done = (): void => void configuring.delete(id);
   configuring.set(id, owner);
-  let isAsync = false;
   try {
     const result = storage.run(id, work);
-    isAsync = isThenable(result);
-    if (isAsync) (result as Promise<unknown>).then(done, done);
+    if (isThenable(result)) result.then(done, done);
+    else done();
     return result;
-  } finally {
-    if (!isAsync) done();
+  } catch (error) {
+    done();
+    throw error;
   }
 }
 
@@ -408,17 +358,6 @@ function outerScope(
   const isOver = scope === undefined || outer?.root.ended;
   if (isOver && owner.mayOwn(id)) throw new EndedError();
   return isOver ? undefined : outer;
-}
-
-/** Thrown to work that outlives its request: it gets nothing, least of all another request's data. */
-export class EndedError extends Error {
-  override readonly name = "EndedError";
-
-  constructor() {
-    super(
-      "Cannot use the framework here: the request this work belongs to has ended",
-    );
-  }
 }
 
 function find(id: number): Scope | undefined {

@@ -4,13 +4,9 @@
  * errors are Deno's, unless a server keeps the process alive.
  */
 
-import { isError, isStop, report, reportError } from "../errors.ts";
-import {
-  contextScope,
-  EndedError,
-  type Scope,
-  withoutRequest,
-} from "./scope.ts";
+import { EndedError, isError, isStop, report, reportError } from "../errors.ts";
+import { withoutRequest } from "./outside.ts";
+import { contextScope, type Scope } from "./scope.ts";
 
 /** Of each server that keeps the process alive, the function that ends the process. */
 const keepers = new Set<() => void>();

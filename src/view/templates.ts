@@ -6,7 +6,7 @@
  */
 
 import { HttpError, TemplateError } from "../errors.ts";
-import { withoutRequest } from "../state/scope.ts";
+import { withoutRequest } from "../state/outside.ts";
 import { reportUndefined } from "./undefined_names.ts";
 import { confine, type Locals, makeVento, type Vento } from "./vento.ts";
 

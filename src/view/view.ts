@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "../state/layers.ts";
-import { withoutRequest } from "../state/scope.ts";
+import { withoutRequest } from "../state/outside.ts";
 import type { Templates } from "./templates.ts";
 
 /** What a view reads from its application; each function is about the current request. */
