@@ -147,6 +147,33 @@ for (const heartbeat of [0, 0.01]) {
   });
 }
 
+Deno.test("`signal` of the request ends a generator of `events()` that waits for others", async () => {
+  const app = new Engine();
+  const ended = Promise.withResolvers<void>();
+  app.route("/", () => app.response().events(events()));
+  async function* events(): AsyncGenerator<ServerSentEvent> {
+    const { signal } = app.request();
+    const left = new Promise((resolve) =>
+      signal.addEventListener("abort", resolve)
+    );
+    try {
+      while (!signal.aborted) {
+        yield { data: "first" };
+        await left; // as for an event that nobody sends
+      }
+    } finally {
+      ended.resolve();
+    }
+  }
+  await using server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await ended.promise;
+});
+
 onBothForms(
   "`events()` ends its source after an event that cannot be sent",
   async (app) => {

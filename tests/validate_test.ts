@@ -1,7 +1,7 @@
 /** Tests `json`, `validate()`, `accepts()` and `signal` of a request. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { Engine, type Schema } from "@framework/core";
+import { Engine, HttpError, type Schema } from "@framework/core";
 import { z } from "npm:zod@^4.6.7";
 import { onBothForms, visit } from "./forms.ts";
 
@@ -135,6 +135,28 @@ onBothForms(
     const refused = await post("root");
     assertEquals(refused.status, 422);
     assertStringIncludes(await refused.text(), "name: is taken");
+  },
+);
+
+onBothForms(
+  "`validate()` throws an `HttpError` with the issues, for a handler to catch",
+  async (app) => {
+    app.route("POST /", async () => {
+      try {
+        return await app.request().validate(personSchema(false));
+      } catch (error) {
+        if (!(error instanceof HttpError)) throw error;
+        app.response().status(error.status);
+        return { form: app.request().data, errors: error.problem.errors };
+      }
+    });
+    const body = new URLSearchParams({ name: "Ada", age: "old" });
+    const response = await visit(app, "/", { method: "POST", body });
+    assertEquals(response.status, 422);
+    assertEquals(await response.json(), {
+      form: { name: "Ada", age: "old" },
+      errors: [{ path: ["age"], message: "must be a number" }],
+    });
   },
 );
 

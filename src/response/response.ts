@@ -166,7 +166,8 @@ export class HttpResponse {
   /**
    * Sends server-sent events: sets the content type, forbids caches and proxies to keep them, and makes
    * the events the body. They run in the scope of the request; when the client leaves, the iterable's
-   * `return()` is called. Throws `RangeError` when the heartbeat is no time.
+   * `return()` is called, which ends a generator at its next `yield`: one that waits for others wakes
+   * up by `request().signal`. Throws `RangeError` when the heartbeat is no time.
    *
    * @example
    * ```ts
