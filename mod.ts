@@ -1,7 +1,25 @@
 /**
- * A micro web framework for Deno: write it like a classic share-nothing script; on a concurrent
- * server it cannot leak between requests, cannot half-send, cannot be spelled around, and the
- * compiler knows your routes.
+ * A micro web framework for Deno, for sites and APIs in short, plain functions, with no context object to
+ * pass around. Every request keeps its own state, however many run at once, and the compiler types each
+ * callback from its route.
+ *
+ * {@linkcode Framework} is the application of a program, by static calls. An {@linkcode Engine} is an
+ * application as an object, with the same methods.
+ *
+ * @example
+ * ```ts
+ * import { Framework, html } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * Framework.route("/hello/@name(/@greeting)", (name, greeting) => {
+ *   // The compiler knows: name is a string, greeting a string or null.
+ *   return html`<p>${greeting ?? "Hello"}, ${name}!</p>`;
+ * });
+ *
+ * // Framework.start() serves it; a test needs no server.
+ * const response = await Framework.fetch(new Request("http://localhost/hello/Ada"));
+ * assertEquals(await response.text(), "<p>Hello, Ada!</p>");
+ * ```
  *
  * @module
  */

@@ -1,9 +1,38 @@
 /** Owns HTML as text: escaping values, and marking text that is HTML already. */
 
-/** Text that is HTML already: it prints unescaped, and is a string in every other respect. */
+/**
+ * Text that is HTML already: it prints unescaped, and is a string in every other respect. Made by
+ * {@linkcode html} and {@linkcode markup}.
+ *
+ * @example
+ * ```ts
+ * import { html, type Markup } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * function link(url: string, text: string): Markup {
+ *   return html`<a href="${url}">${text}</a>`;
+ * }
+ *
+ * const item = html`<li>${link("/a?b&c", "A < B")}</li>`;
+ * assertEquals(`${item}`, '<li><a href="/a?b&amp;c">A &lt; B</a></li>');
+ * ```
+ */
 export class Markup extends String {}
 
-/** Marks text as HTML, so that templates print it unescaped. Only for text that is safe to send. */
+/**
+ * Marks text as HTML, so that templates and {@linkcode html} print it unescaped. Only for text that is
+ * safe to send.
+ *
+ * @example
+ * ```ts
+ * import { html, markup } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const icon = "<svg></svg>"; // of our own, never a visitor's
+ * assertEquals(`${html`<b>${icon}</b>`}`, "<b>&lt;svg&gt;&lt;/svg&gt;</b>");
+ * assertEquals(`${html`<b>${markup(icon)}</b>`}`, "<b><svg></svg></b>");
+ * ```
+ */
 export function markup(html: string): Markup {
   return new Markup(html);
 }

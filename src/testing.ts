@@ -1,6 +1,25 @@
 /**
- * What tests of an application are made with, beside the application itself: a visitor that needs no
- * socket and no mock, and a proof that requests do not touch each other.
+ * What tests of an application need beside its `fetch`: a visitor who keeps cookies, follows links and
+ * fills in forms, without a socket and without a mock, and a check that concurrent requests do not touch
+ * each other.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { assertIsolated, Visitor } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("GET /", () => `<form method="post"><input name="name"></form>`);
+ * app.route("POST /", () => app.redirect(`/hello/${app.request().data.name}`));
+ * app.route("/hello/@name", (name) => `Hello, ${name}!`);
+ *
+ * const page = await new Visitor(app).visit("/");
+ * const hello = await page.form().fill({ name: "Ada" }).submit();
+ * assertEquals(hello.text, "Hello, Ada!");
+ *
+ * await assertIsolated(app, ["/hello/Ada", "/hello/Grace", "/"]);
+ * ```
  *
  * @module
  */

@@ -104,6 +104,10 @@ Deno.test("`fill()` refuses what the form cannot hold", async (t) => {
     ["an unknown field", { tilte: "x" }, "the form has title, content"],
     ["a disabled field", { off: "2" }, "the form has title, content"],
     ["an unknown option", { color: "blue" }, "does not take"],
+    ["an unknown radio button", { size: "xl" }, 'radio does not take "xl"'],
+    ["a radio button that is true", { size: true }, "does not take true"],
+    ["another value of a checkbox", { agree: "no" }, "does not take"],
+    ["text that is true", { title: true }, "does not take true"],
     ["text that is too long", { title: "123456" }, "does not take"],
   ];
   for (const [name, values, message] of cases) {
@@ -233,4 +237,33 @@ Deno.test("`Visitor` sends JSON, reads JSON, and chooses a form by its button", 
   assertEquals((await start.form("Delete").submit()).text, "a");
   const error = assertThrows(() => start.form("Publish"), RangeError);
   assertStringIncludes(error.message, '"Delete", "Save"');
+});
+
+Deno.test("`fill()` checks a checkbox beside a hidden field of its name, as browsers send both", async () => {
+  const app = new Engine();
+  app.route(
+    "GET /",
+    () =>
+      `<form method="post"><input type="hidden" name="news" value="no">
+     <input type="checkbox" name="news" value="yes"></form>`,
+  );
+  app.route("POST /", () => app.request().getBody());
+  const form = (await new Visitor(app).visit("/")).form();
+  assertEquals((await form.submit()).text, "news=no");
+  assertEquals(
+    (await form.fill({ news: true }).submit()).text,
+    "news=no&news=yes",
+  );
+  assertEquals((await form.fill({ news: false }).submit()).text, "news=no");
+});
+
+Deno.test("`submit()` takes one radio button of a required group, and refuses none", async () => {
+  const app = new Engine();
+  const button = (value: string) =>
+    `<input type="radio" name="size" value="${value}" required>`;
+  app.route("GET /", () => `<form method="post">${button("s")}${button("m")}`);
+  app.route("POST /", () => app.request().data);
+  const form = (await new Visitor(app).visit("/")).form();
+  await assertRejects(() => form.submit(), RangeError, '"size" is required');
+  assertEquals((await form.fill({ size: "m" }).submit()).text, '{"size":"m"}');
 });

@@ -30,6 +30,26 @@ const moveFailures = [
 /**
  * A file that came with a form. Its `name` and `type` are what the client claims: show them, but
  * never use the name as a path.
+ *
+ * @example
+ * ```ts
+ * import { Engine, UploadedFile } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * const app = new Engine();
+ * app.route("POST /photo", async () => {
+ *   const { photo } = app.request().files;
+ *   if (!(photo instanceof UploadedFile)) return app.halt(422, "A photo?");
+ *   return await photo.moveTo(`${folder}/`);
+ * });
+ *
+ * const body = new FormData();
+ * body.set("photo", new File(["pixels"], "../me.png"));
+ * const request = new Request("http://localhost/photo", { method: "POST", body });
+ * assertEquals(await (await app.fetch(request)).text(), `${folder}/me.png`);
+ * assertEquals(await Deno.readTextFile(`${folder}/me.png`), "pixels");
+ * ```
  */
 export class UploadedFile extends File {
   /**

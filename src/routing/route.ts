@@ -52,7 +52,28 @@ export interface RouteDetails {
   readonly values?: RouteValues;
 }
 
-/** A route as declared, or, passed to its callback, as one request matched it. */
+/**
+ * A route as declared, or, passed to its callback, as one request matched it.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("/files/@owner/*", (owner, route) => {
+ *   return { owner, file: route.splat, pattern: route.pattern };
+ * }, true).addMiddleware(() => app.request().cookies.user === "ada");
+ *
+ * const headers = { cookie: "user=ada" };
+ * const request = new Request("http://localhost/files/ada/a/b.txt", { headers });
+ * assertEquals(await (await app.fetch(request)).json(), {
+ *   owner: "ada",
+ *   file: "a/b.txt",
+ *   pattern: "/files/@owner/*",
+ * });
+ * ```
+ */
 export class Route {
   /** The methods that it matches; `*` alone for every method. */
   readonly methods: string[];

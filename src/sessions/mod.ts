@@ -28,11 +28,15 @@
  *   app.redirect("/");
  * });
  * app.route("GET /", () => {
- *   const { user = "stranger" } = { user: session().get("user") };
+ *   const user = session().get("user") ?? "stranger";
  *   return `${session().flash("notice") ?? "Hello"}, ${user}!`;
  * });
  *
  * const visitor = new Visitor(app);
+ * assertEquals((await visitor.visit("/")).text, "Hello, stranger!");
+ * const home = await visitor.visit("/login", { method: "POST" });
+ * assertEquals(home.text, "Welcome, Ada!");
+ * assertEquals((await visitor.visit("/")).text, "Hello, Ada!");
  * ```
  *
  * @module
@@ -80,7 +84,31 @@ const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 
 const DEFAULTS = { maxAge: 604_800, idle: 86_400, name: "session" };
 
-/** The session of one client. */
+/**
+ * The session of one client.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { sessions } from "@framework/core/sessions";
+ * import { Visitor } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * const secret = "read it from the environment: 32 characters or more";
+ * const session = sessions<{ visits: number }>(app, { secret });
+ * app.route("/", () => {
+ *   const visits = (session().get("visits") ?? 0) + 1;
+ *   session().set("visits", visits);
+ *   return `Visit ${visits}`;
+ * });
+ *
+ * const visitor = new Visitor(app);
+ * assertEquals((await visitor.visit("/")).text, "Visit 1");
+ * assertEquals((await visitor.visit("/")).text, "Visit 2");
+ * assertEquals((await new Visitor(app).visit("/")).text, "Visit 1");
+ * ```
+ */
 export class Session<Values extends object = Record<string, unknown>> {
   readonly #state: State;
 

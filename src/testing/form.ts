@@ -1,6 +1,6 @@
 /**
- * Owns a form of a page as a browser would fill and submit it (HTML standard, section 4.10.21): which
- * fields it has, what they hold, and the request that submitting makes. Only for tests.
+ * Owns a form of a page as a browser fills and submits it (HTML standard, section 4.10.21): its fields,
+ * their values, and the request of a submission. Only for tests.
  */
 
 import type { DefaultTreeAdapterTypes } from "npm:parse5@^8.1.1";
@@ -8,21 +8,44 @@ import type { DefaultTreeAdapterTypes } from "npm:parse5@^8.1.1";
 type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;
 
-/** What a field can be filled with: text, the state of a checkbox, or a file. */
+/** What fills a field: text, true or false for a checkbox, or a file. */
 export type FieldInput = string | boolean | File;
 
 interface Field {
   readonly name: string;
   readonly type: string;
   readonly required: boolean;
-  readonly longest: number;
-  /** What the field sends: nothing when undefined. */
+  readonly maxLength: number;
+  /** The value that is sent; undefined for a field that sends nothing. */
   value: string | File | undefined;
-  /** What a checkbox or radio button sends when it is chosen, and what an option may be. */
-  readonly options: readonly string[];
+  /** The values to choose from, where it is no free text: one of a checkbox or radio button, all of a `select`. */
+  readonly options?: readonly string[];
 }
 
-/** A form of a page; made by {@linkcode Page.form}. */
+/**
+ * A form of a page, made by {@linkcode Page.form}.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { Visitor } from "@framework/core/testing";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("GET /", () => `<form method="post" enctype="multipart/form-data">
+ *   <input name="title" required><input name="photo" type="file">
+ *   <select name="size"><option>small<option>large</select><button>Save</button>
+ * </form>`);
+ * app.route("POST /", () => [app.request().data, app.request().files.photo]);
+ *
+ * const form = (await new Visitor(app).visit("/")).form("Save");
+ * assertEquals(form.names, ["title", "photo", "size"]);
+ * assertThrows(() => form.fill({ size: "huge" }), RangeError);
+ * const photo = new File(["pixels"], "me.png");
+ * const saved = await form.fill({ title: "Me", photo, size: "large" }).submit();
+ * assertEquals(saved.json(), [{ title: "Me", size: "large" }, {}]);
+ * ```
+ */
 export class Form<Result> {
   readonly #element: Element;
   readonly #fields: readonly Field[];
@@ -54,6 +77,13 @@ export class Form<Result> {
           }`,
         );
       }
+      if (!fields.some((field) => accepts(field, value))) {
+        throw new RangeError(
+          `Cannot fill "${name}": a field of type ${
+            fields[0]!.type
+          } does not take ${Deno.inspect(value)}`,
+        );
+      }
       for (const field of fields) fillField(field, value);
     }
     return this;
@@ -61,33 +91,38 @@ export class Form<Result> {
 
   /** Submits the form; rejects with `RangeError` when a required field is empty, as a browser refuses. */
   async submit(): Promise<Result> {
-    for (const { name, required, value } of this.#fields) {
-      if (required && (value === undefined || value === "")) {
-        throw new RangeError(
-          `Cannot submit the form: the field "${name}" is required`,
-        );
-      }
-    }
-    const method = (attribute(this.#element, "method") ?? "get").toUpperCase();
-    const multipart =
-      attribute(this.#element, "enctype") === "multipart/form-data";
-    const entries = this.#fields.flatMap(({ name, value }) =>
-      value === undefined ? [] : [[name, value] as const]
+    const empty = this.#fields.find((field) =>
+      field.required && this.#isEmpty(field)
     );
+    if (empty !== undefined) {
+      throw new RangeError(
+        `Cannot submit the form: the field "${empty.name}" is required`,
+      );
+    }
+    const type = attribute(this.#element, "enctype");
+    const data = new FormData();
+    for (const { name, value } of this.#fields) {
+      if (value !== undefined) data.append(name, value);
+    }
     return await this.#send({
       action: attribute(this.#element, "action") ?? "",
-      method: method === "POST" ? "POST" : "GET",
-      body: multipart ? formData(entries) : new URLSearchParams(
-        entries.map(([name, value]) => [
-          name,
-          value instanceof File ? value.name : value,
-        ]),
-      ),
+      method: /^post$/i.test(attribute(this.#element, "method") ?? "")
+        ? "POST"
+        : "GET",
+      body: type === "multipart/form-data" ? data : urlEncoded(data),
     });
+  }
+
+  /** Of radio buttons, one of the name is enough. */
+  #isEmpty({ name, type, value }: Field): boolean {
+    if (type !== "radio") return value === undefined || value === "";
+    return !this.#fields.some((field) =>
+      field.name === name && field.value !== undefined
+    );
   }
 }
 
-/** The request that a submission makes. */
+/** The request of a submission. */
 export interface FormRequest {
   /** The `action` attribute, relative to the page. */
   readonly action: string;
@@ -121,13 +156,8 @@ function rawText(node: Node): string {
   return "childNodes" in node ? node.childNodes.map(rawText).join("") : "";
 }
 
-/** The types of inputs that send nothing of their own. */
-const SILENT: ReadonlySet<string> = new Set([
-  "submit",
-  "button",
-  "reset",
-  "image",
-]);
+/** The types of inputs that are buttons; the tests press none. */
+const BUTTONS: readonly string[] = ["submit", "button", "reset", "image"];
 
 function fieldOf(element: Element): Field[] {
   const name = attribute(element, "name");
@@ -135,18 +165,13 @@ function fieldOf(element: Element): Field[] {
   const common = {
     name,
     required: attribute(element, "required") !== undefined,
-    longest: Number(attribute(element, "maxlength") ?? Infinity),
+    maxLength: Number(attribute(element, "maxlength") ?? Infinity),
   };
   switch (element.tagName) {
     case "input":
       return inputOf(element, common);
     case "textarea":
-      return [{
-        ...common,
-        type: "textarea",
-        value: rawText(element),
-        options: [],
-      }];
+      return [{ ...common, type: "textarea", value: rawText(element) }];
     case "select":
       return [{ ...common, type: "select", ...selectOf(element) }];
   }
@@ -155,67 +180,64 @@ function fieldOf(element: Element): Field[] {
 
 function inputOf(
   element: Element,
-  common: Pick<Field, "name" | "required" | "longest">,
+  common: Pick<Field, "name" | "required" | "maxLength">,
 ): Field[] {
   const type = (attribute(element, "type") ?? "text").toLowerCase();
   const value = attribute(element, "value");
-  if (SILENT.has(type)) return [];
+  if (BUTTONS.includes(type)) return [];
   if (type !== "checkbox" && type !== "radio") {
     const empty = type === "file" ? undefined : "";
-    return [{ ...common, type, value: value ?? empty, options: [] }];
+    return [{ ...common, type, value: value ?? empty }];
   }
-  const chosen = attribute(element, "checked") !== undefined;
-  const sent = value ?? "on";
+  const isChecked = attribute(element, "checked") !== undefined;
+  const option = value ?? "on";
   return [{
     ...common,
     type,
-    value: chosen ? sent : undefined,
-    options: [sent],
+    value: isChecked ? option : undefined,
+    options: [option],
   }];
 }
 
 function selectOf(element: Element): Pick<Field, "value" | "options"> {
-  const options = elementsOf(element).filter(({ tagName }) =>
-    tagName === "option"
+  const all = elementsOf(element).filter(({ tagName }) => tagName === "option");
+  const options = all.map((option) =>
+    attribute(option, "value") ?? textOf(option)
   );
-  const valueOf = (option: Element): string =>
-    attribute(option, "value") ?? textOf(option);
-  const selected =
-    options.find((option) => attribute(option, "selected") !== undefined) ??
-      options[0];
-  return {
-    value: selected && valueOf(selected),
-    options: options.map(valueOf),
-  };
+  const selected = all.findIndex((option) =>
+    attribute(option, "selected") !== undefined
+  );
+  return { value: options[Math.max(selected, 0)], options };
 }
 
+function accepts(
+  { type, options, maxLength }: Field,
+  value: FieldInput,
+): boolean {
+  if (type === "file") return value instanceof File;
+  if (typeof value === "boolean") return type === "checkbox";
+  if (typeof value !== "string") return false;
+  return options?.includes(value) ?? value.length <= maxLength;
+}
+
+/** Fills a field; of those with one name, radio buttons for example, only some may accept the value. */
 function fillField(field: Field, value: FieldInput): void {
-  const refuse = (): never => {
-    throw new RangeError(
-      `Cannot fill "${field.name}": a field of type ${field.type} does not take ${
-        Deno.inspect(value)
-      }`,
-    );
-  };
+  const isAccepted = accepts(field, value);
   if (field.type === "checkbox" || field.type === "radio") {
-    const [option] = field.options;
-    const chosen = typeof value === "boolean" ? value : value === option;
-    field.value = chosen ? option : undefined;
-    return;
+    field.value = isAccepted && value !== false
+      ? field.options?.[0]
+      : undefined;
+  } else if (isAccepted && typeof value !== "boolean") {
+    field.value = typeof value === "string" && field.type === "textarea"
+      ? value.replace(/\r\n|\r|\n/g, "\r\n") // as browsers send it
+      : value;
   }
-  if ((value instanceof File) !== (field.type === "file")) refuse();
-  if (typeof value === "boolean") return refuse();
-  if (field.type === "select" && !field.options.includes(value as string)) {
-    refuse();
-  }
-  if (typeof value === "string" && value.length > field.longest) refuse();
-  field.value = typeof value === "string" && field.type === "textarea"
-    ? value.replace(/\r\n|\r|\n/g, "\r\n") // as browsers send it
-    : value;
 }
 
-function formData(entries: readonly (readonly [string, string | File])[]) {
-  const data = new FormData();
-  for (const [name, value] of entries) data.append(name, value);
-  return data;
+/** The fields as a URL carries them: of a file only its name. */
+function urlEncoded(data: FormData): URLSearchParams {
+  return new URLSearchParams([...data].map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : value.name,
+  ]));
 }

@@ -1,15 +1,15 @@
 /**
- * Owns the proof that requests do not touch each other: each is sent alone first, then all of them
- * together, in many orders, and every response must be the same. Only for tests.
+ * Owns the check that concurrent requests do not touch each other: each is sent alone, then all of them
+ * together, in many orders, and every response must stay the same. Only for tests.
  */
 
 import type { Door } from "./visitor.ts";
 
-/** How many times, and from which seed, the requests are run together. */
+/** How {@linkcode assertIsolated} runs the requests, and what it compares. */
 export interface IsolationOptions {
-  /** How many interleavings, 20 when not given. */
+  /** How many times the requests run together, 20 when not given. */
   readonly rounds?: number;
-  /** The seed of the orders and delays, 1 when not given: the same seed, the same run. */
+  /** The seed of the orders and delays, 1 when not given: the same seed makes the same run. */
   readonly seed?: number;
   /** The headers and cookies, by name, that may differ, such as a request ID. */
   readonly ignore?: readonly string[];
@@ -42,37 +42,45 @@ export async function assertIsolated(
   requests: readonly (string | (() => Request))[],
   { rounds = 20, seed = 1, ignore = [] }: IsolationOptions = {},
 ): Promise<void> {
-  const alone: string[] = [];
+  const all: RepeatableRequest[] = [];
   for (const request of requests) {
-    const first = await responseText(app, request, ignore);
-    const second = await responseText(app, request, ignore);
-    if (first !== second) {
-      throw new Error(
-        `Cannot compare ${
-          nameOf(request)
-        }: alone it has different responses\n\n` +
-          difference(["first", first], ["second", second]),
-      );
-    }
-    alone.push(first);
+    all.push({ request, alone: await textAlone(app, request, ignore) });
   }
   const random = generator(seed);
   for (let round = 0; round < rounds; round++) {
-    const order = shuffled(requests.map((_, place) => place), random);
-    const outcomes = await Promise.allSettled(order.map(async (place) => {
+    const results = shuffled(all, random).map(async ({ request, alone }) => {
       await pause(random());
-      const together = await responseText(app, requests[place]!, ignore);
-      if (together === alone[place]) return;
+      const together = await textOf(app, request, ignore);
+      if (together === alone) return;
       throw new Error(
-        `${
-          nameOf(requests[place]!)
-        } has a different response among others\n\n` +
-          difference(["alone", alone[place]!], [`in round ${round}`, together]),
+        `${nameOf(request)} has a different response among others\n\n` +
+          difference(["alone", alone], [`in round ${round}`, together]),
       );
-    }));
-    const failed = outcomes.find(({ status }) => status === "rejected");
-    if (failed?.status === "rejected") throw failed.reason;
+    });
+    await Promise.allSettled(results); // none is left running after a failure
+    await Promise.all(results);
   }
+}
+
+/** A request with the response that it gets alone. */
+interface RepeatableRequest {
+  readonly request: string | (() => Request);
+  readonly alone: string;
+}
+
+/** The response of a request that is sent alone, twice. */
+async function textAlone(
+  app: Door,
+  request: string | (() => Request),
+  ignore: readonly string[],
+): Promise<string> {
+  const first = await textOf(app, request, ignore);
+  const second = await textOf(app, request, ignore);
+  if (first === second) return first;
+  throw new Error(
+    `Cannot compare ${nameOf(request)}: alone it has different responses\n\n` +
+      difference(["first", first], ["second", second]),
+  );
 }
 
 /** The first line in which two texts differ, as each has it. */
@@ -86,7 +94,7 @@ function difference(...texts: readonly [name: string, text: string][]): string {
 }
 
 /** A response as text: status, headers in order, body. */
-async function responseText(
+async function textOf(
   app: Door,
   request: string | (() => Request),
   ignore: readonly string[],
@@ -122,7 +130,11 @@ async function pause(chance: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, (chance - 0.6) * 7));
 }
 
-function shuffled<Item>(items: Item[], random: () => number): Item[] {
+function shuffled<Item>(
+  source: readonly Item[],
+  random: () => number,
+): Item[] {
+  const items = [...source];
   for (let last = items.length - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1));
     [items[last], items[other]] = [items[other]!, items[last]!];

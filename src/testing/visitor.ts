@@ -1,27 +1,26 @@
 /**
- * Owns a visitor for tests: it goes through an application as a person with a browser would, without
- * a socket and without a mock. It keeps cookies, follows redirects and links, and fills the forms
- * that pages really contain.
+ * Owns the visitor of tests, who uses an application as a person with a browser does: keeps cookies,
+ * follows redirects and links, and gets pages with their forms. Without a socket and without a mock.
  */
 
 import { getSetCookies } from "@std/http/cookie";
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
 import { attribute, elementsOf, Form, textOf } from "./form.ts";
 
-/** What handles requests: an `Engine`, `Framework`, or anything with such a door. */
+/** What handles requests: an `Engine`, `Framework`, or anything else with a `fetch`. */
 export interface Door {
   /** Handles a web request. */
   fetch(request: Request): Response | Promise<Response>;
 }
 
-/** What a visit sends: as for a web request, or a value as JSON, then by POST unless told otherwise. */
+/** What a visit sends: the options of a web request, or a value as JSON, by POST unless told otherwise. */
 export interface VisitOptions extends RequestInit {
   /** The value to send as the JSON body. */
   readonly json?: unknown;
 }
 
-/** The most redirects in a row, as browsers have it. */
-const MOST_REDIRECTS = 20;
+/** The limit of browsers (Fetch standard, section 4.4). */
+const MAX_REDIRECTS = 20;
 
 interface Cookie {
   readonly value: string;
@@ -30,7 +29,7 @@ interface Cookie {
 }
 
 /**
- * A person with a browser, going through an application.
+ * A person with a browser who uses an application.
  *
  * @example
  * ```ts
@@ -53,17 +52,17 @@ interface Cookie {
  * ```
  */
 export class Visitor {
-  readonly #door: Door;
+  readonly #app: Door;
   readonly #origin: string;
   readonly #cookies = new Map<string, Cookie>();
 
-  /** The origin is where the application is thought to live, `http://localhost` when not given. */
-  constructor(door: Door, origin = "http://localhost") {
-    this.#door = door;
+  /** The origin, `http://localhost` when not given, is the application's in the URLs of requests. */
+  constructor(app: Door, origin = "http://localhost") {
+    this.#app = app;
     this.#origin = new URL(origin).origin;
   }
 
-  /** The cookies that the visitor has by now. */
+  /** The cookies that the visitor has, by name. */
   get cookies(): Record<string, string> {
     return Object.fromEntries(
       [...this.#cookies].map(([name, { value }]) => [name, value]),
@@ -77,7 +76,7 @@ export class Visitor {
   async visit(path: string, options: VisitOptions = {}): Promise<Page> {
     let url = new URL(path, this.#origin);
     let sent = requestOf(options);
-    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const response = await this.#request(url, sent);
       const location = response.headers.get("location");
       const isRedirect = response.status >= 300 && response.status < 400;
@@ -92,7 +91,7 @@ export class Visitor {
       url = target;
     }
     throw new RangeError(
-      `Cannot visit "${path}": more than ${MOST_REDIRECTS} redirects`,
+      `Cannot visit "${path}": more than ${MAX_REDIRECTS} redirects`,
     );
   }
 
@@ -109,7 +108,7 @@ export class Visitor {
         cookies.map(([name, { value }]) => `${name}=${value}`).join("; "),
       );
     }
-    const response = await this.#door.fetch(
+    const response = await this.#app.fetch(
       new Request(url, { ...init, headers, redirect: "manual" }),
     );
     this.#keep(response, url);
@@ -134,9 +133,28 @@ export class Visitor {
   }
 }
 
-/** A page that a {@linkcode Visitor} sees. */
+/**
+ * A page that a {@linkcode Visitor} has opened.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { Visitor } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("/", () => `<h1>News</h1><a href="/archive?year=2026">Archive</a>`);
+ * app.route("/archive", () => app.request().query);
+ *
+ * const home = await new Visitor(app).visit("/");
+ * assertEquals([home.status, home.texts("h1")], [200, ["News"]]);
+ * const archive = await home.click("Archive");
+ * assertEquals(archive.path, "/archive?year=2026");
+ * assertEquals(archive.json(), { year: "2026" });
+ * ```
+ */
 export class Page {
-  /** The response that the page came with; its body is read already. */
+  /** The response; its body is read already. */
   readonly response: Response;
   /** The text of the response. */
   readonly text: string;
@@ -157,23 +175,23 @@ export class Page {
     return this.response.status;
   }
 
-  /** The path and query that the page was found at, after redirects. */
+  /** The path and query of the page, after redirects. */
   get path(): string {
     return this.#url.pathname + this.#url.search;
   }
 
-  /** The value of a JSON response; throws `SyntaxError` when it is not one. */
+  /** The value of a JSON response; throws `SyntaxError` when the text is not JSON. */
   json<Value = unknown>(): Value {
     return JSON.parse(this.text);
   }
 
-  /** The text of each element of a kind, such as `"h1"`, its white space folded. */
+  /** The text of each element with that tag, such as `"h1"`, its white space folded. */
   texts(tag: string): string[] {
     return this.#elements(tag).map(textOf);
   }
 
   /** Follows the first link with that text; rejects with `RangeError` when there is none. */
-  click(text: string): Promise<Page> {
+  async click(text: string): Promise<Page> {
     const links = this.#elements("a");
     const link = links.find((each) => textOf(each) === text);
     const target = link && attribute(link, "href");
@@ -184,12 +202,12 @@ export class Page {
         }`,
       );
     }
-    return this.#visitor.visit(new URL(target, this.#url).href);
+    return await this.#visitor.visit(new URL(target, this.#url).href);
   }
 
   /**
-   * A form of the page by its place, from 0, or by the text of a button in it; the first without either.
-   * Throws `RangeError` when there is none.
+   * A form of the page, by its position from 0 or by the text of a button in it; the first one when
+   * neither is given. Throws `RangeError` when there is none.
    */
   form(which: number | string = 0): Form<Page> {
     const forms = this.#elements("form");
@@ -241,7 +259,7 @@ function buttonsOf(form: DefaultTreeAdapterTypes.Element): string[] {
   });
 }
 
-/** What a browser sends after a redirect: a form becomes a plain request for the page. */
+/** What a browser sends after a redirect: after a form, a plain GET (Fetch standard, section 4.4). */
 function afterRedirect(init: RequestInit, status: number): RequestInit {
   const method = (init.method ?? "GET").toUpperCase();
   if (method === "HEAD" || (status !== 303 && method !== "POST")) return init;
