@@ -1,0 +1,156 @@
+/** A guestbook: pages of entries with photos, and an administrator who may delete them. */
+
+import { Engine, html, type Markup, UploadedFile } from "@framework/core";
+import { files } from "@framework/core/files";
+import { guard } from "@framework/core/guard";
+import { sessions } from "@framework/core/sessions";
+
+/** What the guestbook is run with. */
+export interface GuestbookOptions {
+  /** The folder of the photos. */
+  readonly photos: string;
+  /** The administrator's password. */
+  readonly password: string;
+  /** Seals the sessions. */
+  readonly secret: string;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  readonly photo: string | undefined;
+}
+
+const ENTRIES_PER_PAGE = 5;
+
+/** The kinds of photos, by media type. */
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  "image/jpeg": "jpg",
+  "image/png": "png",
+};
+
+/** Makes a guestbook without entries. */
+export function guestbook(options: GuestbookOptions): Engine {
+  const app = new Engine();
+  const entries: Entry[] = [];
+  guard(app, { headers: { "content-security-policy": "default-src 'self'" } });
+  files(app, "/photos", options.photos);
+  const session = sessions<{ admin: true }>(app, options);
+  const isAdmin = (): boolean => session().has("admin");
+
+  app.route("GET /", () => {
+    const number = Math.max(
+      1,
+      Math.trunc(Number(app.request().query.page)) || 1,
+    );
+    const start = (number - 1) * ENTRIES_PER_PAGE;
+    const end = start + ENTRIES_PER_PAGE;
+    const shown = entries.slice(start, end);
+    if (number > 1 && shown.length === 0) return app.notFound();
+    const older = entries.length > end ? linkTo(number + 1, "Older") : null;
+    const newer = number > 1 ? linkTo(number - 1, "Newer") : null;
+    const list = shown.map((entry) => entryOf(entry, isAdmin()));
+    return page(html`${ENTRY_FORM}${list}${newer}${older}`);
+  });
+
+  app.route("POST /", async () => {
+    const { name, text } = app.request().data;
+    if (!name || !text) return goBack("A name and a text are needed");
+    const photo = await store(app.request().files.photo, options.photos);
+    if (photo === null) return goBack("Photos are JPEG or PNG");
+    const id = crypto.randomUUID();
+    entries.unshift({ id, name: `${name}`, text: `${text}`, photo });
+    goBack("Thank you");
+  });
+
+  app.route("GET /login", () => page(LOGIN_FORM));
+  app.route("POST /login", () => {
+    if (app.request().data.password !== options.password) {
+      return goBack("Wrong password", "/login");
+    }
+    session().renew().set("admin", true);
+    goBack("Welcome back");
+  });
+
+  app.group("/admin", (router) => {
+    router.post("/delete/@id", (id) => {
+      const index = entries.findIndex((entry) => entry.id === id);
+      if (index < 0) return app.notFound();
+      entries.splice(index, 1);
+      goBack("Deleted");
+    });
+    router.post("/logout", () => {
+      session().clear();
+      goBack("Goodbye");
+    });
+  }, [isAdmin]);
+
+  function goBack(notice: string, path = "/"): void {
+    session().flash("notice", notice);
+    app.redirect(path);
+  }
+
+  function page(content: Markup): Markup {
+    const notice = session().flash("notice");
+    return html`<!DOCTYPE html>
+      <title>Guestbook</title>
+      <h1>Guestbook</h1>
+      ${notice ? html`<p role="status">${notice}</p>` : null}
+      ${content}
+      ${isAdmin() ? LOGOUT_FORM : html`<a href="/login">Log in</a>`}`;
+  }
+
+  return app;
+}
+
+const ENTRY_FORM = html`
+  <form method="post" enctype="multipart/form-data">
+    <input name="name" required maxlength="50">
+    <textarea name="text" required></textarea>
+    <input type="file" name="photo">
+    <button>Sign</button>
+  </form>
+`;
+
+const LOGIN_FORM = html`
+  <form method="post">
+    <input type="password" name="password" required autofocus>
+    <button>Log in</button>
+  </form>
+`;
+
+const LOGOUT_FORM = html`
+  <form method="post" action="/admin/logout"><button>Log out</button></form>
+`;
+
+function linkTo(page: number, text: string): Markup {
+  return html`<a href="/?page=${page}">${text}</a>`;
+}
+
+function entryOf({ id, name, text, photo }: Entry, isAdmin: boolean): Markup {
+  const action = `/admin/delete/${id}`;
+  const form =
+    html`<form method="post" action="${action}"><button>Delete</button></form>`;
+  return html`
+    <article>
+      <h2>${name}</h2>
+      <p>${text}</p>
+      ${photo ? html`<img src="/photos/${photo}" alt="">` : null}
+      ${isAdmin ? form : null}
+    </article>
+  `;
+}
+
+/** Stores a photo: its name, undefined where none was sent, or null where it is none. */
+async function store(
+  upload: unknown,
+  folder: string,
+): Promise<string | undefined | null> {
+  if (!(upload instanceof UploadedFile) || upload.size === 0) return undefined;
+  const extension = EXTENSIONS[upload.type];
+  if (extension === undefined) return null;
+  const name = `${crypto.randomUUID()}.${extension}`;
+  await upload.moveTo(`${folder}/${name}`);
+  return name;
+}
