@@ -1,6 +1,6 @@
 /**
  * Owns driving a headless Chromium over its DevTools protocol, as far as the browser tests need it.
- * The tests are in `browser_test.ts`.
+ * The tests are in `browser_test.ts` and `guestbook_browser_test.ts`.
  */
 
 import { Process } from "../tasks/process.ts";
@@ -28,6 +28,11 @@ const KEYS: Readonly<Record<string, { code: number; text?: string }>> = {
   Tab: { code: 9 },
   Enter: { code: 13, text: "\r" },
 };
+
+/** Waits until the page has loaded. */
+const LOADED = `new Promise((done) =>
+  document.readyState === "complete" ? done() : addEventListener("load", () => done())
+)`;
 
 type Message = Record<string, unknown>;
 
@@ -123,6 +128,15 @@ export class Page implements AsyncDisposable {
     await this.#loading(() => this.press(key));
   }
 
+  /** Runs a script that leads to another page, which may be one of the history, and waits for that page. */
+  async follow(script: string): Promise<void> {
+    const arrived = this.#event("Page.frameNavigated");
+    // The page that the script leaves may never tell its outcome.
+    this.read(script).catch(() => {});
+    await arrived;
+    await this.read(LOADED);
+  }
+
   /** Presses and releases a key of the keyboard. */
   async press(key: string): Promise<void> {
     const { code, text } = KEYS[key] ?? { code: 0, text: key };
@@ -181,11 +195,14 @@ export class Page implements AsyncDisposable {
   }
 
   async #loading(act: () => Promise<unknown>): Promise<void> {
-    const loaded = new Promise<void>((resolve) =>
-      this.#events.set("Page.loadEventFired", resolve)
-    );
+    const loaded = this.#event("Page.loadEventFired");
     await act();
     await loaded;
+  }
+
+  /** Waits for the next event of a kind. */
+  #event(method: string): Promise<void> {
+    return new Promise((resolve) => this.#events.set(method, resolve));
   }
 
   // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own

@@ -92,6 +92,8 @@ export function guestbook(options: GuestbookOptions): Engine {
   }
 
   function page(content: Markup): Markup {
+    // After the logout, the back button must not show the page again.
+    if (isAdmin()) app.response().header("cache-control", "no-store");
     const notice = session().flash("notice");
     return html`<!DOCTYPE html>
       <title>Guestbook</title>
