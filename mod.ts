@@ -17,7 +17,8 @@
  * });
  *
  * // Framework.start() serves it; a test needs no server.
- * const response = await Framework.fetch(new Request("http://localhost/hello/Ada"));
+ * const request = new Request("http://localhost/hello/Ada");
+ * const response = await Framework.fetch(request);
  * assertEquals(await response.text(), "<p>Hello, Ada!</p>");
  * ```
  *

@@ -35,19 +35,20 @@ const /** @internal */ AnyMember: any = class {};
  * Framework.route("/hello/@name", (name) => `Hello, ${name}!`);
  * Framework.map("shout", (text: string) => text.toUpperCase());
  *
- * const response = await Framework.fetch(new Request("http://localhost/hello/Ada"));
+ * const request = new Request("http://localhost/hello/Ada");
+ * const response = await Framework.fetch(request);
  * assertEquals(await response.text(), "Hello, Ada!");
  * assertEquals(Framework.shout("hey"), "HEY");
  * ```
  */
 export class Framework extends AnyMember {
-  /** {@linkcode Engine.fetch} of the engine behind this class; it needs no `this`. */
+  /** {@linkcode Engine.prototype.fetch | Engine.fetch} of the engine behind this class; it needs no `this`. */
   static readonly fetch = (
     request: Request,
     info?: ConnectionInfo,
   ): Response | Promise<Response> => engine.fetch(request, info);
 
-  /** Maps a method; `Framework.<name>(...)` then runs it. See {@linkcode Engine.map}. */
+  /** Maps a method; `Framework.<name>(...)` then runs it. See {@linkcode Engine.prototype.map | Engine.map}. */
   static map(
     name: string,
     callback: CallbackForm,
@@ -57,7 +58,7 @@ export class Framework extends AnyMember {
     return expose(name);
   }
 
-  /** Registers a class; `Framework.<name>()` then returns its instance. See {@linkcode Engine.register}. */
+  /** Registers a class; `Framework.<name>()` then returns its instance. See {@linkcode Engine.prototype.register | Engine.register}. */
   static register<Type extends Class | string>(
     name: string,
     type: Type,
@@ -68,31 +69,31 @@ export class Framework extends AnyMember {
     return expose(name);
   }
 
-  /** Adds a filter before a method. See {@linkcode Engine.before}. */
+  /** Adds a filter before a method. See {@linkcode Engine.prototype.before | Engine.before}. */
   declare static before: Engine["before"];
 
-  /** Adds a filter after a method. See {@linkcode Engine.after}. */
+  /** Adds a filter after a method. See {@linkcode Engine.prototype.after | Engine.after}. */
   declare static after: Engine["after"];
 
-  /** Adds a folder of autoloaded classes. See {@linkcode Engine.path}. */
+  /** Adds a folder of autoloaded classes. See {@linkcode Engine.prototype.path | Engine.path}. */
   declare static path: Engine["path"];
 
-  /** Reads a variable or, with a callback, declares a route for GET. See {@linkcode Engine.get}. */
+  /** Reads a variable or, with a callback, declares a route for GET. See {@linkcode Engine.prototype.get | Engine.get}. */
   declare static get: Engine["get"];
 
-  /** Sets a variable, or each of a record. See {@linkcode Engine.set}. */
+  /** Sets a variable, or each of a record. See {@linkcode Engine.prototype.set | Engine.set}. */
   declare static set: Engine["set"];
 
-  /** Whether a variable is set. See {@linkcode Engine.has}. */
+  /** Whether a variable is set. See {@linkcode Engine.prototype.has | Engine.has}. */
   declare static has: Engine["has"];
 
-  /** Clears a variable, several, or all. See {@linkcode Engine.clear}. */
+  /** Clears a variable, several, or all. See {@linkcode Engine.prototype.clear | Engine.clear}. */
   declare static clear: Engine["clear"];
 
-  /** Sets everything back to the defaults. See {@linkcode Engine.init}. */
+  /** Sets everything back to the defaults. See {@linkcode Engine.prototype.init | Engine.init}. */
   declare static init: Engine["init"];
 
-  /** Runs work as the application itself. See {@linkcode Engine.configure}. */
+  /** Runs work as the application itself. See {@linkcode Engine.prototype.configure | Engine.configure}. */
   declare static configure: Engine["configure"];
 
   /** The engine behind this class; one that is given takes its place, such as in a test. */
@@ -111,82 +112,82 @@ export class Framework extends AnyMember {
     return engine = replacement;
   }
 
-  /** Listens for requests. See {@linkcode Engine.start}. */
+  /** Listens for requests. See {@linkcode Engine.prototype.start | Engine.start}. */
   declare static start: Engine["start"];
 
-  /** Ends the request and sends what there is. See {@linkcode Engine.stop}. */
+  /** Ends the request and sends what there is. See {@linkcode Engine.prototype.stop | Engine.stop}. */
   declare static stop: Engine["stop"];
 
-  /** Ends the request with a status and a message alone. See {@linkcode Engine.halt}. */
+  /** Ends the request with a status and a message alone. See {@linkcode Engine.prototype.halt | Engine.halt}. */
   declare static halt: Engine["halt"];
 
-  /** Declares a route. See {@linkcode Engine.route}. */
+  /** Declares a route. See {@linkcode Engine.prototype.route | Engine.route}. */
   declare static route: Engine["route"];
 
-  /** Declares routes under a prefix. See {@linkcode Engine.group}. */
+  /** Declares routes under a prefix. See {@linkcode Engine.prototype.group | Engine.group}. */
   declare static group: Engine["group"];
 
-  /** Responds with a redirect. See {@linkcode Engine.redirect}. */
+  /** Responds with a redirect. See {@linkcode Engine.prototype.redirect | Engine.redirect}. */
   declare static redirect: Engine["redirect"];
 
-  /** Renders a template. See {@linkcode Engine.render}. */
+  /** Renders a template. See {@linkcode Engine.prototype.render | Engine.render}. */
   declare static render: Engine["render"];
 
-  /** Responds with the page of an error. See {@linkcode Engine.error}. */
+  /** Responds with the page of an error. See {@linkcode Engine.prototype.error | Engine.error}. */
   declare static error: Engine["error"];
 
-  /** Responds with the page of what is not found. See {@linkcode Engine.notFound}. */
+  /** Responds with the page of what is not found. See {@linkcode Engine.prototype.notFound | Engine.notFound}. */
   declare static notFound: Engine["notFound"];
 
-  /** Sets the ETag and checks conditions on it. See {@linkcode Engine.etag}. */
+  /** Sets the ETag and checks conditions on it. See {@linkcode Engine.prototype.etag | Engine.etag}. */
   declare static etag: Engine["etag"];
 
-  /** Sets Last-Modified and checks conditions on it. See {@linkcode Engine.lastModified}. */
+  /** Sets Last-Modified and checks conditions on it. See {@linkcode Engine.prototype.lastModified | Engine.lastModified}. */
   declare static lastModified: Engine["lastModified"];
 
-  /** Responds with JSON. See {@linkcode Engine.json}. */
+  /** Responds with JSON. See {@linkcode Engine.prototype.json | Engine.json}. */
   declare static json: Engine["json"];
 
-  /** Responds with JSON inside a function call. See {@linkcode Engine.jsonp}. */
+  /** Responds with JSON inside a function call. See {@linkcode Engine.prototype.jsonp | Engine.jsonp}. */
   declare static jsonp: Engine["jsonp"];
 
-  /** The path of a route by its alias. See {@linkcode Engine.getUrl}. */
+  /** The path of a route by its alias. See {@linkcode Engine.prototype.getUrl | Engine.getUrl}. */
   declare static getUrl: Engine["getUrl"];
 
-  /** Declares a route for POST. See {@linkcode Engine.post}. */
+  /** Declares a route for POST. See {@linkcode Engine.prototype.post | Engine.post}. */
   declare static post: Engine["post"];
 
-  /** Declares a route for PUT. See {@linkcode Engine.put}. */
+  /** Declares a route for PUT. See {@linkcode Engine.prototype.put | Engine.put}. */
   declare static put: Engine["put"];
 
-  /** Declares a route for PATCH. See {@linkcode Engine.patch}. */
+  /** Declares a route for PATCH. See {@linkcode Engine.prototype.patch | Engine.patch}. */
   declare static patch: Engine["patch"];
 
-  /** Declares a route for DELETE. See {@linkcode Engine.delete}. */
+  /** Declares a route for DELETE. See {@linkcode Engine.prototype.delete | Engine.delete}. */
   declare static delete: Engine["delete"];
 
-  /** Keeps work for after the response. See {@linkcode Engine.defer}. */
+  /** Keeps work for after the response. See {@linkcode Engine.prototype.defer | Engine.defer}. */
   declare static defer: Engine["defer"];
 
-  /** Sends the final web response. See {@linkcode Engine.send}. */
+  /** Sends the final web response. See {@linkcode Engine.prototype.send | Engine.send}. */
   declare static send: Engine["send"];
 
-  /** Hands requests to another application. See {@linkcode Engine.mount}. */
+  /** Hands requests to another application. See {@linkcode Engine.prototype.mount | Engine.mount}. */
   declare static mount: Engine["mount"];
 
-  /** The current request. See {@linkcode Engine.request}. */
+  /** The current request. See {@linkcode Engine.prototype.request | Engine.request}. */
   declare static request: Engine["request"];
 
-  /** The response being built. See {@linkcode Engine.response}. */
+  /** The response being built. See {@linkcode Engine.prototype.response | Engine.response}. */
   declare static response: Engine["response"];
 
-  /** The router. See {@linkcode Engine.router}. */
+  /** The router. See {@linkcode Engine.prototype.router | Engine.router}. */
   declare static router: Engine["router"];
 
-  /** The view. See {@linkcode Engine.view}. */
+  /** The view. See {@linkcode Engine.prototype.view | Engine.view}. */
   declare static view: Engine["view"];
 
-  /** The framework's own version of a mapped method. See {@linkcode Engine.original}. */
+  /** The framework's own version of a mapped method. See {@linkcode Engine.prototype.original | Engine.original}. */
   declare static original: Engine["original"];
 }
 

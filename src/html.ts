@@ -52,11 +52,12 @@ export function markup(html: string): Markup {
  *
  * const app = new Engine();
  * app.route("/tags/@name", (name) => {
- *   const tags = [name, "c"].map((tag) => html`<li title="${tag}">${tag}</li>`);
- *   return html`<ul>${tags}</ul>`;
+ *   const item = (tag: string) => html`<li title="${tag}">${tag}</li>`;
+ *   return html`<ul>${[name, "c"].map(item)}</ul>`;
  * });
  *
- * const response = await app.fetch(new Request("http://localhost/tags/%3Cb%3E"));
+ * const request = new Request("http://localhost/tags/%3Cb%3E");
+ * const response = await app.fetch(request);
  * assertEquals(
  *   await response.text(),
  *   '<ul><li title="&lt;b&gt;">&lt;b&gt;</li><li title="c">c</li></ul>',

@@ -11,7 +11,9 @@
  *
  * const app = new Engine();
  * app.route("GET /", () => `<form method="post"><input name="name"></form>`);
- * app.route("POST /", () => app.redirect(`/hello/${app.request().data.name}`));
+ * app.route("POST /", () => {
+ *   app.redirect(`/hello/${app.request().data.name}`);
+ * });
  * app.route("/hello/@name", (name) => `Hello, ${name}!`);
  *
  * const page = await new Visitor(app).visit("/");

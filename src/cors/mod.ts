@@ -17,7 +17,8 @@
  * app.route("/news", () => ["first"]);
  *
  * const headers = { origin: "https://example.com" };
- * const response = await app.fetch(new Request("http://localhost/news", { headers }));
+ * const request = new Request("http://localhost/news", { headers });
+ * const response = await app.fetch(request);
  * assertEquals(
  *   response.headers.get("access-control-allow-origin"),
  *   "https://example.com",

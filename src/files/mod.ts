@@ -18,12 +18,13 @@
  * const app = new Engine();
  * files(app, "/public", folder, { cacheControl: "public, max-age=600" });
  *
- * const response = await app.fetch(
- *   new Request("http://localhost/public/style.css", { headers: { range: "bytes=0-3" } }),
- * );
+ * const headers = { range: "bytes=0-3" };
+ * const url = "http://localhost/public/style.css";
+ * const response = await app.fetch(new Request(url, { headers }));
  * assertEquals(response.status, 206);
  * assertEquals(await response.text(), "body");
- * assertEquals(response.headers.get("content-type"), "text/css; charset=UTF-8");
+ * const type = response.headers.get("content-type");
+ * assertEquals(type, "text/css; charset=UTF-8");
  * ```
  *
  * @module

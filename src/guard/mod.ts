@@ -31,8 +31,9 @@
  * });
  * app.route("POST /transfer", () => "done");
  *
- * const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
- * const request = new Request("http://localhost/transfer", { method: "POST", headers });
+ * const headers = { origin: "https://evil.example" };
+ * const init = { method: "POST", headers };
+ * const request = new Request("http://localhost/transfer", init);
  * const response = await app.fetch(request);
  * assertEquals(response.status, 403);
  * assertEquals(response.headers.get("x-content-type-options"), "nosniff");

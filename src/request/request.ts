@@ -58,7 +58,8 @@ const ADDRESS =
  * const app = new Engine();
  * app.route("/search", () => `Searching for ${app.request().query.word}`);
  *
- * const response = await app.fetch(new Request("http://localhost/search?word=tea"));
+ * const request = new Request("http://localhost/search?word=tea");
+ * const response = await app.fetch(request);
  * assertEquals(await response.text(), "Searching for tea");
  * ```
  */

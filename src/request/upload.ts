@@ -46,7 +46,8 @@ const moveFailures = [
  *
  * const body = new FormData();
  * body.set("photo", new File(["pixels"], "../me.png"));
- * const request = new Request("http://localhost/photo", { method: "POST", body });
+ * const init = { method: "POST", body };
+ * const request = new Request("http://localhost/photo", init);
  * assertEquals(await (await app.fetch(request)).text(), `${folder}/me.png`);
  * assertEquals(await Deno.readTextFile(`${folder}/me.png`), "pixels");
  * ```

@@ -65,8 +65,8 @@ export interface RouteDetails {
  *   return { owner, file: route.splat, pattern: route.pattern };
  * }, true).addMiddleware(() => app.request().cookies.user === "ada");
  *
- * const headers = { cookie: "user=ada" };
- * const request = new Request("http://localhost/files/ada/a/b.txt", { headers });
+ * const init = { headers: { cookie: "user=ada" } };
+ * const request = new Request("http://localhost/files/ada/a/b.txt", init);
  * assertEquals(await (await app.fetch(request)).json(), {
  *   owner: "ada",
  *   file: "a/b.txt",

@@ -38,12 +38,15 @@ const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
  *
  * const app = new Engine();
  * app.group("/blog", (router) => {
- *   router.get("/@year:[0-9]{4}(/@month)", (year, month) => [year, month], false, "archive");
+ *   const list = (year: string, month: string | null) => [year, month];
+ *   router.get("/@year:[0-9]{4}(/@month)", list, false, "archive");
  * });
  *
- * const response = await app.fetch(new Request("http://localhost/blog/2024"));
+ * const request = new Request("http://localhost/blog/2024");
+ * const response = await app.fetch(request);
  * assertEquals(await response.json(), ["2024", null]);
- * assertEquals(app.getUrl("archive", { year: 2024, month: 5 }), "/blog/2024/5");
+ * const url = app.getUrl("archive", { year: 2024, month: 5 });
+ * assertEquals(url, "/blog/2024/5");
  * ```
  */
 export class Router {

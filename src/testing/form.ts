@@ -23,7 +23,7 @@ interface Field {
 }
 
 /**
- * A form of a page, made by {@linkcode Page.form}.
+ * A form of a page, made by {@linkcode Page.prototype.form | Page.form}.
  *
  * @example
  * ```ts
@@ -34,7 +34,8 @@ interface Field {
  * const app = new Engine();
  * app.route("GET /", () => `<form method="post" enctype="multipart/form-data">
  *   <input name="title" required><input name="photo" type="file">
- *   <select name="size"><option>small<option>large</select><button>Save</button>
+ *   <select name="size"><option>small<option>large</select>
+ *   <button>Save</button>
  * </form>`);
  * app.route("POST /", () => [app.request().data, app.request().files.photo]);
  *
@@ -42,7 +43,8 @@ interface Field {
  * assertEquals(form.names, ["title", "photo", "size"]);
  * assertThrows(() => form.fill({ size: "huge" }), RangeError);
  * const photo = new File(["pixels"], "me.png");
- * const saved = await form.fill({ title: "Me", photo, size: "large" }).submit();
+ * form.fill({ title: "Me", photo, size: "large" });
+ * const saved = await form.submit();
  * assertEquals(saved.json(), [{ title: "Me", size: "large" }, {}]);
  * ```
  */

@@ -143,14 +143,14 @@ export class Visitor {
  * import { assertEquals } from "@std/assert";
  *
  * const app = new Engine();
- * app.route("/", () => `<h1>News</h1><a href="/archive?year=2026">Archive</a>`);
+ * app.route("/", () => `<h1>News</h1><a href="/archive?year=9">Archive</a>`);
  * app.route("/archive", () => app.request().query);
  *
  * const home = await new Visitor(app).visit("/");
  * assertEquals([home.status, home.texts("h1")], [200, ["News"]]);
  * const archive = await home.click("Archive");
- * assertEquals(archive.path, "/archive?year=2026");
- * assertEquals(archive.json(), { year: "2026" });
+ * assertEquals(archive.path, "/archive?year=9");
+ * assertEquals(archive.json(), { year: "9" });
  * ```
  */
 export class Page {
@@ -162,7 +162,7 @@ export class Page {
   readonly #url: URL;
   #document: DefaultTreeAdapterTypes.Document | undefined;
 
-  /** Made by {@linkcode Visitor.visit}. */
+  /** Made by {@linkcode Visitor.prototype.visit | Visitor.visit}. */
   constructor(visitor: Visitor, url: URL, response: Response, text: string) {
     this.#visitor = visitor;
     this.#url = url;

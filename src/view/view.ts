@@ -38,7 +38,8 @@ export interface ViewContext {
  * const engine = new Engine();
  * engine.set("framework.views.path", folder);
  * engine.route("/hello/@name", (name) => engine.render("hello", { name }));
- * const response = await engine.fetch(new Request("http://localhost/hello/Tom%20%26%20Ann"));
+ * const request = new Request("http://localhost/hello/Tom%20%26%20Ann");
+ * const response = await engine.fetch(request);
  * assertEquals(await response.text(), "<p>Hello, Tom &amp; Ann</p>");
  * await Deno.remove(folder, { recursive: true });
  * ```
