@@ -6,11 +6,11 @@ import { Pattern } from "../src/routing/pattern.ts";
 /** What a pattern reads from a path: its values and, when there is one, the splat. */
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const pattern = new Pattern(source);
-  const path = new Path().read(sent);
-  const found = pattern.match(path, caseSensitive);
+  const path = new Path().read(sent, caseSensitive);
+  const found = pattern.match(path);
   if (found === undefined) return undefined;
-  const values = found.values(path, caseSensitive);
-  const splat = found.splat(path, caseSensitive);
+  const values = found.values(path);
+  const splat = found.splat(path);
   return splat === "" ? values : [...values, { splat }];
 }
 

@@ -36,7 +36,6 @@ export function nearRoutes(
   declarations: readonly Declaration[],
   method: string,
   path: Path,
-  caseSensitive: boolean,
 ): NearRoute[] {
   const count = path.split();
   if (path.text.length > MAX_LENGTH || count > MAX_SEGMENTS) return [];
@@ -47,9 +46,9 @@ export function nearRoutes(
     )
     .map(({ route, pattern }) => {
       const misses = pattern.variants.map((variant) =>
-        variant.matches(path, caseSensitive)
+        variant.matches(path)
           ? { nearness: Infinity, reason: methodReason(method, route) }
-          : missOf(variant.segments, path, count, caseSensitive)
+          : missOf(variant.segments, path, count)
       );
       const nearest = misses.reduce((a, b) => b.nearness > a.nearness ? b : a);
       return { route, ...nearest };
@@ -71,11 +70,10 @@ function missOf(
   segments: readonly Segment[],
   path: Path,
   count: number,
-  caseSensitive: boolean,
 ): Miss {
   const fits = (segment: Segment, place: number): boolean =>
     place < count && !segment.isStar &&
-    segment.match(path.segment(place), caseSensitive) !== null;
+    segment.match(path.segment(place), path.caseSensitive) !== null;
   const index = segments.findIndex((segment, place) => !fits(segment, place));
   const segment = segments[index];
   if (segment === undefined) {

@@ -14,25 +14,31 @@ const SLASH = 47;
 /** The bits of an integer that the engine stores without allocating. */
 const SMALL_INTEGER = 0x3fffffff;
 
-/** A path to be matched. One object is read into again and again, so that it costs no garbage. */
+/** A path to be matched. The router reuses one object for all paths, so that none is allocated. */
 export class Path {
+  /** The path as it was sent. */
+  sent = "";
+  /** Whether upper and lower case differ. */
+  caseSensitive = false;
   /** The decoded path. */
   text = "/";
   /** Where the last segment ends, in front of a slash at the end; 0 when there is no segment. */
   end = 0;
   /** Where each segment starts, as far as they are split; it ends one character before the next one. */
   readonly starts: number[] = [1];
-  /** Where the last hash has stopped. */
+  /** Where the last hash stopped. */
   hashed = 0;
   #hasInnerSlash = false;
 
-  /** Takes a path as it was sent; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
-  read(sent: string): this {
+  /** Decodes a path; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
+  read(sent: string, caseSensitive: boolean): this {
     const path = sent.charCodeAt(0) === SLASH ? sent : `/${sent}`;
     const isEncoded = path.includes("%");
     const text = isEncoded ? decode(path) : path;
     const { length } = text;
     const last = text.charCodeAt(length - 1) === SLASH ? length - 1 : length;
+    this.sent = sent;
+    this.caseSensitive = caseSensitive;
     this.text = text;
     this.end = length > 1 ? last : 0;
     this.#hasInnerSlash = isEncoded && text.includes(INNER_SLASH);
@@ -55,16 +61,11 @@ export class Path {
   }
 
   /** Whether a text stands between two positions. */
-  has(
-    wanted: string,
-    from: number,
-    to: number,
-    caseSensitive: boolean,
-  ): boolean {
+  has(wanted: string, from: number, to: number): boolean {
     if (to - from !== wanted.length) return false;
-    const text = this.text.slice(from, to); // compared faster than by startsWith()
+    const text = this.text.slice(from, to); // faster than startsWith()
     return text === wanted ||
-      !caseSensitive && foldText(text) === foldText(wanted);
+      !this.caseSensitive && foldText(text) === foldText(wanted);
   }
 
   /** Splits the whole path, and returns the number of its segments; a slash at the end begins none. */

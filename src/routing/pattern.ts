@@ -45,8 +45,8 @@ export class Pattern {
   }
 
   /** The first variant that matches a path. */
-  match(path: Path, caseSensitive: boolean): Variant | undefined {
-    return this.variants.find((one) => one.matches(path, caseSensitive));
+  match(path: Path): Variant | undefined {
+    return this.variants.find((one) => one.matches(path));
   }
 
   /**
@@ -111,11 +111,11 @@ export class Pattern {
     if (/^\/\/|\/\.\.?(?:\/|$)/.test(url)) return false; // another host, or a dot segment
     const splat = textOf(params, "*") ?? "";
     if (hasParentSegment(splat)) return false;
-    const path = new Path().read(url);
-    const found = this.match(path, caseSensitive);
+    const path = new Path().read(url, caseSensitive);
+    const found = this.match(path);
     if (found === undefined) return false;
-    const values = found.values(path, caseSensitive);
-    return found.splat(path, caseSensitive) === splat &&
+    const values = found.values(path);
+    return found.splat(path) === splat &&
       this.names.every((name, n) => values[n] === textOf(params, name));
   }
 
@@ -179,12 +179,12 @@ export class Variant {
   }
 
   /** Whether a path matches. */
-  matches(path: Path, caseSensitive: boolean): boolean {
-    return this.#align(path, caseSensitive) !== undefined;
+  matches(path: Path): boolean {
+    return this.#align(path) !== undefined;
   }
 
   /** The values of a path that matches, in the order of the names; null for each name that is absent. */
-  values(path: Path, caseSensitive: boolean): readonly (string | null)[] {
+  values(path: Path): readonly (string | null)[] {
     if (this.#only >= 0) return [path.segment(this.#only)];
     const direct = this.#direct;
     if (direct?.length === 2 && direct[0]! >= 0 && direct[1]! >= 0) {
@@ -192,7 +192,7 @@ export class Variant {
     }
     // Copied, since the engine guesses the kind of the elements of an array that is made empty.
     const values: (string | null)[] = this.#absent.slice();
-    if (direct === undefined) return this.#fill(values, path, caseSensitive);
+    if (direct === undefined) return this.#fill(values, path);
     for (let place = 0; place < direct.length; place++) {
       const index = direct[place]!;
       if (index >= 0) values[place] = path.segment(index);
@@ -204,9 +204,9 @@ export class Variant {
    * What the stars match in a path that matches, joined by slashes. Throws `HttpError` 400 when it has a
    * segment `..`: whoever appends it to a folder would leave that folder.
    */
-  splat(path: Path, caseSensitive: boolean): string {
+  splat(path: Path): string {
     if (this.star < 0) return "";
-    const starts = this.#align(path, caseSensitive)!;
+    const starts = this.#align(path)!;
     const count = path.split();
     const splats = this.segments.flatMap(({ isStar }, index) => {
       const [from, to] = [starts[index]!, starts[index + 1]];
@@ -218,17 +218,13 @@ export class Variant {
     throw new HttpError(400, 'The path has a segment ".." where "*" matches');
   }
 
-  #fill(
-    values: (string | null)[],
-    path: Path,
-    caseSensitive: boolean,
-  ): (string | null)[] {
-    const starts = this.#align(path, caseSensitive)!;
+  #fill(values: (string | null)[], path: Path): (string | null)[] {
+    const starts = this.#align(path)!;
     let place = 0;
     for (const [index, segment] of this.segments.entries()) {
       if (segment.names.length === 0) continue;
       const text = path.segment(starts[index]!);
-      for (const value of segment.match(text, caseSensitive)!) {
+      for (const value of segment.match(text, path.caseSensitive)!) {
         values[this.places[place++]!] = value;
       }
     }
@@ -239,12 +235,12 @@ export class Variant {
    * The segment of the path at which each segment begins, or undefined when the path does not match.
    * What stands between two stars is placed where it first fits: no other place leaves more room.
    */
-  #align(path: Path, caseSensitive: boolean): number[] | undefined {
+  #align(path: Path): number[] | undefined {
     const { segments } = this;
     const count = path.split();
     const fits = (segment: Segment, at: number): boolean =>
       at < count &&
-      segment.match(path.segment(at), caseSensitive) !== null;
+      segment.match(path.segment(at), path.caseSensitive) !== null;
     const starts: number[] = [];
     let at = 0;
     for (const [index, segment] of segments.entries()) {

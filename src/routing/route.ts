@@ -40,8 +40,8 @@ export interface Declaration {
 /** What a request's path gives. */
 export interface RouteValues {
   readonly params: RouteParameters;
+  readonly splat: string;
   readonly caseSensitive: boolean;
-  splat(): string;
 }
 
 /** What a route is made of; as declared, it has no values. */
@@ -114,7 +114,7 @@ export class Route {
    * 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
    */
   get splat(): string {
-    return this.#details.values?.splat() ?? "";
+    return this.#details.values?.splat ?? "";
   }
 
   /**

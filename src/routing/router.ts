@@ -245,20 +245,19 @@ export class Router {
     caseSensitive: boolean,
     scope?: Scope,
   ): Match | undefined {
-    const split = this.#path.read(path);
-    const asGet = method === "HEAD" &&
-      !this.#matching(split, caseSensitive).has("HEAD");
+    const read = this.#path.read(path, caseSensitive);
+    const asGet = method === "HEAD" && !this.#methods(read).has("HEAD");
     const wanted = asGet ? "GET" : method;
     const { application } = this.#layers;
-    let entry = application.find(split, wanted, caseSensitive);
+    let entry = application.find(read, wanted);
     this.hasOtherMethods = application.hasOthers;
     const hasOwn = entry === undefined && scope?.root.hasOwn !== false;
     const own = hasOwn ? this.#layers.own(scope) : undefined;
     if (own) {
-      entry = own.find(split, wanted, caseSensitive);
+      entry = own.find(read, wanted);
       this.hasOtherMethods ||= own.hasOthers;
     }
-    return entry && new Match(entry, split, path, wanted, caseSensitive);
+    return entry && new Match(entry, read, wanted);
   }
 
   /**
@@ -267,14 +266,13 @@ export class Router {
    * @ignore
    */
   next({ entry, sent, method, caseSensitive }: Match): Match | undefined {
-    const { application } = this.#layers;
     const { table, next } = entry;
-    const path = this.#path.read(sent);
-    let found = table.find(path, method, caseSensitive, next);
-    if (found === undefined && table === application) {
-      found = this.#layers.own()?.find(path, method, caseSensitive);
+    const path = this.#path.read(sent, caseSensitive);
+    let found = table.find(path, method, next);
+    if (found === undefined && table === this.#layers.application) {
+      found = this.#layers.own()?.find(path, method);
     }
-    return found && new Match(found, path, sent, method, caseSensitive);
+    return found && new Match(found, path, method);
   }
 
   /**
@@ -283,7 +281,7 @@ export class Router {
    * @ignore
    */
   allowed(path: string, caseSensitive: boolean): string[] {
-    const methods = this.#matching(this.#path.read(path), caseSensitive);
+    const methods = this.#methods(this.#path.read(path, caseSensitive));
     if (methods.delete("*")) {
       for (const method of EVERY_METHOD) methods.add(method);
     }
@@ -293,20 +291,13 @@ export class Router {
 
   /** The routes that nearly match, the nearest first, and what keeps each of them from matching. */
   explain(method: string, path: string, caseSensitive?: boolean): NearRoute[] {
-    const split = this.#path.read(path);
-    const declarations = this.#declarations();
-    return nearRoutes(declarations, method, split, caseSensitive ?? false);
+    const read = this.#path.read(path, caseSensitive ?? false);
+    return nearRoutes(this.#declarations(), method, read);
   }
 
-  /** The methods of all routes that match a path, `*` for those that take every method. */
-  #matching(path: Path, caseSensitive: boolean): Set<string> {
-    const methods = new Set<string>();
-    for (const table of this.#tables()) {
-      for (const route of table.findAll(path, caseSensitive)) {
-        for (const method of route.methods) methods.add(method);
-      }
-    }
-    return methods;
+  /** The methods of all routes that match a path. */
+  #methods(path: Path): Set<string> {
+    return new Set(this.#tables().flatMap((table) => table.methods(path)));
   }
 
   #tables(): RouteTable[] {

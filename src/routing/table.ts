@@ -5,6 +5,7 @@
 
 import { Node } from "./node.ts";
 import { Path } from "./path.ts";
+import type { RouteParameters } from "./middleware.ts";
 import type { Pattern, Variant } from "./pattern.ts";
 import type { Declaration, Route } from "./route.ts";
 
@@ -48,12 +49,10 @@ export class RouteTable {
 
   // The search under way
   #path!: Path;
-  #method = "";
-  #caseSensitive = false;
+  #method: string | undefined;
   #from = 0;
   #best = 0;
   #found: Entry | undefined;
-  #all: Set<Entry> | undefined;
   #searches = 0;
 
   /** Appends a route; throws when its alias is that of another path. */
@@ -74,16 +73,10 @@ export class RouteTable {
     this.declarations.push(declaration);
   }
 
-  /** The first entry of at least that order that matches. */
-  find(
-    path: Path,
-    method: string,
-    caseSensitive: boolean,
-    from = 0,
-  ): Entry | undefined {
+  /** The first entry from an order on that matches; without a method, of any method. */
+  find(path: Path, method?: string, from = 0): Entry | undefined {
     this.#path = path;
     this.#method = method;
-    this.#caseSensitive = caseSensitive;
     this.#from = from;
     this.#best = NO_ORDER;
     this.#found = undefined;
@@ -93,15 +86,15 @@ export class RouteTable {
     return this.#found;
   }
 
-  /** The routes that match a path, whatever their methods, in order. */
-  findAll(path: Path, caseSensitive: boolean): Route[] {
-    const all = this.#all = new Set<Entry>();
-    try {
-      this.find(path, "", caseSensitive);
-    } finally {
-      this.#all = undefined;
+  /** The methods of the routes that match a path, `*` for those that take every method. */
+  methods(path: Path): string[] {
+    const methods: string[] = [];
+    let entry = this.find(path);
+    while (entry) {
+      methods.push(...entry.route.methods);
+      entry = this.find(path, undefined, entry.next);
     }
-    return [...all].sort((a, b) => a.order - b.order).map(({ route }) => route);
+    return methods;
   }
 
   /** Searches below a node for the segments from `first` on. */
@@ -127,7 +120,7 @@ export class RouteTable {
       if (node.prefixes) this.#walkExpressions(node, index);
       let next: Node<Entry> | undefined = node.free;
       for (; child; child = child.sibling) {
-        if (!path.has(child.text, from, to, this.#caseSensitive)) continue;
+        if (!path.has(child.text, from, to)) continue;
         if (next) this.#walk(next, index + 1);
         next = child;
       }
@@ -148,7 +141,7 @@ export class RouteTable {
       let child = children!.get(~hash);
       for (; child; child = child.sibling) {
         if (child.lowest >= this.#best || child.highest < this.#from) continue;
-        if (!child.segment!.match(text, this.#caseSensitive)) continue;
+        if (!child.segment!.match(text, path.caseSensitive)) continue;
         this.#walk(child, index + 1);
       }
     }
@@ -178,11 +171,10 @@ export class RouteTable {
       entry && entry.order < this.#best;
       entry = entry.more
     ) {
-      if (this.#all) this.#all.add(entry);
-      else if (
+      if (
         entry.order >= this.#from &&
         (entry.method === method || entry.method === undefined ||
-          entry.methods.includes(method))
+          method === undefined || entry.methods.includes(method))
       ) {
         this.#best = entry.order;
         this.#found = entry;
@@ -210,37 +202,30 @@ const NO_VALUES: readonly never[] = [];
 export class Match {
   /** The route as declared. */
   readonly route: Route;
-  /** The entry of the index that was found. */
+  /** The entry that was found. */
   readonly entry: Entry;
   /** The path as it was sent. */
   readonly sent: string;
+  readonly caseSensitive: boolean;
   /** The method by which it was found: GET for most HEAD requests. */
   readonly method: string;
-  readonly caseSensitive: boolean;
   /** The values of the named parameters in order; null where an optional part is absent. */
   readonly values: readonly (string | null)[];
 
-  /** The path has been split from what was sent. */
-  constructor(
-    entry: Entry,
-    path: Path,
-    sent: string,
-    method: string,
-    caseSensitive: boolean,
-  ) {
+  constructor(entry: Entry, path: Path, method: string) {
     this.route = entry.route;
     this.entry = entry;
-    this.sent = sent;
+    this.sent = path.sent;
+    this.caseSensitive = path.caseSensitive;
     this.method = method;
-    this.caseSensitive = caseSensitive;
     this.values = entry.declaration.pattern.names.length === 0
       ? NO_VALUES
-      : entry.variant.values(path, caseSensitive);
+      : entry.variant.values(path);
   }
 
   /** The values by name, in a new object each time. */
-  get params(): Route["params"] {
-    const params: Route["params"] = Object.create(null);
+  get params(): RouteParameters {
+    const params: RouteParameters = Object.create(null);
     const { names } = this.entry.declaration.pattern;
     for (const [place, name] of names.entries()) {
       params[name] = this.values[place]!;
@@ -255,13 +240,14 @@ export class Match {
     return callback(...this.values);
   }
 
+  /** What `*` matches; throws `HttpError` 400 when it has a segment `..`. */
+  get splat(): string {
+    const path = new Path().read(this.sent, this.caseSensitive);
+    return this.entry.variant.splat(path);
+  }
+
   /** A route object of this request's own. */
   toRoute(): Route {
-    const { entry: { variant }, params, sent, caseSensitive } = this;
-    return this.route.matched({
-      params,
-      caseSensitive,
-      splat: () => variant.splat(new Path().read(sent), caseSensitive),
-    });
+    return this.route.matched(this);
   }
 }
