@@ -1,6 +1,6 @@
 /**
  * Owns a pattern: its methods, its names, and its variants, one for each choice of optional parts, which
- * match paths and give values; and the URL that has given values. Finding a pattern among many is
+ * match paths and give values; and the URL for given values. Finding a pattern among many is
  * `table.ts`'s.
  */
 
@@ -13,6 +13,15 @@ import { Segment } from "./segment.ts";
 export type UrlParameters = Readonly<
   Record<string, string | number | bigint | boolean | null | undefined>
 >;
+
+/** The values that are given for a URL, by name. */
+type Texts = ReadonlyMap<string, string>;
+
+/** A segment that would lead out of a folder, also behind a backslash or an escaped slash. */
+const PARENT_SEGMENT = /(?:^|[/\\])\.\.(?:[/\\]|$)/;
+
+/** A URL that names another host, or has a dot segment. */
+const MISREAD = /^\/\/|\/\.\.?(?:\/|$)/;
 
 /** A pattern such as `GET|POST /post/@slug`. */
 export class Pattern {
@@ -46,55 +55,57 @@ export class Pattern {
 
   /** The first variant that matches a path. */
   match(path: Path): Variant | undefined {
-    return this.variants.find((one) => one.matches(path));
+    return this.variants.find((variant) => variant.matches(path));
   }
 
   /**
-   * The encoded path that has these values, with the fewest optional parts. Matching it returns the same
+   * The encoded path with these values and the fewest optional parts. Matching it gives the same
    * values.
    *
    * Throws `TypeError` when a value is missing, `RangeError` when one does not fit its place.
    */
   build(params: UrlParameters): string {
-    const { segments, slash } = this.#choose(params);
-    const path = segments.map((one) => this.#fill(one, params)).join("");
+    const texts = new Map<string, string>();
+    for (const [name, value] of Object.entries(params)) {
+      if (value !== null && value !== undefined) texts.set(name, `${value}`);
+    }
+    const { segments, slash } = this.#choose(texts);
+    const path = segments.map((one) => this.#fill(one, texts)).join("");
     const url = (slash ? `${path}/` : path) || "/";
-    if (![true, false].every((exact) => this.#isRead(url, params, exact))) {
+    if (![true, false].every((exact) => this.#isRead(url, texts, exact))) {
       this.#fail(RangeError, `"${url}" would be read back differently`);
     }
     return url;
   }
 
   /** The variant with exactly the parameters that have values. */
-  #choose(params: UrlParameters): Variant {
-    const given = [...this.names.keys()].filter((place) =>
-      textOf(params, this.names[place]!) !== null
+  #choose(texts: Texts): Variant {
+    const given = this.names.filter((name) => texts.has(name));
+    const able = this.variants.filter(({ names, star }) =>
+      (star >= 0 || !texts.get("*")) &&
+      given.every((name) => names.includes(name))
     );
-    const able = this.variants.filter(({ star, places }) =>
-      (star >= 0 || !textOf(params, "*")) &&
-      given.every((place) => places.includes(place))
-    );
-    const last = able.findLast(({ places }) => places.length === given.length);
+    const last = able.findLast(({ names }) => names.length === given.length);
     if (last) return last;
-    const missing = able.at(-1)?.places.find((place) => !given.includes(place));
+    const missing = able.at(-1)?.names.find((name) => !given.includes(name));
     const problem = missing === undefined
       ? "it has no place for all values"
-      : `the value of "${this.names[missing]}" is missing`;
+      : `the value of "${missing}" is missing`;
     this.#fail(TypeError, problem);
   }
 
   /** A segment, encoded, behind its slash; nothing where a star stands for nothing. */
-  #fill(segment: Segment, params: UrlParameters): string {
+  #fill(segment: Segment, texts: Texts): string {
     const value = (name: string): string => {
-      const text = textOf(params, name);
+      const text = texts.get(name);
       if (text && text.isWellFormed() && !text.includes("\0")) return text;
       const problem = `no URL can carry the value "${text}" of "${name}"`;
       this.#fail(RangeError, problem);
     };
     const encoded = (name: string): string => encodeURIComponent(value(name));
     if (segment.isStar) {
-      if (!textOf(params, "*")) return "";
-      return `/${encoded("*").replaceAll("%2F", "/")}`;
+      const isEmpty = !texts.get("*");
+      return isEmpty ? "" : `/${encoded("*").replaceAll("%2F", "/")}`;
     }
     const text = segment.fill(value);
     if (text === undefined) {
@@ -107,29 +118,21 @@ export class Pattern {
   }
 
   /** Whether a URL has these values when it is matched. */
-  #isRead(url: string, params: UrlParameters, caseSensitive: boolean): boolean {
-    if (/^\/\/|\/\.\.?(?:\/|$)/.test(url)) return false; // another host, or a dot segment
-    const splat = textOf(params, "*") ?? "";
-    if (hasParentSegment(splat)) return false;
+  #isRead(url: string, texts: Texts, caseSensitive: boolean): boolean {
+    const splat = texts.get("*") ?? "";
+    if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
     const path = new Path().read(url, caseSensitive);
     const found = this.match(path);
-    if (found === undefined) return false;
+    if (found === undefined || found.splat(path) !== splat) return false;
     const values = found.values(path);
-    return found.splat(path) === splat &&
-      this.names.every((name, n) => values[n] === textOf(params, name));
+    return this.names.every((name, n) =>
+      values[n] === (texts.get(name) ?? null)
+    );
   }
 
   #fail(type: new (message: string) => Error, problem: string): never {
     throw new type(`Cannot make a URL for "${this.path}": ${problem}`);
   }
-}
-
-/** A segment that would lead out of a folder, also behind a backslash or an escaped slash. */
-const PARENT_SEGMENT = /(?:^|[/\\])\.\.(?:[/\\]|$)/;
-
-/** Whether a decoded text has a segment `..`. */
-function hasParentSegment(text: string): boolean {
-  return text.includes("..") && PARENT_SEGMENT.test(text);
 }
 
 /** A sequence of segments. */
@@ -139,33 +142,31 @@ export class Variant {
   readonly slash: boolean;
   /** The index of the first `*`, or -1. */
   readonly star: number;
-  /** For each value in a path, the index of its name among the pattern's names. */
-  readonly places: readonly number[];
-  /** Null for each name of the pattern. */
-  readonly #absent: readonly null[];
-  /** By name, the segment that is its value, or -1; undefined when segments must be matched for it. */
+  /** The names of its parameters, in order of appearance. */
+  readonly names: readonly string[];
+  /** For each name of the pattern, the index among its own names, or -1. */
+  readonly #places: readonly number[];
+  /** The same for the segment that is its value; undefined when segments must be matched for it. */
   readonly #direct: readonly number[] | undefined;
-  readonly #only: number;
 
   constructor(choice: Choice, names: readonly string[]) {
     this.segments = choice.filter((parts) => parts.length > 0)
       .map((parts) => new Segment(parts));
     this.slash = this.segments.length > 0 && choice.at(-1)!.length === 0;
     this.star = this.segments.findIndex(({ isStar }) => isStar);
-    this.places = this.segments.flatMap((segment) =>
-      segment.names.map((name) => names.indexOf(name))
-    );
-    this.#absent = names.map(() => null);
+    this.names = this.segments.flatMap((segment) => segment.names);
+    this.#places = names.map((name) => this.names.indexOf(name));
     const isDirect = this.segments.every((segment, index) =>
       segment.names.length === 0 ||
       segment.isWhole && (this.star < 0 || index < this.star)
     );
     this.#direct = isDirect
-      ? names.map((name) =>
-        this.segments.findIndex((segment) => segment.names.includes(name))
+      ? shared(
+        names.map((name) =>
+          this.segments.findIndex((segment) => segment.names.includes(name))
+        ),
       )
       : undefined;
-    this.#only = this.#direct?.length === 1 ? this.#direct[0]! : -1;
   }
 
   /** The variant as an expression. A star takes as little as it can, unless it is the last segment. */
@@ -183,26 +184,31 @@ export class Variant {
     return this.#align(path) !== undefined;
   }
 
-  /** The values of a path that matches, in the order of the names; null for each name that is absent. */
+  /** The values of a path that matches, in the order of the pattern's names; null for an absent one. */
   values(path: Path): readonly (string | null)[] {
-    if (this.#only >= 0) return [path.segment(this.#only)];
     const direct = this.#direct;
-    if (direct?.length === 2 && direct[0]! >= 0 && direct[1]! >= 0) {
-      return [path.segment(direct[0]!), path.segment(direct[1]!)];
+    if (direct === undefined) return this.#read(path);
+    // Literals, since they are much faster than arrays that grow
+    if (direct.length === 1) return [valueAt(path, direct[0]!)];
+    if (direct.length === 2) {
+      return [valueAt(path, direct[0]!), valueAt(path, direct[1]!)];
     }
-    // Copied, since the engine guesses the kind of the elements of an array that is made empty.
-    const values: (string | null)[] = this.#absent.slice();
-    if (direct === undefined) return this.#fill(values, path);
-    for (let place = 0; place < direct.length; place++) {
-      const index = direct[place]!;
-      if (index >= 0) values[place] = path.segment(index);
-    }
-    return values;
+    return direct.map((index) => valueAt(path, index));
+  }
+
+  /** The same where segments have several parameters, or come behind a star. */
+  #read(path: Path): readonly (string | null)[] {
+    const starts = this.#align(path)!;
+    const values = this.segments.flatMap((segment, index) => {
+      if (segment.names.length === 0) return [];
+      return segment.match(path.segment(starts[index]!), path.caseSensitive)!;
+    });
+    return this.#places.map((place) => values[place] ?? null);
   }
 
   /**
    * What the stars match in a path that matches, joined by slashes. Throws `HttpError` 400 when it has a
-   * segment `..`: whoever appends it to a folder would leave that folder.
+   * segment `..`: code that appends it to a folder would leave that folder.
    */
   splat(path: Path): string {
     if (this.star < 0) return "";
@@ -214,21 +220,8 @@ export class Variant {
       return to === undefined ? path.rest(from) : path.segment(from, to);
     });
     const splat = splats.join("/");
-    if (!hasParentSegment(splat)) return splat;
+    if (!PARENT_SEGMENT.test(splat)) return splat;
     throw new HttpError(400, 'The path has a segment ".." where "*" matches');
-  }
-
-  #fill(values: (string | null)[], path: Path): (string | null)[] {
-    const starts = this.#align(path)!;
-    let place = 0;
-    for (const [index, segment] of this.segments.entries()) {
-      if (segment.names.length === 0) continue;
-      const text = path.segment(starts[index]!);
-      for (const value of segment.match(text, path.caseSensitive)!) {
-        values[this.places[place++]!] = value;
-      }
-    }
-    return values;
   }
 
   /**
@@ -260,10 +253,17 @@ export class Variant {
   }
 }
 
-/** The value of a parameter as text, or null. */
-function textOf(params: UrlParameters, name: string): string | null {
-  const value = Object.hasOwn(params, name) ? params[name] : undefined;
-  return value === null || value === undefined ? null : String(value);
+/** The first list with these elements: few lists stay in the processor's cache. */
+function shared(list: readonly number[]): readonly number[] {
+  const key = list.join();
+  if (!lists.has(key)) lists.set(key, list);
+  return lists.get(key)!;
+}
+
+const lists = new Map<string, readonly number[]>();
+
+function valueAt(path: Path, index: number): string | null {
+  return index < 0 ? null : path.segment(index);
 }
 
 /** Encodes a text of the pattern itself; what a segment may contain stays (RFC 3986, section 3.3). */
