@@ -20,17 +20,21 @@ const TOKENS =
 /** An atom that may match characters beyond ASCII. */
 const BEYOND_ASCII = /^\.$|^\[\^|\\[DWSpPux]|[\u{80}-\u{10ffff}]/u;
 
+const ASCII = String.fromCharCode(...Array(128).keys());
+
 /** A place in the expression at which one character is matched. */
 interface Place {
-  /** A bit for each ASCII character that matches, and one for all others. */
-  readonly characters: bigint;
+  /** The characters that match, all those beyond ASCII as one. */
+  readonly characters: ReadonlySet<string>;
   /** The places that can follow; one that can be reached in two ways is listed twice. */
   readonly next: Place[];
 }
 
-/** A part of the expression: the places at which it begins and ends. */
+/** A part of the expression. */
 interface Fragment {
+  /** The places at which it can begin. */
   readonly first: readonly Place[];
+  /** The places at which it can end. */
   readonly last: readonly Place[];
   /** Whether it can match no character. */
   readonly isOptional: boolean;
@@ -38,12 +42,14 @@ interface Fragment {
   readonly varies: boolean;
 }
 
+/** What matches nothing but the empty text, and what matches nothing at all. */
 const EMPTY: Fragment = {
   first: [],
   last: [],
   isOptional: true,
   varies: false,
 };
+const NOTHING: Fragment = { ...EMPTY, isOptional: false };
 
 /** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
 export function longestText(expression: string): number {
@@ -72,35 +78,24 @@ class Analysis {
     this.ways = this.#hasLookaround ? Math.max(2, ways) : ways;
   }
 
+  /** Reads up to the end, or to the parenthesis that closes a group. */
   #alternatives(): Fragment {
-    let all = this.#sequence();
-    while (this.#tokens[0] === "|") {
-      this.#tokens.shift();
-      const other = this.#sequence();
-      all = {
-        first: [...all.first, ...other.first],
-        last: [...all.last, ...other.last],
-        isOptional: all.isOptional || other.isOptional,
-        varies: all.varies || other.varies,
-      };
+    let [before, sequence] = [NOTHING, EMPTY];
+    for (let token; (token = this.#tokens.shift() ?? ")") !== ")";) {
+      if (token === "|") {
+        [before, sequence] = [either(before, sequence), EMPTY];
+      } else sequence = joined(sequence, this.#repeated(token));
     }
-    return all;
+    return either(before, sequence);
   }
 
-  #sequence(): Fragment {
-    let all = EMPTY;
-    while (this.#tokens.length > 0 && !/^[|)]$/.test(this.#tokens[0]!)) {
-      all = joined(all, this.#repeated());
-    }
-    return all;
-  }
-
-  #repeated(): Fragment {
+  #repeated(token: string): Fragment {
     const start = this.#places.length;
-    const atom = this.#atom(this.#tokens.shift()!);
-    const [min, max] = limitsOf(this.#tokens[0] ?? "") ?? [];
-    if (min === undefined || max === undefined) return atom;
+    const atom = this.#atom(token);
+    const limits = limitsOf(this.#tokens[0] ?? "");
+    if (limits === undefined) return atom;
     this.#tokens.shift();
+    const [min, max] = limits;
     const varies = atom.varies || max > min;
     if (max > 1) {
       if (max > min) this.repetitions++;
@@ -118,7 +113,6 @@ class Analysis {
     if (/^(?:[$^]|\\b)$/i.test(token)) return EMPTY;
     if (token.startsWith("(")) {
       const content = this.#alternatives();
-      this.#tokens.shift(); // the parenthesis that closes it
       if (!/^\(\?<?[=!]/.test(token)) return content;
       this.#hasLookaround = true;
       return EMPTY;
@@ -139,6 +133,15 @@ function limitsOf(token: string): [min: number, max: number] | undefined {
   return [Number(min), comma ? Number(max || Infinity) : Number(min)];
 }
 
+function either(one: Fragment, other: Fragment): Fragment {
+  return {
+    first: [...one.first, ...other.first],
+    last: [...one.last, ...other.last],
+    isOptional: one.isOptional || other.isOptional,
+    varies: one.varies || other.varies,
+  };
+}
+
 function joined(before: Fragment, after: Fragment): Fragment {
   for (const { next } of before.last) next.push(...after.first);
   return {
@@ -150,15 +153,9 @@ function joined(before: Fragment, after: Fragment): Fragment {
 }
 
 /** Which characters an atom matches, in either case. */
-function charactersOf(atom: string): bigint {
-  const expression = new RegExp(`^${atom}$`, "isu");
-  let characters = BEYOND_ASCII.test(atom) ? 1n << 128n : 0n;
-  for (let code = 0; code < 128; code++) {
-    if (expression.test(String.fromCharCode(code))) {
-      characters |= 1n << BigInt(code);
-    }
-  }
-  return characters;
+function charactersOf(atom: string): Set<string> {
+  const matching = ASCII.match(new RegExp(atom, "gisu")) ?? [];
+  return new Set(BEYOND_ASCII.test(atom) ? [...matching, "beyond"] : matching);
 }
 
 /** To how many places one character can lead, at most: at the start of a fragment, or from its places. */
@@ -170,7 +167,7 @@ function waysAmong({ first }: Fragment, places: readonly Place[]): number {
     ...nexts.flatMap((next) => {
       const known = next.filter((one) => within.has(one));
       return known.map(({ characters }) =>
-        known.filter((one) => (one.characters & characters) !== 0n).length
+        known.filter((one) => !one.characters.isDisjointFrom(characters)).length
       );
     }),
   );

@@ -16,7 +16,7 @@ export interface NearRoute {
   readonly reason: string;
 }
 
-/** How near a route comes, in segments that match. */
+/** How near a route comes, in segments that match, and at what it fails. */
 interface Miss {
   readonly nearness: number;
   readonly reason: string;
@@ -24,7 +24,7 @@ interface Miss {
 
 const MAX_ROUTES = 5;
 
-/** A path with more characters or segments has no near routes: nobody has mistyped it. */
+/** A path with more characters or segments has no near routes: nobody mistyped it. */
 const MAX_LENGTH = 1_000;
 const MAX_SEGMENTS = 50;
 
@@ -37,8 +37,7 @@ export function nearRoutes(
   method: string,
   path: Path,
 ): NearRoute[] {
-  const count = path.split();
-  if (path.text.length > MAX_LENGTH || count > MAX_SEGMENTS) return [];
+  if (path.text.length > MAX_LENGTH || path.split() > MAX_SEGMENTS) return [];
   let compared = 0;
   return declarations
     .filter(({ pattern }) =>
@@ -48,7 +47,7 @@ export function nearRoutes(
       const misses = pattern.variants.map((variant) =>
         variant.matches(path)
           ? { nearness: Infinity, reason: methodReason(method, route) }
-          : missOf(variant.segments, path, count)
+          : missOf(variant.segments, path)
       );
       const nearest = misses.reduce((a, b) => b.nearness > a.nearness ? b : a);
       return { route, ...nearest };
@@ -65,35 +64,31 @@ function methodReason(method: string, { methods }: Route): string {
     : `the method ${method} is not ${methods.join(" or ")}`;
 }
 
-/** Where segments and a path part: half a segment nearer when one of them just ends. */
-function missOf(
-  segments: readonly Segment[],
-  path: Path,
-  count: number,
-): Miss {
-  const fits = (segment: Segment, place: number): boolean =>
-    place < count && !segment.isStar &&
-    segment.match(path.segment(place), path.caseSensitive) !== null;
-  const index = segments.findIndex((segment, place) => !fits(segment, place));
-  const segment = segments[index];
-  if (segment === undefined) {
-    const reason = `the path goes on with "/${path.rest(segments.length)}"`;
-    return { nearness: segments.length - 1 / 2, reason };
+/** Compares segments with those of a path, up to the first that is more than misspelt. */
+function missOf(segments: readonly Segment[], path: Path): Miss {
+  const count = path.split();
+  let nearness = segments.length === count ? 0 : -1 / 4;
+  let reason: string | undefined;
+  for (const [index, segment] of segments.entries()) {
+    const text = index < count ? path.segment(index) : undefined;
+    if (segment.match(text ?? "", path.caseSensitive)) nearness += 1;
+    else {
+      reason ??= reasonFor(segment, text);
+      if (!isMisspelt(segment, text)) break;
+      nearness += 1 / 2;
+    }
   }
-  if (segment.isStar) {
-    return { nearness: index, reason: 'what follows "*" does not match' };
-  }
-  if (index >= count) {
-    const reason = `the path ends before "/${segment}"`;
-    return { nearness: index - 1 / 2, reason };
-  }
-  const text = path.segment(index);
-  const reason = `the segment "${text}" does not match "${segment}"`;
-  const { literal = "" } = segment;
-  if (literal === "" || suggestions(text, [literal]).length === 0) {
-    return { nearness: index, reason };
-  }
-  const restFits = segments.length === count &&
-    segments.every((one, place) => place <= index || fits(one, place));
-  return { nearness: index + (restFits ? 3 / 4 : 1 / 4), reason };
+  reason ??= `the path goes on with "/${path.rest(segments.length)}"`;
+  return { nearness, reason };
+}
+
+function isMisspelt({ literal }: Segment, text = ""): boolean {
+  return literal !== undefined && suggestions(text, [literal]).length > 0;
+}
+
+/** Why a segment does not match a text, or the end of the path. */
+function reasonFor(segment: Segment, text?: string): string {
+  if (segment.isStar) return 'what follows "*" does not match';
+  if (text === undefined) return `the path ends before "/${segment}"`;
+  return `the segment "${text}" does not match "${segment}"`;
 }

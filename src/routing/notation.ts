@@ -6,18 +6,6 @@
 import { escapeText, type Part } from "./part.ts";
 import { suggestions } from "../suggestions.ts";
 
-/** A parsed pattern. */
-export interface Notation {
-  /** The methods in upper case; empty when the pattern takes every method. */
-  readonly methods: readonly string[];
-  /** The pattern without its methods, beginning with a slash or an optional part. */
-  readonly path: string;
-  /** The names of the parameters, in order of appearance. */
-  readonly names: readonly string[];
-  /** Every choice of optional parts, in the order in which they are tried. */
-  readonly choices: readonly Choice[];
-}
-
 /**
  * A pattern with some of its optional parts and without the others: the parts of each segment. A segment
  * is empty at the start, at the end and between two slashes.
@@ -45,7 +33,7 @@ const PATH_START = /^\s*[/([\\@*]/;
  * other frameworks; a count; a word; any other character.
  */
 const TOKENS =
-  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)|\(\?|@[A-Za-z_]\w*|\{[A-Za-z_]\w*\??[:}]|(?<![^/(]):[A-Za-z_]\w*\??|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
+  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)|\(\?(?:<\w+>)?|@[A-Za-z_]\w*|\{[A-Za-z_]\w*\??[:}]|(?<![^/(]):[A-Za-z_]\w*\??|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
 
 /** The tokens with which an expression without a name begins. */
 const ATOM = /^(?:\[.|\\\w|\(\?)/s;
@@ -55,11 +43,8 @@ const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
 /** Behind a text a star is no quantifier: it would be taken for the one that matches segments. */
 const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
-/** Punctuation that, at the end of an expression, is text between it and what follows. */
-const SEPARATOR = /^(?:\\?[-,;:~_=!&']|\\\.)$/;
-
-/** In front of another parameter a dot is one too. */
-const BEFORE_NAME = /^(?:\\?[-,;:~_=!&'.])$/;
+/** Punctuation that, at the end of an expression, is text; a bare dot is only before a parameter. */
+const SEPARATOR = /^\\?[-,;:~_=!&'.]$/;
 
 /** Tokens that are refused where they stand, and what is said of them. */
 const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
@@ -72,15 +57,10 @@ const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
   [TEXT_QUANTIFIER, 'has "$&" with nothing to repeat, where \\$& is meant,'],
 ];
 
-/** Parses a pattern; throws a `SyntaxError` that quotes it and gives the position. */
-export function parse(source: string): Notation {
-  const { methods, path } = splitMethods(source);
-  const parser = new Parser(source, path);
-  const choices = parser.parse();
-  return { methods, path: withSlash(path), names: parser.names, choices };
-}
-
-/** Separates the methods of a pattern from its path; throws `SyntaxError` when one is malformed. */
+/**
+ * Separates the methods of a pattern, in upper case, from its path. Throws `SyntaxError` when one is
+ * malformed.
+ */
 export function splitMethods(
   source: string,
 ): { methods: string[]; path: string } {
@@ -112,9 +92,9 @@ export function withSlash(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
 }
 
-/** Parses the path of one pattern, token by token. */
-class Parser {
-  /** The names of the parameters so far. */
+/** Parses the path of a pattern; throws a `SyntaxError` that quotes the pattern and gives the position. */
+export class Parser {
+  /** The names of the parameters, in order of appearance. */
   readonly names: string[] = [];
   readonly #source: string;
   readonly #path: string;
@@ -127,7 +107,7 @@ class Parser {
     this.#tokens = [...path.matchAll(TOKENS)];
   }
 
-  /** Every choice of optional parts. */
+  /** Every choice of optional parts, in the order in which they are tried. */
   parse(): Choice[] {
     const choices = this.#sequence();
     if (this.#token !== "") this.#fail("has an unopened parenthesis");
@@ -253,8 +233,11 @@ class Parser {
       atoms.push(this.#atom());
     }
     if (atoms.length === 0) this.#fail(`has no expression for "${name}"`);
-    const isSeparator = this.#token.startsWith("@") ? BEFORE_NAME : SEPARATOR;
-    while (atoms.length > 1 && isSeparator.test(atoms.at(-1)!)) {
+    const isBeforeName = this.#token.startsWith("@");
+    while (
+      atoms.length > 1 && SEPARATOR.test(atoms.at(-1)!) &&
+      (isBeforeName || atoms.at(-1) !== ".")
+    ) {
       atoms.pop();
       this.#next = starts.pop()!;
     }
@@ -275,7 +258,7 @@ class Parser {
         while (this.#token !== "" && this.#token !== ")") text += this.#atom();
         return text;
       });
-      return token === "(" ? `(?:${content})` : `(?${content})`;
+      return token === "(?" ? `(?${content})` : `(?:${content})`;
     }
     if (/^\\[1-9]/.test(token)) {
       this.#fail("has a back-reference inside an expression");

@@ -5,7 +5,7 @@
  */
 
 import { HttpError } from "../errors.ts";
-import { type Choice, parse } from "./notation.ts";
+import { type Choice, Parser, splitMethods, withSlash } from "./notation.ts";
 import { Path } from "./path.ts";
 import { Segment } from "./segment.ts";
 
@@ -36,11 +36,13 @@ export class Pattern {
 
   /** Throws a `SyntaxError` that quotes the pattern and gives the position. */
   constructor(source: string) {
-    const { methods, path, names, choices } = parse(source);
+    const { methods, path } = splitMethods(source);
+    const parser = new Parser(source, path);
+    const choices = parser.parse();
     this.methods = methods;
-    this.path = path;
-    this.names = names;
-    this.variants = choices.map((choice) => new Variant(choice, names));
+    this.path = withSlash(path);
+    this.names = parser.names;
+    this.variants = choices.map((choice) => new Variant(choice, this.names));
   }
 
   /**
@@ -140,6 +142,8 @@ export class Variant {
   readonly segments: readonly Segment[];
   /** Whether it ends with a slash. */
   readonly slash: boolean;
+  /** Whether its pattern has no parameters. */
+  readonly isStatic: boolean;
   /** The index of the first `*`, or -1. */
   readonly star: number;
   /** The names of its parameters, in order of appearance. */
@@ -153,6 +157,7 @@ export class Variant {
     this.segments = choice.filter((parts) => parts.length > 0)
       .map((parts) => new Segment(parts));
     this.slash = this.segments.length > 0 && choice.at(-1)!.length === 0;
+    this.isStatic = names.length === 0;
     this.star = this.segments.findIndex(({ isStar }) => isStar);
     this.names = this.segments.flatMap((segment) => segment.names);
     this.#places = names.map((name) => this.names.indexOf(name));

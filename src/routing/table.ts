@@ -11,7 +11,6 @@ import type { Declaration, Route } from "./route.ts";
 
 /** One variant of a declared route, as it stands in the tree. */
 class Entry {
-  readonly route: Route;
   /** The methods; without one, every method matches. */
   readonly methods: readonly string[];
   /** The first of them. */
@@ -27,7 +26,6 @@ class Entry {
     readonly order: number,
     readonly next: number,
   ) {
-    this.route = declaration.route;
     this.methods = declaration.pattern.methods;
     this.method = this.methods[0];
   }
@@ -91,7 +89,7 @@ export class RouteTable {
     const methods: string[] = [];
     let entry = this.find(path);
     while (entry) {
-      methods.push(...entry.route.methods);
+      methods.push(...entry.declaration.route.methods);
       entry = this.find(path, undefined, entry.next);
     }
     return methods;
@@ -200,8 +198,6 @@ const NO_VALUES: readonly never[] = [];
 
 /** A route that matches a path. */
 export class Match {
-  /** The route as declared. */
-  readonly route: Route;
   /** The entry that was found. */
   readonly entry: Entry;
   /** The path as it was sent. */
@@ -213,14 +209,18 @@ export class Match {
   readonly values: readonly (string | null)[];
 
   constructor(entry: Entry, path: Path, method: string) {
-    this.route = entry.route;
     this.entry = entry;
     this.sent = path.sent;
     this.caseSensitive = path.caseSensitive;
     this.method = method;
-    this.values = entry.declaration.pattern.names.length === 0
+    this.values = entry.variant.isStatic
       ? NO_VALUES
       : entry.variant.values(path);
+  }
+
+  /** The route as declared. */
+  get route(): Route {
+    return this.entry.declaration.route;
   }
 
   /** The values by name, in a new object each time. */
