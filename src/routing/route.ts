@@ -44,14 +44,6 @@ export interface RouteValues {
   readonly caseSensitive: boolean;
 }
 
-/** What a route is made of; as declared, it has no values. */
-export interface RouteDetails {
-  readonly pattern: Pattern;
-  readonly alias: string;
-  readonly middleware: readonly Middleware[];
-  readonly values?: RouteValues;
-}
-
 /**
  * A route as declared, or, passed to its callback, as one request matched it.
  *
@@ -85,28 +77,33 @@ export class Route {
   readonly alias: string;
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
-  readonly #details: RouteDetails;
+  readonly #pattern: Pattern;
+  readonly #values: RouteValues | undefined;
   #takesStream = false;
 
   /**
-   * Routes are made by the router.
+   * Routes are made by the router; one as declared has no values.
    *
    * @ignore
    */
-  constructor(details: RouteDetails) {
-    const { methods, path } = details.pattern;
-    this.methods = methods.length > 0 ? [...methods] : ["*"];
-    this.params = details.values?.params ?? {};
-    this.pattern = path;
-    this.alias = details.alias;
-    this.#details = details;
-    this.middleware = [...details.middleware];
+  constructor(
+    pattern: Pattern,
+    alias: string,
+    middleware: readonly Middleware[],
+    values?: RouteValues,
+  ) {
+    this.methods = pattern.methods.length > 0 ? [...pattern.methods] : ["*"];
+    this.params = values?.params ?? {};
+    this.pattern = pattern.path;
+    this.alias = alias;
+    this.middleware = [...middleware];
+    this.#pattern = pattern;
+    this.#values = values;
   }
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    const { pattern, values } = this.#details;
-    return pattern.regex(values?.caseSensitive ?? false);
+    return this.#pattern.regex(this.#values?.caseSensitive ?? false);
   }
 
   /**
@@ -114,7 +111,7 @@ export class Route {
    * 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
    */
   get splat(): string {
-    return this.#details.values?.splat ?? "";
+    return this.#values?.splat ?? "";
   }
 
   /**
@@ -122,12 +119,12 @@ export class Route {
    * `after` or `error`. Throws on a route that was passed to a callback.
    */
   addMiddleware(...middleware: Middleware[]): this {
-    if (this.#details.values) {
+    if (this.#values) {
       throw new Error(
         `Cannot add middleware to "${this.pattern}": the route is being handled`,
       );
     }
-    for (const each of middleware) checkMiddleware(each);
+    middleware.forEach(checkMiddleware);
     (this.middleware as Middleware[]).push(...middleware);
     return this;
   }
@@ -152,7 +149,6 @@ export class Route {
    * @ignore
    */
   matched(values: RouteValues): Route {
-    const { middleware } = this;
-    return new Route({ ...this.#details, middleware, values });
+    return new Route(this.#pattern, this.alias, this.middleware, values);
   }
 }

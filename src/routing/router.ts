@@ -87,14 +87,13 @@ export class Router {
     passRoute?: Pass,
     alias?: string,
   ): Route {
-    checkString(pattern, "make a route", "the pattern");
+    checkType(pattern, "string", "make a route", "the pattern");
     const name = alias ?? "";
-    checkString(name, `make the route "${pattern}"`, "the alias");
+    checkType(name, "string", `make the route "${pattern}"`, "the alias");
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
-    const { middleware } = this.#group;
-    const route = new Route({ pattern: parsed, alias: name, middleware });
+    const route = new Route(parsed, name, this.#group.middleware);
     this.#layers.writable.add({
       route,
       pattern: parsed,
@@ -164,15 +163,11 @@ export class Router {
     callback: (router: Router) => void,
     middleware?: readonly Middleware[],
   ): void {
-    checkString(prefix, "make a group", "the prefix");
-    if (typeof callback !== "function") {
-      const got = Deno.inspect(callback, { depth: 0 });
-      throw new TypeError(
-        `Cannot make the group "${prefix}": the callback must be a function, got ${got}`,
-      );
-    }
+    checkType(prefix, "string", "make a group", "the prefix");
+    const action = `make the group "${prefix}"`;
+    checkType(callback, "function", action, "the callback");
     const added = middleware ?? [];
-    for (const each of added) checkMiddleware(each);
+    added.forEach(checkMiddleware);
     const outer = this.#group;
     this.#group = {
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
@@ -186,9 +181,7 @@ export class Router {
     }
     if (!isThenable(returned)) return;
     returned.then(undefined, () => {}); // the error below says more than its own
-    throw new TypeError(
-      `Cannot make the group "${prefix}": the callback is asynchronous`,
-    );
+    throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
   }
 
   /**
@@ -201,7 +194,7 @@ export class Router {
     controller: object | string,
     options?: ResourceOptions,
   ): void {
-    checkString(path, "make a resource", "the path");
+    checkType(path, "string", "make a resource", "the path");
     const routes = resourceRoutes(path, controller, options ?? {});
     this.group(path, () => {
       for (const [pattern, callback, alias] of routes) {
@@ -317,7 +310,7 @@ export class Router {
     passRoute?: boolean,
     alias?: string,
   ): Route {
-    checkString(path, "make a route", "the path");
+    checkType(path, "string", "make a route", "the path");
     const pattern: string = `${method} ${pathOnly(path) || "/"}`;
     const any = callback as RouteCallback<string, boolean>;
     return this.route(pattern, any, passRoute, alias);
@@ -346,14 +339,17 @@ function pathOnly(source: string): string {
   );
 }
 
-function checkString(
+function checkType(
   value: unknown,
+  type: "string" | "function",
   action: string,
   what: string,
-): asserts value is string {
-  if (typeof value === "string") return;
+): void {
+  if (typeof value === type) return;
   const got = Deno.inspect(value, { depth: 1 });
-  throw new TypeError(`Cannot ${action}: ${what} must be a string, got ${got}`);
+  throw new TypeError(
+    `Cannot ${action}: ${what} must be a ${type}, got ${got}`,
+  );
 }
 
 /** A router outside of an application autoloads no classes, and makes an instance for each call. */
