@@ -3,6 +3,7 @@
  * Which route it belongs to is `route.ts`'s; a path is never looked at.
  */
 
+import { isClass } from "../callback.ts";
 import { HttpError, isStop } from "../errors.ts";
 import type { Steps } from "../steps.ts";
 
@@ -43,16 +44,12 @@ const PARTS = ["before", "after", "error"] as const;
 
 /** Throws `TypeError` when a value is no middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
-  const guard: Guard = Object(
-    typeof value === "function" ? value.prototype : value,
-  );
-  const parts = PARTS.map((name) => guard[name]).filter((part) =>
-    part !== undefined
-  );
-  if (parts.length > 0 && parts.every((part) => typeof part === "function")) {
-    return;
-  }
   if (typeof value === "function" && !isClass(value)) return;
+  const guard: Guard = Object(isClass(value) ? value.prototype : value);
+  const types = PARTS.map((name) => typeof guard[name]);
+  const isGuard = types.includes("function") &&
+    types.every((type) => type === "function" || type === "undefined");
+  if (isGuard) return;
   const got = Deno.inspect(value, { depth: 1 });
   throw new TypeError(
     `Cannot add middleware: it must be a function, or have a method "before", "after" or "error", got ${got}`,
@@ -93,12 +90,6 @@ export function* guarded(
 
 function guardOf(middleware: Middleware): Guard {
   if (typeof middleware !== "function") return middleware;
-  if (isClass(middleware)) return new middleware();
+  if (isClass(middleware)) return new middleware() as Guard;
   return { before: middleware as (params: RouteParameters) => unknown };
-}
-
-/** Whether a function is a class: only a class has a `prototype` that cannot be replaced. */
-function isClass(value: object): value is new () => Guard {
-  return Object.getOwnPropertyDescriptor(value, "prototype")?.writable ===
-    false;
 }

@@ -33,11 +33,10 @@ export class Segment {
   readonly #parts: readonly Part[];
   /** The texts around the parameters, when none of them has an expression. */
   readonly #texts: readonly string[] | undefined;
-  readonly #expression: string;
+  readonly #exact: RegExp;
+  readonly #folded: RegExp;
   /** A longer text is not tried, as the expression could take too long. */
   readonly #limit: number;
-  #exact: RegExp | undefined;
-  #folded: RegExp | undefined;
 
   constructor(parts: readonly Part[]) {
     const complex = parts.findIndex((part) => !isSimple(part));
@@ -45,7 +44,8 @@ export class Segment {
     const source = parts.map(sourceOf).join("");
     this.#parts = parts;
     this.#texts = complex < 0 ? texts : undefined;
-    this.#expression = `^${source}$`;
+    this.#exact = new RegExp(`^${source}$`, "su");
+    this.#folded = new RegExp(`^${source}$`, "isu");
     this.#limit = complex < 0 ? Infinity : longestText(source);
     this.names = parts.flatMap((part) =>
       part.kind === "parameter" ? [part.name] : []
@@ -64,9 +64,7 @@ export class Segment {
     if (this.isFree) return [text];
     if (this.#texts) return divide(text, this.#texts, caseSensitive);
     if (text.length > this.#limit) return null;
-    const expression = caseSensitive
-      ? this.#exact ??= new RegExp(this.#expression, "su")
-      : this.#folded ??= new RegExp(this.#expression, "isu");
+    const expression = caseSensitive ? this.#exact : this.#folded;
     if (this.isWhole) return expression.test(text) ? [text] : null;
     const found = expression.exec(text);
     return found && found.slice(1);
