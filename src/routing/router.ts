@@ -87,9 +87,9 @@ export class Router {
     passRoute?: Pass,
     alias?: string,
   ): Route {
-    checkType(pattern, "string", "make a route", "the pattern");
+    checkString(pattern, "make a route", "the pattern");
     const name = alias ?? "";
-    checkType(name, "string", `make the route "${pattern}"`, "the alias");
+    checkString(name, `make the route "${pattern}"`, "the alias");
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
@@ -163,9 +163,11 @@ export class Router {
     callback: (router: Router) => void,
     middleware?: readonly Middleware[],
   ): void {
-    checkType(prefix, "string", "make a group", "the prefix");
+    checkString(prefix, "make a group", "the prefix");
     const action = `make the group "${prefix}"`;
-    checkType(callback, "function", action, "the callback");
+    if (typeof callback !== "function") {
+      refuse(callback, action, "the callback", "a function");
+    }
     const added = middleware ?? [];
     added.forEach(checkMiddleware);
     const outer = this.#group;
@@ -194,7 +196,7 @@ export class Router {
     controller: object | string,
     options?: ResourceOptions,
   ): void {
-    checkType(path, "string", "make a resource", "the path");
+    checkString(path, "make a resource", "the path");
     const routes = resourceRoutes(path, controller, options ?? {});
     this.group(path, () => {
       for (const [pattern, callback, alias] of routes) {
@@ -310,7 +312,7 @@ export class Router {
     passRoute?: boolean,
     alias?: string,
   ): Route {
-    checkType(path, "string", "make a route", "the path");
+    checkString(path, "make a route", "the path");
     const pattern: string = `${method} ${pathOnly(path) || "/"}`;
     const any = callback as RouteCallback<string, boolean>;
     return this.route(pattern, any, passRoute, alias);
@@ -339,16 +341,19 @@ function pathOnly(source: string): string {
   );
 }
 
-function checkType(
+function checkString(value: unknown, action: string, what: string): void {
+  if (typeof value !== "string") refuse(value, action, what, "a string");
+}
+
+function refuse(
   value: unknown,
-  type: "string" | "function",
   action: string,
   what: string,
-): void {
-  if (typeof value === type) return;
+  wanted: string,
+): never {
   const got = Deno.inspect(value, { depth: 1 });
   throw new TypeError(
-    `Cannot ${action}: ${what} must be a ${type}, got ${got}`,
+    `Cannot ${action}: ${what} must be ${wanted}, got ${got}`,
   );
 }
 
