@@ -70,8 +70,13 @@ export type {
 // Requests and responses
 export { HttpRequest } from "./src/request/request.ts";
 export type { Cookies } from "./src/request/request.ts";
-export type { Data } from "./src/request/content.ts";
-export type { Fields, Nested, NestedRecord } from "./src/request/fields.ts";
+export type {
+  Data,
+  Fields,
+  Files,
+  Nested,
+  NestedRecord,
+} from "./src/request/content.ts";
 export type {
   Schema,
   SchemaIssue,
@@ -79,7 +84,6 @@ export type {
   SchemaResult,
 } from "./src/request/schema.ts";
 export { UploadedFile } from "./src/request/upload.ts";
-export type { Files } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";
 export type { EventsOptions, ServerSentEvent } from "./src/response/events.ts";
 export type { CookieOptions } from "./src/response/header.ts";

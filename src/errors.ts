@@ -49,6 +49,16 @@ export class HttpError extends Error {
   }
 }
 
+/** The error for input that cannot be read; the source and the state of it go into the message. */
+export function refusal(
+  status: number,
+  source: string,
+  state: string,
+  options?: HttpErrorOptions,
+): HttpError {
+  return new HttpError(status, `Cannot read ${source}: ${state}`, options);
+}
+
 /** A place in a source that is not JavaScript. */
 export interface SourcePlace {
   readonly file: string;

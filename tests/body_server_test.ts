@@ -109,7 +109,7 @@ Deno.test("a body that does not arrive in time is a 408", async () => {
   for (const part of PARTS) {
     using connection = await RawConnection.open(port);
     await connection.send(part);
-    const response = await connection.receive("</html>");
+    const response = await connection.receive("</main>");
     assertStringIncludes(response, "408 Request Timeout", part);
     assertStringIncludes(response, "within 0.05 seconds", part);
     assertStringIncludes(response, "connection: close", part);
@@ -173,7 +173,7 @@ Deno.test("an upload that outlasts the shutdown is a 503, not the client's fault
     await connection.send(part);
     await new Promise((resolve) => setTimeout(resolve, 50));
     const [response] = await Promise.all([
-      connection.receive("</html>"),
+      connection.receive("</main>"),
       server.shutdown(),
     ]);
     assertStringIncludes(response, "503 Service Unavailable", part);
@@ -191,6 +191,6 @@ Deno.test("a body with the length 0 is none, and a GET has none", async () => {
   await connection.send(
     "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
   );
-  const response = await connection.receive("</html>");
+  const response = await connection.receive("</main>");
   assertStringIncludes(response, "404 Not Found");
 });

@@ -3,11 +3,12 @@
  * in `content.ts`.
  */
 
-import { HttpError } from "../errors.ts";
+import { HttpError, refusal } from "../errors.ts";
 import { headerOf, isHandedOver } from "../runtime.ts";
 import { isInterrupted } from "../state/background.ts";
 import { settles } from "../timer.ts";
-import { type Bytes, refusal } from "./fields.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 const SOURCE = "the request body";
 

@@ -1,21 +1,13 @@
 /**
- * Owns multipart forms (RFC 7578): finding the parts in the bytes, without a copy, and making fields and
- * files of them. It is strict: what cannot be read is refused, never skipped.
+ * Owns the syntax of multipart forms (RFC 7578): finds the parts in the bytes, without a copy. It is
+ * strict: what cannot be read is refused, never skipped. Fields and files are made in `content.ts`.
  */
 
-import {
-  type Bytes,
-  decode,
-  type Fields,
-  MAX_FIELDS,
-  Nesting,
-  refusal,
-} from "./fields.ts";
-import { type Files, UploadedFile } from "./upload.ts";
+import { refusal } from "../errors.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 const SOURCE = "the multipart form";
-
-const MAX_FILES = 100;
 
 /** How many bytes the headers of a part may have. */
 const MAX_HEADER_BYTES = 8_192;
@@ -37,11 +29,11 @@ const HEADER = /\r\n([^\s:]+):[ \t]*([^\r\n]*)/gy;
 const PARAMETER =
   /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^\s;"]*))\s*(?:;?$|(?=;))/gy;
 
-/** Text is UTF-8 whatever its part says, as browsers send it; a byte order mark belongs to it. */
-const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true });
+const LATIN1 = new TextDecoder("latin1");
 
 /** A part of a form; one with a file name is a file. */
-interface Part {
+export interface Part {
   readonly name: string;
   readonly filename: string | undefined;
   readonly type: string;
@@ -49,44 +41,17 @@ interface Part {
 }
 
 /**
- * Parses a multipart form. Throws {@linkcode HttpError} 400 when it is malformed or cut short, and 413
- * beyond 1,000 fields, 100 files, or 8 KiB of headers in a part.
+ * Finds the parts of a form. Throws {@linkcode HttpError} 400 when it is malformed or cut short, and 413
+ * for more than 8 KiB of headers in a part.
  */
-export function parseMultipart(
-  bytes: Bytes,
-  type: string,
-): { data: Fields; files: Files } {
-  const data = new Nesting<string>();
-  const files = new Nesting<UploadedFile>();
-  let fieldCount = 0;
-  let fileCount = 0;
-  for (
-    const { name, filename, type: fileType, content } of parts(bytes, type)
-  ) {
-    if (filename === undefined) {
-      if (++fieldCount > MAX_FIELDS) throw tooMany(MAX_FIELDS, "fields");
-      data.add(name, UTF8.decode(content));
-      continue;
-    }
-    if (++fileCount > MAX_FILES) throw tooMany(MAX_FILES, "files");
-    if (filename === "" && content.length === 0) continue; // an empty file input
-    files.add(name, new UploadedFile([content], filename, { type: fileType }));
-  }
-  return { data: data.record(), files: files.record() };
-}
-
-function tooMany(limit: number, kind: string): Error {
-  return refusal(413, SOURCE, `it has more than ${limit} ${kind}`);
-}
-
-function* parts(bytes: Bytes, type: string): Generator<Part> {
+export function* partsOf(bytes: Bytes, type: string): Generator<Part> {
   const boundary = parametersOf(type, SOURCE).get("boundary");
   if (!boundary) throw refusal(400, SOURCE, "its Content-Type has no boundary");
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   let start = 0;
   let end = endOf(delimiter, bytes, 0, 2); // the first may lack the line break before it
   for (let number = 0; end !== -1; number++) {
-    const ahead = UTF8.decode(bytes.subarray(end, end + 64));
+    const ahead = LATIN1.decode(bytes.subarray(end, end + 64));
     const line = BOUNDARY_END.exec(ahead)?.[0];
     if (line === undefined) break;
     const part = bytes.subarray(start, end - delimiter.length + 2);
@@ -108,7 +73,7 @@ function parsePart(bytes: Bytes, number: number): Part {
     const state = `there is no blank line in ${MAX_HEADER_BYTES} bytes`;
     throw refusal(status, source, state);
   }
-  const text = decode(bytes.subarray(0, end - 4), "", source);
+  const text = headerText(bytes.subarray(0, end - 4), source);
   const headers = pairsOf(text, HEADER, source);
   const disposition = headers.get("content-disposition") ?? "";
   const parameters = parametersOf(disposition, source);
@@ -125,6 +90,14 @@ function parsePart(bytes: Bytes, number: number): Part {
     type: headers.get("content-type")?.trim() ?? "application/octet-stream",
     content: bytes.subarray(end, -2),
   };
+}
+
+function headerText(bytes: Bytes, source: string): string {
+  try {
+    return STRICT_UTF8.decode(bytes);
+  } catch (cause) {
+    throw refusal(400, source, "it is not UTF-8", { cause });
+  }
 }
 
 /** Undoes the escapes of quotes and line breaks of the HTML standard, and of quotes in RFC 2045. */

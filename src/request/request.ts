@@ -5,11 +5,15 @@
 
 import { accepts } from "@std/http/negotiation";
 import { hasBody } from "./body.ts";
-import { Content, type Data } from "./content.ts";
-import { type Bytes, type Fields, parseFields } from "./fields.ts";
+import {
+  Content,
+  type Data,
+  type Fields,
+  type Files,
+  parseFields,
+} from "./content.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
-import type { Files } from "./upload.ts";
 
 /** What is known of a request apart from the web `Request`. */
 export interface RequestContext {
@@ -26,7 +30,7 @@ export interface RequestContext {
   /** Whether the form field `_method` of a POST replaces the method. */
   readonly methodOverride: boolean;
   /** The body, already read; undefined when there is none or a route takes it as a stream. */
-  readonly body: Bytes | undefined;
+  readonly body: Uint8Array<ArrayBuffer> | undefined;
   /** The `performance.now()` at which the request came in, where it was noted. */
   readonly began?: number | undefined;
   /** Keeps the request open until the returned function is called. */

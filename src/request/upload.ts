@@ -3,11 +3,6 @@
  * in is the form's.
  */
 
-import type { NestedRecord } from "./fields.ts";
-
-/** Uploads by the name of their field: one file, or a list when a name came more than once. */
-export type Files = NestedRecord<UploadedFile>;
-
 const folderEnd = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 
 /** What may not stand in the name of a stored file: each rule with what takes its place. */
