@@ -108,7 +108,8 @@ async function continueAsync(
   try {
     await pending;
     if (scope.isUnsettled) await settle(scope);
-    return await finish(app, scope);
+    const response = finish(app, scope);
+    return response instanceof Promise ? await response : response;
   } catch (thrown) {
     return await recover(app, scope, thrown);
   }

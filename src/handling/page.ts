@@ -6,6 +6,7 @@
 import { accepts } from "@std/http/negotiation";
 import { STATUS_TEXT, type StatusCode } from "@std/http/status";
 import { escape } from "../html.ts";
+import { HTML } from "../response/outcome.ts";
 import { headerOf } from "../runtime.ts";
 
 /** Short: with the head, the page still fits into one write of Deno. */
@@ -15,34 +16,59 @@ const STYLE =
 /** Caches must keep the forms of a page apart. */
 const VARY = { vary: "Accept" };
 
+/** A page, as an outcome. */
+interface Page {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: { readonly vary: string };
+  readonly text: string;
+}
+
+/** The HTML pages that say no more than their status. */
+const bare = new Map<number, Page>();
+
 /**
- * The content type, headers and text of the page for a status, in the form that the client asks for. The
- * message is escaped; the details are HTML already, and stand in the HTML page only.
+ * The page for a status in the form that the client asks for. The message is escaped; the details are HTML
+ * already, and stand in the HTML page only.
  */
 export function pageOf(
   request: Request,
   status: number,
-  message: string,
-  details: string,
+  message = "",
+  details = "",
   members: Readonly<Record<string, unknown>> = {},
-): { type: string; text: string; headers: { vary: string } } {
-  const title = STATUS_TEXT[status as StatusCode] ?? "Error";
-  const detail = message === title ? "" : message;
-  if (wantsJson(request)) {
-    const problem = {
-      ...members,
-      type: "about:blank",
-      title,
-      status,
-      ...(detail ? { detail } : {}),
-    };
-    const text = JSON.stringify(problem);
-    return { type: "application/problem+json", text, headers: VARY };
+): Page {
+  if (wantsJson(request)) return problemOf(status, message, members);
+  if (message !== "" || details !== "") {
+    return htmlOf(status, message, details);
   }
+  const known = bare.get(status) ?? htmlOf(status, "", "");
+  bare.set(status, known);
+  return known;
+}
+
+/** Problem details (RFC 9457, section 3.1). */
+function problemOf(
+  status: number,
+  message: string,
+  members: Readonly<Record<string, unknown>>,
+): Page {
+  const title = titleOf(status);
+  const detail = message === "" || message === title ? {} : { detail: message };
+  const problem = { ...members, type: "about:blank", title, status, ...detail };
+  const text = JSON.stringify(problem);
+  return { status, type: "application/problem+json", headers: VARY, text };
+}
+
+function htmlOf(status: number, message: string, details: string): Page {
+  const title = titleOf(status);
   const heading = `${status} ${title}`;
-  const paragraph = detail && `<p>${escape(detail)}</p>\n`;
+  const paragraph = message === "" || message === title
+    ? ""
+    : `<p>${escape(message)}</p>\n`;
   return {
-    type: "text/html; charset=utf-8",
+    status,
+    type: HTML,
     headers: VARY,
     text: `<!doctype html>
 <html lang="en">
@@ -55,6 +81,10 @@ export function pageOf(
 ${paragraph}${details}</main>
 `,
   };
+}
+
+function titleOf(status: number): string {
+  return STATUS_TEXT[status as StatusCode] ?? "Error";
 }
 
 function wantsJson(request: Request): boolean {

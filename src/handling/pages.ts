@@ -57,8 +57,7 @@ function onPage(
     );
   }
   if (method.isPlain && error === undefined && isUntouched(scope)) {
-    const page = pageOf(scope.request, status, "", "");
-    return respond(app, scope, `${name}()`, { status, ...page });
+    return respond(app, scope, `${name}()`, pageOf(scope.request, status));
   }
   const response = app.response(scope);
   const page = response.replace(`${name}()`, status);

@@ -82,7 +82,7 @@ async function followAsync(
 ): Promise<unknown> {
   const returned = await pending;
   app.scope("start()"); // throws when the request has ended meanwhile
-  return await follow(app, scope, match, returned);
+  return follow(app, scope, match, returned);
 }
 
 /** Tells which methods a path has, or that nothing was found. */

@@ -72,9 +72,12 @@ export function textResponse(
   { text = "", type = HTML, status = 200, headers }: Outcome,
   context: ResponseContext,
 ): Response {
-  const init = { status, headers: { "content-type": type, ...headers } };
-  const response = new Response(text, init as ResponseInit);
-  if (isCoalesced(text, context)) chunk(response);
+  const init: Record<string, string> = { "content-type": type };
+  if (headers !== undefined) Object.assign(init, headers);
+  const isChunked = isCoalesced(text, context);
+  if (isChunked && status !== 200) init["transfer-encoding"] = "chunked";
+  const response = new Response(text, { status, headers: init });
+  if (isChunked && status === 200) chunk(response);
   return response;
 }
 
@@ -96,7 +99,10 @@ export function isCoalesced(
     context.coalesce();
 }
 
-/** Sends the body of a response in one chunk. */
+/**
+ * Sends the body of a response in one chunk. For a text, Deno makes the head when it makes the response,
+ * unless the status is 200, and once more when a header is appended.
+ */
 export function chunk(response: Response): void {
   response.headers.append("transfer-encoding", "chunked");
 }

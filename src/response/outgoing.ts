@@ -54,16 +54,15 @@ export function makeResponse(content: BodyContent, head: Head): Response {
     !FRAMING.some((name) => headers?.get(name));
   const isValue = content !== "" && !isStream(content);
   const except = isValue ? OF_VALUES : OF_STREAMS;
-  // Deno makes the head of a text at once, unless the status is 200, and again for each appended header.
-  const rest = isText && status !== 200 && !isChunked
-    ? headers?.toRecord(except)
-    : undefined;
-  const response = new Response(body, {
-    status,
-    headers: { ...init, ...rest },
-  });
+  const isWhole = isText && status !== 200; // see `chunk()`
+  const rest = isWhole && headers ? headers.toRecord(except) : {};
+  if (isWhole && rest !== undefined) {
+    if (isChunked) rest["transfer-encoding"] = "chunked";
+    return new Response(body, { status, headers: { ...init, ...rest } });
+  }
+  const response = new Response(body, { status, headers: init });
   if (isChunked) chunk(response);
-  if (rest === undefined) headers?.appendTo(response.headers, except);
+  headers?.appendTo(response.headers, except);
   return response;
 }
 
