@@ -16,8 +16,6 @@ const SMALL_INTEGER = 0x3fffffff;
 
 /** A path to be matched. The router reuses one object for all paths, so that none is allocated. */
 export class Path {
-  /** The path as it was sent. */
-  sent = "";
   /** Whether upper and lower case differ. */
   caseSensitive = false;
   /** The decoded path. */
@@ -37,7 +35,6 @@ export class Path {
     const text = isEncoded ? decode(path) : path;
     const { length } = text;
     const last = text.charCodeAt(length - 1) === SLASH ? length - 1 : length;
-    this.sent = sent;
     this.caseSensitive = caseSensitive;
     this.text = text;
     this.end = length > 1 ? last : 0;

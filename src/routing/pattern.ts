@@ -152,6 +152,8 @@ export class Variant {
   readonly #places: readonly number[];
   /** The same for the segment that is its value; undefined when segments must be matched for it. */
   readonly #direct: readonly number[] | undefined;
+  /** The segment that is the only value, or -1. */
+  readonly #only: number;
 
   constructor(choice: Choice, names: readonly string[]) {
     this.segments = choice.filter((parts) => parts.length > 0)
@@ -166,12 +168,11 @@ export class Variant {
       segment.isWhole && (this.star < 0 || index < this.star)
     );
     this.#direct = isDirect
-      ? shared(
-        names.map((name) =>
-          this.segments.findIndex((segment) => segment.names.includes(name))
-        ),
+      ? names.map((name) =>
+        this.segments.findIndex((segment) => segment.names.includes(name))
       )
       : undefined;
+    this.#only = this.#direct?.length === 1 ? this.#direct[0]! : -1;
   }
 
   /** The variant as an expression. A star takes as little as it can, unless it is the last segment. */
@@ -191,11 +192,10 @@ export class Variant {
 
   /** The values of a path that matches, in the order of the pattern's names; null for an absent one. */
   values(path: Path): readonly (string | null)[] {
+    if (this.#only >= 0) return [path.segment(this.#only)];
     const direct = this.#direct;
     if (direct === undefined) return this.#read(path);
-    // Literals, since they are much faster than arrays that grow
-    if (direct.length === 1) return [valueAt(path, direct[0]!)];
-    if (direct.length === 2) {
+    if (direct.length === 2) { // a literal, since it is faster
       return [valueAt(path, direct[0]!), valueAt(path, direct[1]!)];
     }
     return direct.map((index) => valueAt(path, index));
@@ -257,15 +257,6 @@ export class Variant {
     return at === count ? starts : undefined;
   }
 }
-
-/** The first list with these elements: few lists stay in the processor's cache. */
-function shared(list: readonly number[]): readonly number[] {
-  const key = list.join();
-  if (!lists.has(key)) lists.set(key, list);
-  return lists.get(key)!;
-}
-
-const lists = new Map<string, readonly number[]>();
 
 function valueAt(path: Path, index: number): string | null {
   return index < 0 ? null : path.segment(index);

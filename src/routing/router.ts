@@ -252,7 +252,7 @@ export class Router {
       entry = own.find(read, wanted);
       this.hasOtherMethods ||= own.hasOthers;
     }
-    return entry && new Match(entry, read, wanted);
+    return entry && new Match(entry, read, path, wanted);
   }
 
   /**
@@ -267,7 +267,7 @@ export class Router {
     if (found === undefined && table === this.#layers.application) {
       found = this.#layers.own()?.find(path, method);
     }
-    return found && new Match(found, path, method);
+    return found && new Match(found, path, sent, method);
   }
 
   /**
@@ -359,9 +359,7 @@ function refuse(
 
 /** A router outside of an application autoloads no classes, and makes an instance for each call. */
 const NO_CLASSES: Classes = {
-  find(name) {
-    const problem = `Cannot load the class "${name}": this router loads none`;
-    return Promise.reject(new ReferenceError(problem));
-  },
+  find: (name) =>
+    Promise.reject(new ReferenceError(`Cannot load the class "${name}"`)),
   make: (type) => new type(),
 };

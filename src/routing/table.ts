@@ -208,9 +208,9 @@ export class Match {
   /** The values of the named parameters in order; null where an optional part is absent. */
   readonly values: readonly (string | null)[];
 
-  constructor(entry: Entry, path: Path, method: string) {
+  constructor(entry: Entry, path: Path, sent: string, method: string) {
     this.entry = entry;
-    this.sent = path.sent;
+    this.sent = sent;
     this.caseSensitive = path.caseSensitive;
     this.method = method;
     this.values = entry.variant.isStatic
