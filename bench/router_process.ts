@@ -2,7 +2,7 @@
 
 import type { Plan } from "./plan.ts";
 
-/** Runs `bench/router.ts` and answers the tables that it prints. */
+/** Runs `bench/router.ts` and returns the tables that it prints. */
 export async function measureRouter({ rounds }: Plan): Promise<string> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [

@@ -1,7 +1,7 @@
 /**
- * What holds for any input: no crash, no answer of 500 that the input alone brings about, and no
- * prototype changed. The suite runs the same few hundred inputs each time; a number of runs as the
- * argument, as in `deno task fuzz`, makes it that many new ones.
+ * What holds for any input: no crash, no 500 that the input alone causes, and no prototype changed. The
+ * suite runs the same few hundred inputs each time. With a number as its argument, as in
+ * `deno task fuzz`, it runs that many new ones.
  */
 
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
@@ -19,7 +19,7 @@ const RUNS: fc.Parameters<unknown> = given === undefined
   ? { numRuns: 200, seed: 20_261_120 }
   : { numRuns: Number(given), seed: Date.now() | 0 };
 
-// What to try
+// Inputs
 
 /** Any text: ASCII, all of Unicode, and lone halves of characters. */
 const TEXT = fc.oneof(
@@ -29,7 +29,7 @@ const TEXT = fc.oneof(
     .map((codes) => String.fromCharCode(...codes)),
 );
 
-/** Text that is put together from dangerous parts, and some of any. */
+/** Text made of dangerous parts and of random ones. */
 function made(...parts: string[]): fc.Arbitrary<string> {
   return fc.array(fc.oneof(fc.constantFrom(...parts), fc.string()), {
     maxLength: 12,
@@ -53,7 +53,7 @@ const PATHS = made(
   ...NAMES,
 );
 
-/** Patterns: whole segments in a row, or parts of them in a heap. */
+/** Patterns: whole segments in a row, or parts of segments in any order. */
 const PATTERNS = fc.oneof(
   fc.uniqueArray(
     fc.constantFrom(
@@ -96,7 +96,7 @@ const TEMPLATES = made(
   ...NAMES,
 );
 
-/** Header values that the runtime lets through: one byte a character, no control characters. */
+/** Header values that the runtime allows: one byte a character, no control characters. */
 const VALUES = fc.oneof(
   made(
     ...'* , ; = q=0 q=1.5 " W/ \\ json text/html application/ utf-8 - : []'
@@ -105,7 +105,7 @@ const VALUES = fc.oneof(
   fc.string({ unit: "binary" }),
 ).map((text) => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, "").trim());
 
-/** The request headers that anything is read from. */
+/** The request headers that the framework reads. */
 const HEADERS = [
   "accept",
   "client-ip",
@@ -155,9 +155,9 @@ const BODIES = fc.oneof(
   ),
 ).map((text) => text.toWellFormed());
 
-// What must hold
+// Properties
 
-Deno.test("`targetOf()` of any target is refused, or is a path that stays what it is", async () => {
+Deno.test("`targetOf()` refuses a target, or returns a path that it does not change again", async () => {
   await holds(fc.property(PATHS, VALUES, (target, host) => {
     const request = new Request(`http://a.test/${target}`, {
       headers: { host },
@@ -174,7 +174,7 @@ Deno.test("`targetOf()` of any target is refused, or is a path that stays what i
   }));
 });
 
-Deno.test("`Deno.serve` with `fetch()` answers any bytes, and goes on", async () => {
+Deno.test("`start()` responds to any bytes and goes on", async () => {
   const app = everything();
   await using server = app.start({ port: 0, signals: false, onListen() {} });
   const { port } = server.addr as Deno.NetAddr;
@@ -189,7 +189,7 @@ Deno.test("`Deno.serve` with `fetch()` answers any bytes, and goes on", async ()
   );
 });
 
-Deno.test("`route()` takes any pattern or throws when it is declared, and then matches any path", async () => {
+Deno.test("`route()` takes any pattern or throws at once, and then matches any path", async () => {
   await holds(fc.asyncProperty(PATTERNS, PATHS, async (pattern, path) => {
     const app = quiet();
     try {
@@ -200,11 +200,11 @@ Deno.test("`route()` takes any pattern or throws when it is declared, and then m
         String(error),
       );
     }
-    await answered(app, `/${path}`);
+    await responseOf(app, `/${path}`);
   }));
 });
 
-Deno.test("`getUrl()` gives a URL that leads back to the same value", async () => {
+Deno.test("`getUrl()` makes a URL that leads back to the same value", async () => {
   const app = quiet();
   app.route("/at/@value/end", (value) => ({ value }), false, "at");
   await holds(fc.asyncProperty(TEXT, PATHS, async (text, path) => {
@@ -216,7 +216,7 @@ Deno.test("`getUrl()` gives a URL that leads back to the same value", async () =
         assertInstanceOf(error, RangeError);
         continue;
       }
-      const response = await answered(app, url);
+      const response = await responseOf(app, url);
       assertEquals(await response.json(), { value });
     }
   }));
@@ -225,15 +225,15 @@ Deno.test("`getUrl()` gives a URL that leads back to the same value", async () =
 Deno.test("`request().query` of any query is data", async () => {
   const app = everything();
   await holds(fc.asyncProperty(FIELDS, async (query) => {
-    await answered(app, `/?${query}`);
+    await responseOf(app, `/?${query}`);
   }));
 });
 
-Deno.test("`request().data` of any body is data, or is refused", async () => {
+Deno.test("`request().data` of any body is data or a refusal", async () => {
   const app = everything();
   await holds(fc.asyncProperty(BODY_TYPES, BODIES, async (type, body) => {
     const headers = { "content-type": type };
-    await answered(app, "/", { method: "POST", headers, body });
+    await responseOf(app, "/", { method: "POST", headers, body });
   }));
 });
 
@@ -241,27 +241,27 @@ Deno.test("`request().cookies` of any header are data", async () => {
   const app = everything();
   await holds(fc.asyncProperty(COOKIES, async (text) => {
     const cookie = text.replace(/[^\t\x20-\x7e\x80-\xff]/g, "");
-    const response = await answered(app, "/", { headers: { cookie } });
+    const response = await responseOf(app, "/", { headers: { cookie } });
     assertEquals(response.status, 200);
   }));
 });
 
-Deno.test("`request()` of any headers is answered", async () => {
+Deno.test("`request()` takes any headers", async () => {
   const app = everything();
   const headers = fc.dictionary(fc.constantFrom(...HEADERS), VALUES, {
     noNullPrototype: true,
   });
   await holds(fc.asyncProperty(headers, PATHS, async (some, path) => {
-    await answered(app, "/", { headers: some });
-    await answered(app, `/nowhere/${path}`, { headers: some });
+    await responseOf(app, "/", { headers: some });
+    await responseOf(app, `/nowhere/${path}`, { headers: some });
   }));
 });
 
-Deno.test("`jsonp()` calls an identifier, or answers 400", async () => {
+Deno.test("`jsonp()` calls an identifier, or responds with 400", async () => {
   const app = quiet();
   app.route("/", () => app.jsonp({ html: "</script>\u2028" }, "cb"));
   await holds(fc.asyncProperty(CALLBACKS, async (name) => {
-    const response = await answered(
+    const response = await responseOf(
       app,
       `/?cb=${encodeURIComponent(name.toWellFormed())}`,
     );
@@ -288,7 +288,7 @@ Deno.test("`header()` and `cookie()` carry a value as it is, or throw", async ()
   );
   await holds(fc.asyncProperty(names, values, async (name, value) => {
     Object.assign(box, { name: `x-${name}`, value });
-    const { headers } = await answered(app, "/");
+    const { headers } = await responseOf(app, "/");
     const own = [...headers.keys()].filter((key) => key.startsWith("x-"));
     assert(
       own.length === 0 || own.length === 1 && own[0] === box.name.toLowerCase(),
@@ -326,7 +326,7 @@ Deno.test("`redirect()` to any target without a scheme stays on the site, or thr
   await holds(fc.asyncProperty(targets, async (target) => {
     if (/^\s*[a-z][a-z\d+.-]*:/i.test(target)) return;
     box.target = target;
-    const location = (await answered(app, "/")).headers.get("location");
+    const location = (await responseOf(app, "/")).headers.get("location");
     if (location === null) return;
     assertEquals(
       new URL(location, "http://a.test/b").origin,
@@ -355,7 +355,7 @@ Deno.test("`render()` of any name reads nothing outside the views", async () => 
     });
     await holds(fc.asyncProperty(TEMPLATES, async (name) => {
       box.name = name;
-      const body = await (await answered(app, "/")).text();
+      const body = await (await responseOf(app, "/")).text();
       assert(body === "" || body === "inside", body);
     }));
   } finally {
@@ -372,7 +372,7 @@ Deno.test("`html` prints any text so that a parser reads the text, and nothing e
   await holds(fc.property(texts, (text) => {
     const page = html`<p title="${text}" lang='${text}'>${text}</p><i></i>`;
     const [p, i] = parseFragment(String(page)).childNodes as Element[];
-    // A parser reads each end of a line as one line feed, and drops what no HTML carries.
+    // A parser drops NUL, which no HTML can carry.
     const read = text.replaceAll("\0", "");
     assertEquals(p!.attrs.map(({ value }) => value), [text, text]);
     assertEquals(p!.childNodes.length, read === "" ? 0 : 1);
@@ -393,7 +393,7 @@ Deno.test("`events()` sends any data so that a client reads the data, line by li
   );
   await holds(fc.asyncProperty(texts, async (text) => {
     box.data = text;
-    const sent = await (await answered(app, "/")).text();
+    const sent = await (await responseOf(app, "/")).text();
     const lines = sent.split(/\r\n|\r|\n/);
     assertEquals(lines.splice(-2), ["", ""]);
     const data = lines.map((line) => line.replace(/^data:/, ""));
@@ -405,9 +405,9 @@ Deno.test("`events()` sends any data so that a client reads the data, line by li
   }));
 });
 
-// How it is tried
+// Helpers
 
-/** Runs a property, and checks that it has left the prototypes as they were. */
+/** Runs a property, and checks that it leaves the prototypes as they were. */
 async function holds(
   // deno-lint-ignore no-explicit-any -- what a property takes is between it and its arbitraries
   property: fc.IProperty<any> | fc.IAsyncProperty<any>,
@@ -424,7 +424,7 @@ function prototypes(): string[] {
     );
 }
 
-/** What the action answers; undefined when it refuses its input. */
+/** What the action returns; undefined when it refuses its input. */
 function attempt<Result>(
   action: () => Result,
   refusal: typeof Error | typeof HttpError = HttpError,
@@ -437,7 +437,7 @@ function attempt<Result>(
   }
 }
 
-/** An application whose answer to an error is that the test fails. */
+/** An application that keeps each error that is no refusal, so that the test fails. */
 function quiet(): Engine {
   const app = new Engine();
   app.before("error", ([error]) => {
@@ -447,10 +447,10 @@ function quiet(): Engine {
   return app;
 }
 
-/** The errors that are no refusals, by the request that met them. */
+/** The errors that are no refusals, by request. */
 const failures = new WeakMap<Request, unknown>();
 
-/** An application that reads everything there is to read, and answers conditional requests. */
+/** An application that reads everything of a request, and sets validators. */
 function everything(): Engine {
   const app = quiet();
   app.set("framework.trust_proxy", true);
@@ -485,8 +485,8 @@ function assertBare(value: unknown): void {
   Object.values(value).forEach(assertBare);
 }
 
-/** Visits an application; fails when the input alone is answered with an error of the server. */
-async function answered(
+/** Visits an application; fails when the input alone causes an error of the server. */
+async function responseOf(
   app: Engine,
   path: string,
   init?: RequestInit,

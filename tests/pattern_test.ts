@@ -3,7 +3,7 @@ import { HttpError } from "../src/errors.ts";
 import { Path } from "../src/routing/path.ts";
 import { Pattern } from "../src/routing/pattern.ts";
 
-/** What a pattern reads from a path: its values and, when there is one, the splat. */
+/** The values that a pattern reads from a path and, when there is one, the splat. */
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const pattern = new Pattern(source);
   const path = new Path().read(sent, caseSensitive);
@@ -214,7 +214,7 @@ Deno.test("`Pattern` takes methods in upper case, without their spaces", () => {
   }
 });
 
-/** What is wrong with a pattern: the end of the message. */
+/** Wrong patterns, and the end of each message. */
 const mistakes: [string, string][] = [
   ["/a(", "has an unclosed parenthesis at 2"],
   ["/a(/b(/c)", "has an unclosed parenthesis at 2"],
@@ -294,7 +294,7 @@ Deno.test("`regex()` never lets a parameter take a slash", () => {
   }
 });
 
-Deno.test("`splat()` is a 400 for a segment `..`, however it was encoded", () => {
+Deno.test("`splat()` throws a 400 for a segment `..`, however it was encoded", () => {
   const rows = ["/f/..%2Fx", "/f/a%2f%2e%2e", "/f/a/%2E%2E%2Fb", "/f/..%5Cx"];
   for (const sent of rows) {
     const error = assertThrows(() => read("/f/*", sent), HttpError);
@@ -303,7 +303,7 @@ Deno.test("`splat()` is a 400 for a segment `..`, however it was encoded", () =>
   assertEquals(read("/f/*", "/f/a..b/..c/..."), [{ splat: "a..b/..c/..." }]);
 });
 
-/** Pattern, values, and the path that has them. */
+/** Pattern, values, and the path that `build()` makes of them. */
 const urls: [string, Record<string, string | number | null>, string][] = [
   ["/", {}, "/"],
   ["/about/", {}, "/about/"],

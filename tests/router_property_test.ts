@@ -1,6 +1,6 @@
 /**
- * Compares the router with the plainest thing that could do its work: trying the expression of one
- * pattern after another. Tables and paths are generated from fixed seeds.
+ * Compares the router with the plainest way to find a route: trying the expression of one pattern after
+ * another. Tables and paths are generated from fixed seeds.
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -75,7 +75,7 @@ interface Plain {
   readonly regex: readonly [exact: RegExp, folded: RegExp];
 }
 
-/** What trying one expression after another finds: places and values. */
+/** Places and values that trying one expression after another finds. */
 function scan(
   table: readonly Plain[],
   method: string,
@@ -98,7 +98,7 @@ function scan(
     .map(({ place, values }) => [place, values]);
 }
 
-/** What the router finds, passing on from match to match. */
+/** The same that the router finds, passing on from match to match. */
 function follow(
   router: Router,
   method: string,

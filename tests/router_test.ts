@@ -14,7 +14,7 @@ function routerOf(...patterns: string[]): Router {
   return router;
 }
 
-/** The aliases of all that matches, in the order of passing on. */
+/** The aliases of all matches, in the order of passing on. */
 function matches(router: Router, method: string, path: string): string[] {
   const found: string[] = [];
   let match = router.match(method, path, false);
@@ -41,7 +41,7 @@ Deno.test("`match()` takes HEAD for GET, unless a route for the path names HEAD"
   assertEquals(matches(router, "HEAD", "/y"), ["2"]);
 });
 
-Deno.test("`match()` may differ in case sensitivity on each call", () => {
+Deno.test("`match()` takes its case sensitivity from each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
   assertEquals(router.match("GET", "/aBOUT", false)?.route.alias, "0");
   assertEquals(router.match("GET", "/about", true)?.route.alias, "1");
@@ -49,7 +49,7 @@ Deno.test("`match()` may differ in case sensitivity on each call", () => {
   assertEquals(router.match("GET", "/about/X", false)?.values, ["X"]);
 });
 
-Deno.test("`match()` is a 400 for a malformed escape, whatever routes there are", () => {
+Deno.test("`match()` throws a 400 for a malformed escape, whatever routes there are", () => {
   for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
     for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {
       const error = assertThrows(
@@ -62,7 +62,7 @@ Deno.test("`match()` is a 400 for a malformed escape, whatever routes there are"
   }
 });
 
-Deno.test("`match()` finds the right path again after a malformed one", () => {
+Deno.test("`next()` continues on its own path after a malformed one", () => {
   const router = routerOf("/a/@x", "/a/*");
   const match = router.match("GET", "/a/b", false)!;
   assertThrows(() => router.match("GET", "/longer/%", false), HttpError);
@@ -106,7 +106,7 @@ Deno.test("`call()` passes the values in order, null for a part that is absent",
   assertEquals(router.match("GET", "/1/2", false)?.call(), ["1", "2", null]);
 });
 
-Deno.test("`call()` passes a route object of its own last under `passRoute`", () => {
+Deno.test("`call()` passes a new route object last under `passRoute`", () => {
   const router = new Router();
   router.route("GET|POST /f/@id/*", (_id, route) => route, true, "files");
   const match = router.match("POST", "/F/7/a%20b/c", false)!;
@@ -149,7 +149,7 @@ Deno.test("`route()` throws for a callback of no known form, naming the pattern"
   assertThrows(() => route([page, "lst"]), TypeError, 'did you mean "list"?');
 });
 
-Deno.test("`route()` throws for an alias of another path", () => {
+Deno.test("`route()` throws for the alias of another path", () => {
   const router = routerOf("GET /a");
   router.route("POST /a", () => {}, false, "0");
   assertThrows(() => router.route("/b", () => {}, false, "0"), Error, '"0"');
@@ -315,7 +315,7 @@ Deno.test("`resource()` declares seven routes with their aliases", () => {
   assertEquals(router.getUrl("posts.edit", { id: 7 }), "/admin/posts/7/edit");
 });
 
-Deno.test("`resource()` declares only the actions that are wanted", () => {
+Deno.test("`resource()` declares only the actions that its options name", () => {
   class Posts {
     index(): void {}
     show(): void {}
@@ -380,7 +380,7 @@ Deno.test("`explain()` compares nothing with a path that nobody has mistyped", (
   }
 });
 
-/** How many steps a look-up takes: characters read, copied and passed over, segments tried. */
+/** The steps of a look-up: characters read, copied and searched, and segments tried. */
 function steps(
   router: Router,
   path: string,
@@ -470,7 +470,7 @@ Deno.test("`match()` takes steps in proportion to a hostile path", () => {
   }
 });
 
-Deno.test("`match()` tries an ambiguous expression on short segments alone", () => {
+Deno.test("`match()` tries an ambiguous expression only on short segments", () => {
   const router = routerOf(
     "/@a-@b:[0-9-]+-@c:[a-z-]+",
     "/@y:[0-9]{4}-@m:[0-9]{2}-@slug",
@@ -489,14 +489,14 @@ Deno.test("`match()` tries an ambiguous expression on short segments alone", () 
 
 /** An expression, and the length of the longest text on which it may be tried. */
 const LIMITS: readonly (readonly [expression: string, limit: number])[] = [
-  // Each character leads to one place
+  // Each character can be matched in one way
   ["[0-9]+", Infinity],
   ["[a-z]+(?:-[a-z]+)*", Infinity],
   ["[\\w.]+@[\\w-]+(?:\\.[\\w-]+)+", Infinity],
   ["\\d{1,3}(?:\\.\\d{1,3}){3}", Infinity],
   ["(?:[0-9a-f]{2}){16}", Infinity],
   ["(?:en|fr)+", Infinity],
-  // Finite, whatever it takes
+  // No quantifier is open
   ["(?:a|ab)(?:c|bcd)", Infinity],
   // A power of the length for each quantifier that is open
   [".+-.+x", 1_000],
@@ -522,7 +522,7 @@ Deno.test("`longestText()` counts open quantifiers, also inside groups", () => {
   }
 });
 
-/** The lengths of the texts on which expressions for whole segments are tried meanwhile. */
+/** The lengths of the texts on which expressions for whole segments are tried during the work. */
 function triedLengths(work: () => void): number[] {
   const lengths: number[] = [];
   const expressions = RegExp.prototype;

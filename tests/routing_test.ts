@@ -6,7 +6,7 @@ import type { Router } from "../src/routing/router.ts";
 import { type App, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
-/** The text of a response, or its status unless that is 200. */
+/** The text of a response, or its status when that is not 200. */
 async function text(
   app: App,
   path: string,
@@ -35,7 +35,7 @@ onBothForms("`route()` without methods takes every method", async (app) => {
   }
 });
 
-onBothForms("`route()` with methods takes those alone", async (app) => {
+onBothForms("`route()` with methods takes only those", async (app) => {
   app.route("GET|POST /x", () => "both");
   app.route("PUT /x", () => "put");
   assertEquals(await text(app, "/x"), "both");
@@ -127,7 +127,7 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` passes on for nothing but true itself", async (app) => {
+onBothForms("`route()` passes on only for `true`", async (app) => {
   for (const [place, value] of [1, "yes", {}, [], undefined, null].entries()) {
     app.route(`/${place}`, () => value);
     app.route(`/${place}`, () => "next");
@@ -260,7 +260,7 @@ onBothForms("OPTIONS gets the allowed methods", async (app) => {
 });
 
 onBothForms(
-  "another method is a 404 that allows, or a 405 when that is set",
+  "another method is a 404 with an Allow header, or a 405 when that is set",
   async (app) => {
     app.route("GET /x", () => "text");
     const response = await visit(app, "/x", { method: "PUT" });
@@ -382,7 +382,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`before` that returns false, also later, is a 403",
+  "`before` that returns false, also by a promise, is a 403",
   async (app) => {
     let called = false;
     app.route("/x", () => void (called = true)).addMiddleware({
@@ -404,7 +404,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`before` that seals the response and returns false is no 403, and silent",
+  "`before` that seals the response and returns false is no 403 and logs nothing",
   async (app) => {
     let called = false;
     app.set("framework.log_errors", true);
@@ -421,7 +421,7 @@ onBothForms(
   },
 );
 
-/** A guard whose `error` returns text, and notes its calls. */
+/** A guard whose `error` returns text and keeps its calls. */
 const catching = (calls: unknown[], returned: unknown = "caught") => ({
   after: () => void calls.push("after"),
   error: (thrown: unknown, params: Record<string, string | null>) => {
@@ -539,7 +539,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`error` of middleware logs what it responds to where `framework.log_errors` is set",
+  "`error` of middleware leaves its error in the log under `framework.log_errors`",
   async (app) => {
     app.set("framework.log_errors", true);
     app.route("/x", () => {
@@ -598,24 +598,27 @@ onBothForms(
   },
 );
 
-onBothForms("a class is made once for each request", async (app) => {
-  let made = 0;
-  class Counter {
-    readonly number = ++made;
-    pass() {
-      return true;
+onBothForms(
+  "a class of callbacks is made once for each request",
+  async (app) => {
+    let made = 0;
+    class Counter {
+      readonly number = ++made;
+      pass() {
+        return true;
+      }
+      show() {
+        return `${this.number}`;
+      }
     }
-    show() {
-      return `${this.number}`;
-    }
-  }
-  app.route("/", [Counter, "pass"]);
-  app.route("/", [Counter, "show"]);
-  assertEquals([await text(app, "/"), await text(app, "/")], ["1", "2"]);
-});
+    app.route("/", [Counter, "pass"]);
+    app.route("/", [Counter, "show"]);
+    assertEquals([await text(app, "/"), await text(app, "/")], ["1", "2"]);
+  },
+);
 
 onBothForms(
-  "`route()` takes any character as a counted expression",
+  "`route()` takes a dot with a quantifier as an expression",
   async (app) => {
     app.route("/any/.+", () => "any");
     app.route("/rest/@name:[^/]+/@more:.*", (...values: string[]) => values);

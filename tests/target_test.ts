@@ -1,4 +1,4 @@
-/** Which path a request is for: tables of hostile targets and hosts, each with its one right answer. */
+/** Which path a request is for: tables of hostile targets and hosts, each with the one right outcome. */
 
 import {
   assert,
@@ -10,17 +10,17 @@ import { Engine } from "@framework/core";
 import { checkHost, isHost, targetOf } from "../src/request/target.ts";
 import { sendRaw } from "./raw_http.ts";
 
-/** The path and query that are answered with 200, or the status of a refusal. */
-type Answer = string | number;
+/** The path and query that the application saw, or the status of a refusal. */
+type Outcome = string | number;
 
 /**
- * Request targets, each character a byte, and what they are answered. The third column is for a
- * `Request` that is made: there, the URL parser has already been over it.
+ * Request targets, each character a byte, and their outcomes. The third column is for a `Request` that a
+ * program makes, which the URL parser has normalized already.
  */
 const TARGETS: readonly (readonly [
   target: string,
-  sent: Answer,
-  made?: Answer,
+  sent: Outcome,
+  made?: Outcome,
 ])[] = [
   ["/", "/"],
   ["/pub", "/pub"],
@@ -30,7 +30,7 @@ const TARGETS: readonly (readonly [
   ["/pub?a?b/../c", "/pub?a?b/../c"],
   ["/pub?a=%zz", "/pub?a=%zz"],
   ["/a;b=c,d@e:f!$&'()*+~[]|", "/a;b=c,d@e:f!$&'()*+~[]|"],
-  // Empty segments stay, and no authority is read out of them
+  // Empty segments stay, and none is taken for an authority
   ["//x", "//x"],
   ["//evil.test/x", "//evil.test/x"],
   ["///", "///"],
@@ -89,8 +89,8 @@ const TARGETS: readonly (readonly [
   ["/a%00/../b", 400, "/b"],
 ];
 
-/** Targets that are no path, which a `Request` cannot express: under `Host: a.test`. */
-const FORMS: readonly (readonly [line: string, answer: Answer])[] = [
+/** Targets that are no path, under `Host: a.test`. A `Request` cannot express them. */
+const FORMS: readonly (readonly [line: string, outcome: Outcome])[] = [
   // Absolute-form: the path counts, whatever the host
   ["GET http://a.test/pub", "/pub"],
   ["GET http://a.test", "/"],
@@ -129,8 +129,8 @@ const FORMS: readonly (readonly [line: string, answer: Answer])[] = [
   ['G"T /pub', 400],
 ];
 
-/** Host headers as they are sent, and what `GET /pub` is answered under them. */
-const HOSTS: readonly (readonly [lines: string, answer: Answer])[] = [
+/** Host headers as they are sent, and the outcome of `GET /pub` under them. */
+const HOSTS: readonly (readonly [lines: string, outcome: Outcome])[] = [
   ["Host: a.test", "/pub"],
   ["host: A.TEST", "/pub"],
   ["Host: a.test.", "/pub"],
@@ -187,17 +187,17 @@ const HOSTS: readonly (readonly [lines: string, answer: Answer])[] = [
   ["Host : a.test", 400],
 ];
 
-/** An application that answers every request with the path and query it was asked for. */
+/** An application that responds to every request with its path and query. */
 function mirror(): Engine {
   const app = new Engine();
   app.route("*", () => app.request().url);
   return app;
 }
 
-/** Sends each request to a real server, and checks what it is answered. */
-async function assertAnswers(
+/** Sends each request to a real server and checks its outcome. */
+async function assertOutcomes(
   app: Engine,
-  table: Iterable<readonly [request: string, answer: Answer]>,
+  table: Iterable<readonly [request: string, outcome: Outcome]>,
 ): Promise<void> {
   await using server = app.start({ port: 0, signals: false, onListen() {} });
   const { port } = server.addr as Deno.NetAddr;
@@ -206,37 +206,39 @@ async function assertAnswers(
       port,
       `${request}\r\nConnection: close\r\n\r\n`,
     );
-    const answer = status === 200 ? body : status;
-    assertEquals(answer, expected, JSON.stringify(request));
+    const outcome = status === 200 ? body : status;
+    assertEquals(outcome, expected, JSON.stringify(request));
   }
 }
 
-Deno.test("`targetOf()` reads the one right path out of any bytes", async () => {
-  await assertAnswers(
+Deno.test("`targetOf()` reads the one right path from any bytes", async () => {
+  await assertOutcomes(
     mirror(),
-    TARGETS.map(([target, answer]) => [
+    TARGETS.map(([target, outcome]) => [
       `GET ${target} HTTP/1.1\r\nHost: a.test`,
-      answer,
+      outcome,
     ]),
   );
 });
 
-Deno.test("`targetOf()` reads the one right path out of any form of target", async () => {
-  await assertAnswers(
+Deno.test("`targetOf()` reads the one right path from any form of target", async () => {
+  await assertOutcomes(
     mirror(),
-    FORMS.map(([line, answer]) => [`${line} HTTP/1.1\r\nHost: a.test`, answer]),
+    FORMS.map((
+      [line, outcome],
+    ) => [`${line} HTTP/1.1\r\nHost: a.test`, outcome]),
   );
 });
 
 Deno.test("`targetOf()` lets no Host header choose the path", async () => {
-  await assertAnswers(
+  await assertOutcomes(
     mirror(),
-    HOSTS.map(([lines, answer]) => [`GET /pub HTTP/1.1\r\n${lines}`, answer]),
+    HOSTS.map(([lines, outcome]) => [`GET /pub HTTP/1.1\r\n${lines}`, outcome]),
   );
 });
 
-Deno.test("`targetOf()` lets no Host header change what an absolute target is", async () => {
-  await assertAnswers(mirror(), [
+Deno.test("`targetOf()` lets no Host header change the path of an absolute target", async () => {
+  await assertOutcomes(mirror(), [
     ["GET http://x/y/pub HTTP/1.1\r\nHost: x/y", 400],
     ["GET http://ab/pub HTTP/1.1\r\nHost: a", "/pub"],
     ["GET http://a:80/pub HTTP/1.1\r\nHost: a", "/pub"],
@@ -248,7 +250,7 @@ Deno.test("`targetOf()` lets no Host header change what an absolute target is", 
   ]);
 });
 
-Deno.test("`targetOf()` answers the same for a request that is made", async () => {
+Deno.test("`targetOf()` reads the same path from a `Request` that a program makes", async () => {
   const app = mirror();
   for (const row of TARGETS) {
     const [target, sent] = row;
@@ -262,7 +264,7 @@ Deno.test("`targetOf()` answers the same for a request that is made", async () =
   }
 });
 
-Deno.test("`targetOf()` refuses a malformed Host header of a request that is made", async () => {
+Deno.test("`targetOf()` refuses a malformed Host header of a `Request` that a program makes", async () => {
   for (const host of ["x/admin?", "a b", "a, b", "u@h", "%zz"]) {
     const request = new Request("http://a.test/pub", { headers: { host } });
     assertEquals((await mirror().fetch(request)).status, 400, host);
@@ -271,7 +273,7 @@ Deno.test("`targetOf()` refuses a malformed Host header of a request that is mad
 
 Deno.test("`targetOf()` refuses a method with small letters", async () => {
   const head = "/ HTTP/1.1\r\nHost: a.test";
-  await assertAnswers(mirror(), [
+  await assertOutcomes(mirror(), [
     [`get ${head}`, 400],
     [`Head ${head}`, 400],
     [`patch ${head}`, 400],
@@ -285,7 +287,7 @@ Deno.test("`targetOf()` refuses a method with small letters", async () => {
   );
 });
 
-Deno.test("no method with or without a body is a 500, whatever a route asks for", async () => {
+Deno.test("no method is a 500, with or without a body, whatever the route reads", async () => {
   const app = new Engine();
   app.route("/etag", () => void app.etag("a"));
   app.route("/lastModified", () => void app.lastModified(1));
@@ -308,7 +310,7 @@ Deno.test("no method with or without a body is a 500, whatever a route asks for"
   }
 });
 
-Deno.test("`targetOf()` says in its refusal what is malformed, and not at any length", () => {
+Deno.test("`targetOf()` quotes a malformed target in its refusal, but only the beginning", () => {
   const target = `/%zz${"a".repeat(1_000)}`;
   const error = assertThrows(
     () => targetOf(new Request(`http://a.test${target}`)),
@@ -332,15 +334,15 @@ Deno.test("`targetOf()` names a dot segment in its refusal", async () => {
   assertStringIncludes(body, "The path has a dot segment: ");
 });
 
-Deno.test("`targetOf()` takes the longest path that the runtime lets through", async () => {
+Deno.test("`targetOf()` takes the longest path that the runtime allows", async () => {
   const path = `/${"a".repeat(60_000)}`;
-  await assertAnswers(mirror(), [
+  await assertOutcomes(mirror(), [
     [`GET ${path} HTTP/1.1\r\nHost: a.test`, path],
     [`GET /${path}${path} HTTP/1.1\r\nHost: a.test`, 400],
   ]);
 });
 
-Deno.test("`targetOf()` gives the path that whoever parses the raw URL gets", async () => {
+Deno.test("`targetOf()` returns the path of the raw URL", async () => {
   const app = new Engine();
   app.route("*", () => {
     const { pathname, search } = new URL(app.request().raw.url);
@@ -348,11 +350,11 @@ Deno.test("`targetOf()` gives the path that whoever parses the raw URL gets", as
   });
   const targets = [
     ...TARGETS,
-    ...FORMS.map(([line, answer]) =>
-      [line.replace(/^\S+ /, ""), answer] as const
+    ...FORMS.map(([line, outcome]) =>
+      [line.replace(/^\S+ /, ""), outcome] as const
     ),
-  ].filter(([target, answer]) => answer !== 400 && target !== "*");
-  await assertAnswers(
+  ].filter(([target, outcome]) => outcome !== 400 && target !== "*");
+  await assertOutcomes(
     app,
     targets.map((
       [target],
@@ -360,8 +362,8 @@ Deno.test("`targetOf()` gives the path that whoever parses the raw URL gets", as
   );
 });
 
-/** Spellings of a guarded path. Each is answered by the guard, or leads to no route. */
-const SPELLINGS: readonly (readonly [head: string, answer: Answer])[] = [
+/** Spellings of a guarded path: the guard responds to each, or it leads to no route. */
+const SPELLINGS: readonly (readonly [head: string, outcome: Outcome])[] = [
   ["GET /admin/secret HTTP/1.1\r\nHost: a.test", 403],
   ["GET /admin/secret/ HTTP/1.1\r\nHost: a.test", 403],
   ["GET /ADMIN/Secret HTTP/1.1\r\nHost: a.test", 403],
@@ -385,11 +387,11 @@ Deno.test("`group()` guards a path however it is spelled", async () => {
   app.group("/admin", (router) => {
     router.get("/secret", () => "secret");
   }, [() => false]);
-  await assertAnswers(app, SPELLINGS);
+  await assertOutcomes(app, SPELLINGS);
 });
 
-/** What requests name as their host under the allow-list, and their status. */
-const ALLOWED: readonly (readonly [head: string, answer: Answer])[] = [
+/** Hosts that requests name under the allow-list, and their outcomes. */
+const ALLOWED: readonly (readonly [head: string, outcome: Outcome])[] = [
   ["GET / HTTP/1.1\r\nHost: a.test", "/"],
   ["GET / HTTP/1.1\r\nHost: A.Test.", "/"],
   ["GET / HTTP/1.1\r\nHost: a.test:9", "/"],
@@ -412,13 +414,13 @@ const ALLOWED: readonly (readonly [head: string, answer: Answer])[] = [
   ],
 ];
 
-Deno.test("`framework.hosts` is the list of what is answered", async () => {
+Deno.test("`framework.hosts` lists the only hosts that are served", async () => {
   const app = mirror();
   app.set("framework.hosts", ["A.test", "b.test:8000", "[::1]"]);
-  await assertAnswers(app, ALLOWED);
+  await assertOutcomes(app, ALLOWED);
 });
 
-Deno.test("`framework.hosts` answers a request that is made by its URL", async () => {
+Deno.test("`framework.hosts` checks the URL of a `Request` that a program makes", async () => {
   const app = mirror();
   app.set("framework.hosts", ["a.test"]);
   app.set("framework.handle_errors", false);
@@ -426,7 +428,7 @@ Deno.test("`framework.hosts` answers a request that is made by its URL", async (
   assertEquals((await app.fetch(new Request("http://b.test/x"))).status, 421);
 });
 
-Deno.test("`framework.hosts` takes nothing that no request can name", () => {
+Deno.test("`framework.hosts` refuses a host that no request can name", () => {
   const app = new Engine();
   for (const host of ["http://a.test", "*.a.test", "a.test/", "", 1, "a b"]) {
     assertThrows(
