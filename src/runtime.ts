@@ -24,6 +24,7 @@ interface RequestRecord {
   onCancel?(callback: () => void): void;
   close?(isSent?: boolean): void;
   _wantsUpgrade?(type: string): Promise<unknown>;
+  _throwIfUpgraded?(): void;
 }
 
 let requestSymbol: symbol | undefined;
@@ -86,6 +87,15 @@ export function postponeUpgrade(request: Request): void {
 }
 
 const UPGRADE = "_wantsUpgrade";
+
+/** Makes `Deno.upgradeWebSocket()` of a request that was made of a served one upgrade that. */
+export function forwardUpgrade(served: Request, made: Request): void {
+  postponeUpgrade(served);
+  const [from, to] = [recordOf(served), recordOf(made)];
+  if (from?.[UPGRADE] === undefined || to === undefined) return;
+  to[UPGRADE] = (type) => from[UPGRADE]!(type);
+  to._throwIfUpgraded = () => from._throwIfUpgraded?.();
+}
 
 /** Opens the WebSocket that waits for the response of a request, or closes it unless the status is 101. */
 export function finishUpgrade(request: Request, status: number): void {

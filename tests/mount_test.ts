@@ -155,3 +155,35 @@ Deno.test("a mounted engine tells who is on this machine as the one around it", 
   assertStringIncludes(line!, "for the operator");
   await server.shutdown();
 });
+
+Deno.test("`mount()` hands on a body that a route which passed has read", async () => {
+  const app = new Engine();
+  app.route("/shop/*", () => app.request().data.item === "tea");
+  app.mount("/shop", echo);
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const init = { method: "POST", headers, body: "item=tea" };
+  const response = await visit(app, "/shop/cart", init);
+  assertEquals(await response.text(), "POST /cart item=tea");
+});
+
+Deno.test("`mount()` hands on the signal of the client", async () => {
+  const app = new Engine();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  app.mount("/inner", async ({ signal }) => {
+    signal.addEventListener("abort", () => resolve());
+    controller.abort();
+    await promise;
+    return new Response("aborted");
+  });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const response = await visit(app, "/inner", { signal });
+  assertEquals(await response.text(), "aborted");
+});
+
+Deno.test("`mount()` ends a loop of applications with 508", async () => {
+  const [app, other] = [new Engine(), new Engine()];
+  app.mount("/", other);
+  other.mount("/", app);
+  assertEquals((await visit(app, "/x")).status, 508);
+});

@@ -322,6 +322,14 @@ const UPLOADING = `
   Framework.route("/begun", () => "yes");
 `;
 
+const MOUNTED = `
+  import { Engine } from "@framework/core";
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 0.3);
+  app.mount("/", Framework);
+  app.start({ port: 0 });
+`;
+
 Deno.test("`start()` lets an upload finish on SIGTERM, and meanwhile refuses new requests with 503", async () => {
   const source = UPLOADING.replace("0.3", "30");
   await using process = await ServerProcess.start(
@@ -346,6 +354,7 @@ Deno.test("`start()` lets an upload finish on SIGTERM, and meanwhile refuses new
 for (
   const [name, end, options] of [
     ["`start()`", "Framework.start({ port: 0 });", {}],
+    ["a mounted engine", MOUNTED, {}],
     ["`deno serve`", "export default Framework;", {
       command: ["serve", "--host=127.0.0.1", "--port=0"],
     }],

@@ -191,6 +191,23 @@ Deno.test("`shutdown()` waits for deferred work", async () => {
   assertEquals(done, ["first", "second"]);
 });
 
+Deno.test("`shutdown()` waits for the deferred work of a mounted engine", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  app.mount("/", inner);
+  const done: string[] = [];
+  inner.route("/", () =>
+    inner.defer(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      done.push("deferred");
+    }));
+  const server = app.start(QUIET);
+  await secondsOf(async () => {
+    await (await fetch(originOf(server))).text();
+    await server.shutdown();
+  });
+  assertEquals(done, ["deferred"]);
+});
+
 Deno.test("`shutdown()` does not wait for deferred work longer than `framework.shutdown_timeout`", async () => {
   const app = new Engine();
   app.route("/", () => app.defer(() => new Promise(() => {})));
@@ -225,6 +242,28 @@ Deno.test("`shutdown()` aborts an endless stream at `framework.shutdown_timeout`
   assertEquals(log, [
     "The server did not wait longer than 10 s: streams aborted: 1",
   ]);
+});
+
+Deno.test("`shutdown()` waits until a stream that it aborts has cleaned up", async () => {
+  const app = new Engine();
+  const cleaned: unknown[] = [];
+  app.set("framework.shutdown_timeout", 0);
+  app.route("/", async function* () {
+    app.set("name", "Ada");
+    try {
+      for (;;) {
+        yield "again ";
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    } finally {
+      cleaned.push(app.get("name"));
+    }
+  });
+  const server = app.start(QUIET);
+  const response = await fetch(originOf(server));
+  await logOf(() => server.shutdown());
+  assertEquals(cleaned, ["Ada"]);
+  await assertRejects(() => response.text());
 });
 
 Deno.test("`shutdown()` leaves a stream that ends in time whole", async () => {

@@ -49,3 +49,26 @@ Deno.test("`upgrade()` keeps the request for the handlers of its socket, until t
   assertEquals(closed.toSorted(), ["ada", "grace"]);
   assertEquals(app.has("name"), false);
 });
+
+Deno.test("`upgrade()` works in an engine that is mounted in another one", async () => {
+  const [app, middle, inner] = [new Engine(), new Engine(), new Engine()];
+  app.mount("/middle", middle);
+  middle.mount("/inner", inner);
+  inner.route("/talk/@name", (name) => {
+    const { socket, response } = inner.request().upgrade();
+    inner.set("name", name);
+    socket.onmessage = ({ data }) =>
+      socket.send(`${inner.get("name")}: ${data}`);
+    return response;
+  });
+  inner.route("/members", () => {
+    inner.request().upgrade();
+    inner.halt(403, "Members only");
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const url = `ws://127.0.0.1:${port}/middle/inner`;
+  assertEquals(await talk(`${url}/talk/ada`, ["a", "b"]), ["ada: a", "ada: b"]);
+  assertEquals(await talk(`${url}/members`, ["a"]), []);
+  await server.shutdown();
+});

@@ -17,7 +17,16 @@ export function defer(app: Application, work: () => unknown): void {
   root.remember();
   (root.deferred ??= []).push(work);
   if (root.responded && !root.isDeferring) {
-    app.background.add(runDeferred(root));
+    startDeferred(root);
+  }
+}
+
+/** Runs deferred work, for which a server that drains waits: that of an engine around this one, too. */
+export function startDeferred(scope: Scope): void {
+  const work = runDeferred(scope);
+  for (const { deferred } of scope.owners) {
+    deferred.add(work);
+    work.then(() => deferred.delete(work));
   }
 }
 
@@ -25,7 +34,7 @@ export function defer(app: Application, work: () => unknown): void {
  * Runs deferred work once the response is on its way, each in a turn of its own: work that defers more
  * must not keep others from theirs. Its errors can only be logged.
  */
-export async function runDeferred(scope: Scope): Promise<void> {
+async function runDeferred(scope: Scope): Promise<void> {
   scope.isDeferring = true;
   const release = scope.hold();
   const deferred = scope.deferred ?? [];

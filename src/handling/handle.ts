@@ -12,7 +12,7 @@ import { textResponse } from "../response/outcome.ts";
 import { finishUpgrade } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
-import { runDeferred } from "./deferred.ts";
+import { startDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
 import { send } from "./send.ts";
 import { matchOnce, start } from "./start.ts";
@@ -141,7 +141,7 @@ function finish(
   if (plan.send !== undefined) {
     return run(sendThenEnd(app, scope, plan.send, response));
   }
-  end(app, scope, response.status);
+  end(scope, response.status);
   return response;
 }
 
@@ -152,13 +152,13 @@ function* sendThenEnd(
   response: Response,
 ): Steps<Response> {
   const sent = yield* send(scope, changed, response);
-  end(app, scope, sent.status);
+  end(scope, sent.status);
   return sent;
 }
 
-function end(app: Application, scope: RequestScope, status: number): void {
+function end(scope: RequestScope, status: number): void {
   scope.responded = true;
-  if (scope.deferred !== undefined) app.background.add(runDeferred(scope));
+  if (scope.deferred !== undefined) startDeferred(scope);
   scope.end();
   finishUpgrade(scope.request, status);
 }
@@ -174,7 +174,7 @@ async function recover(
     await settleAgain(scope);
     return await finish(app, scope);
   } catch (unhandled) {
-    end(app, scope, 500);
+    end(scope, 500);
     throw unhandled;
   }
 }

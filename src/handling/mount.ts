@@ -5,7 +5,8 @@ import { isClass } from "../callback.ts";
 import { HttpError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Route } from "../routing/route.ts";
-import type { ConnectionInfo } from "../state/scope.ts";
+import { forwardUpgrade } from "../runtime.ts";
+import type { ConnectionInfo, Scope } from "../state/scope.ts";
 
 /** A function from a web request to its response. */
 export type Fetch = (
@@ -18,6 +19,9 @@ export type Mountable = Fetch | { readonly fetch: Fetch };
 
 /** Methods of which no web request can be made. */
 const FORBIDDEN: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+/** How deeply applications may be mounted in each other before it counts as a loop. */
+const MAX_DEPTH = 32;
 
 /** Hands every request under the prefix to the application, its path without the prefix. */
 export function mount(
@@ -33,10 +37,12 @@ export function mount(
     );
   }
   const forward = (route: Route): Response | Promise<Response> => {
-    const { request, target, info } = app.scope("mount()");
+    const { root } = app.scope("mount()");
+    const { target, owners, info } = root;
     if (FORBIDDEN.has(target.method)) throw new HttpError(501);
+    if (owners.length > MAX_DEPTH) throw new HttpError(508);
     const path = below(target.path, app.base(), route);
-    return fetch(forwarded(request, path + target.search), info);
+    return fetch(forwarded(root, path + target.search), info);
   };
   const pattern = `${prefix.replace(/\/+$/, "")}/*`;
   const route = app.call("route", pattern, forward, true) as Route;
@@ -49,12 +55,16 @@ function below(path: string, base: string, { pattern }: Route): string {
   return "/" + withoutBase(path, base).split("/").slice(depth + 1).join("/");
 }
 
-/** The request under another target; its body is not read here. */
-function forwarded(request: Request, target: string): Request {
+/** The request under another target. Its body is not read here, but a route that passed on may have. */
+function forwarded({ request, body }: Scope, target: string): Request {
   const { origin } = new URL(request.url);
-  const { method, headers, body } = request;
+  const { method, headers } = request;
   const url = (origin === "null" ? "http://localhost" : origin) + target;
-  return new Request(url, { method, headers, body });
+  const init = { method, headers, body: body ?? request.body };
+  const made = new Request(url, init);
+  if (headers.has("upgrade")) forwardUpgrade(request, made);
+  // Given to the constructor, the signal would cost more than the rest.
+  return Object.defineProperty(made, "signal", { get: () => request.signal });
 }
 
 function fetchOf(mounted: Mountable, prefix: string): Fetch {

@@ -13,7 +13,7 @@ import { encodeJson, escapeJson } from "../response/json.ts";
 import { locationOf, originOf } from "../response/location.ts";
 import { keepOutcome, type Outcome } from "../response/outcome.ts";
 import { HttpResponse } from "../response/response.ts";
-import type { BodyContent } from "../response/stream.ts";
+import { type BodyContent, streamOf } from "../response/stream.ts";
 import { Route } from "../routing/route.ts";
 import { type Match, Router } from "../routing/router.ts";
 import { currentOrThrow, type Scope } from "../state/scope.ts";
@@ -51,7 +51,7 @@ export function respondWith(
   if (OWN.some((type) => returned instanceof type)) return;
   if (isContent(returned)) return void app.response(scope).body(returned);
   if (Symbol.asyncIterator in returned) {
-    const stream = ReadableStream.from(returned as AsyncIterable<unknown>);
+    const stream = streamOf(returned as AsyncIterable<unknown>);
     return void app.response(scope).body(stream);
   }
   if (!hasJson(returned)) throw unsendable(returned, match);

@@ -5,7 +5,7 @@
 
 import { HttpError, refusal } from "../errors.ts";
 import { headerOf, isHandedOver } from "../runtime.ts";
-import { isInterrupted } from "../state/background.ts";
+import { contextScope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -57,11 +57,11 @@ export async function readBody(
   try {
     if (!await isInTime(reading, timeoutSeconds)) throw tooSlow(timeoutSeconds);
     const bytes = await reading;
-    if (bytes.length < length) throw endedEarly(request);
+    if (bytes.length < length) throw endedEarly();
     return bytes;
   } catch (error) {
     reader?.cancel().catch(() => {}); // a source may fail to stop: its body is refused anyway
-    throw error instanceof HttpError ? error : endedEarly(request, error);
+    throw error instanceof HttpError ? error : endedEarly(error);
   }
 }
 
@@ -116,8 +116,8 @@ function tooSlow(seconds: number): HttpError {
 }
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
-function endedEarly(request: Request, cause?: unknown): HttpError {
-  return isInterrupted(request)
+function endedEarly(cause?: unknown): HttpError {
+  return contextScope()?.isInterrupted
     ? refusal(503, SOURCE, "the server is shutting down", { cause, ...CLOSE })
     : refusal(400, SOURCE, "it ended early", { cause, ...CLOSE });
 }

@@ -5,6 +5,7 @@
 
 import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
 import { settles } from "../timer.ts";
+import { streamOf } from "./stream.ts";
 
 /** A server-sent event. */
 export interface ServerSentEvent {
@@ -41,7 +42,7 @@ export function eventStream(
       `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
     );
   }
-  const events = ReadableStream.from(source).getReader();
+  const events = streamOf(source).getReader();
   const encode = encoder();
   const ended = Promise.withResolvers<void>();
   let next: ReturnType<typeof events.read> | undefined;

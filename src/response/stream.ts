@@ -66,6 +66,28 @@ export function bindStream(
   }, { highWaterMark: 0 });
 }
 
+/**
+ * A stream of what an iterable yields. In V8, a generator that is told to return while it waits runs its
+ * `finally` without the request: it is told once it has yielded.
+ */
+export function streamOf<Chunk>(
+  source: AsyncIterable<Chunk> | Iterable<Chunk>,
+): ReadableStream<Chunk> {
+  const kind = Object.prototype.toString.call(source);
+  if (kind !== "[object AsyncGenerator]") return ReadableStream.from(source);
+  const generator = source as AsyncGenerator<Chunk>;
+  let next: Promise<IteratorResult<Chunk>> | undefined;
+  return ReadableStream.from<Chunk>({
+    [Symbol.asyncIterator]: () => ({
+      next: () => next = generator.next(),
+      return: async (value) => {
+        await next?.catch(() => {}); // the stream has got that error
+        return await generator.return(value);
+      },
+    }),
+  });
+}
+
 /** Throws `TypeError` for a body that was read or is being read, and for a network error. */
 export function checkUnread(content: BodyContent | Response): void {
   if (content instanceof ReadableStream && content.locked) {

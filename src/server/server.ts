@@ -153,6 +153,7 @@ export class DrainingServer implements Server {
     const aborted = this.#work.abortStreams(ABORTED);
     const isDone = aborted + interrupted > 0 &&
       await settles(done, CLEAN_UP_SECONDS);
+    await this.#work.streamsEnded(CLEAN_UP_SECONDS);
     const outcome = [
       ...interrupted > 0 ? [`uploads refused: ${interrupted}`] : [],
       ...aborted > 0 ? [`streams aborted: ${aborted}`] : [],

@@ -16,29 +16,14 @@ export interface Unfinished {
   readonly deferred: number;
 }
 
-/** The requests whose bodies a server did not wait for any longer. */
-const interrupted = new WeakSet<Request>();
-
-/** Whether a server has ended before the body of a request had arrived. */
-export function isInterrupted(request: Request): boolean {
-  return interrupted.has(request);
-}
-
 /** The unfinished work of one application. */
 export class BackgroundWork {
   readonly #owner: Owner;
-  readonly #deferred = new Set<Promise<unknown>>();
   readonly #aborts = new Set<(reason: unknown) => void>();
 
   /** `timeoutSeconds` bounds the time that unfinished work gets when its server ends. */
   constructor(owner: Owner, readonly timeoutSeconds: () => number) {
     this.#owner = owner;
-  }
-
-  /** Adds deferred work until it settles; it must not reject. */
-  add(work: Promise<unknown>): void {
-    this.#deferred.add(work);
-    work.then(() => this.#deferred.delete(work));
   }
 
   /** Adds a stream, which keeps its request open. Call the returned function when it has ended. */
@@ -56,18 +41,24 @@ export class BackgroundWork {
     return {
       requests: runningRequests(this.#owner).length,
       streams: this.#aborts.size,
-      deferred: this.#deferred.size,
+      deferred: this.#owner.deferred.size,
     };
   }
 
   /** Resolves when all deferred work is done, including what is added meanwhile. */
   async deferredDone(): Promise<void> {
-    while (this.#deferred.size > 0) await Promise.all(this.#deferred);
+    const { deferred } = this.#owner;
+    while (deferred.size > 0) await Promise.all(deferred);
   }
 
   /** Resolves when no body of a request is arriving any more, or after so many seconds. */
   bodiesRead(seconds: number): Promise<void> {
     return poll(seconds, () => runningRequests(this.#owner).some(isReceiving));
+  }
+
+  /** Resolves when no stream is being sent or cleaned up any more, or after so many seconds. */
+  streamsEnded(seconds: number): Promise<void> {
+    return poll(seconds, () => this.#aborts.size > 0);
   }
 
   /** Resolves when nothing is unfinished, or after so many seconds. */
@@ -78,7 +69,7 @@ export class BackgroundWork {
   /** Marks the requests whose bodies will not arrive, and returns how many there were. */
   interruptBodies(): number {
     const requests = runningRequests(this.#owner).filter(isReceiving);
-    for (const { request } of requests) interrupted.add(request);
+    for (const scope of requests) scope.interrupt();
     return requests.length;
   }
 

@@ -43,6 +43,8 @@ export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 export class Owner {
   /** Whether a server passes requests to it: its application is declared then. */
   isServing = false;
+  /** Deferred work that is running, also that of engines which handle a part of its requests. */
+  readonly deferred: Set<Promise<unknown>> = new Set();
   readonly #bornAfter = lastId;
 
   /** Notes that a server of its own begins. Call the returned function when that has ended. */
@@ -118,6 +120,7 @@ export class Scope {
   #tasks: Map<Promise<unknown>, string> | undefined;
   #hasRejected = false;
   #holds = 0;
+  #isInterrupted = false;
 
   /** `root` is given for a part of a request. */
   constructor(
@@ -136,6 +139,21 @@ export class Scope {
   /** Whether a server passed on this request, or the one around it. */
   get isServed(): boolean {
     return isHandedOver(this.request) || this.#parent?.isServed === true;
+  }
+
+  /** The owner and those around it: an engine can be mounted in another one. */
+  get owners(): Owner[] {
+    return [this.owner, ...this.#parent?.owners ?? []];
+  }
+
+  /** Notes that a server does not wait for the body any longer. */
+  interrupt(): void {
+    this.#isInterrupted = true;
+  }
+
+  /** Whether a server has ended before the body had arrived. */
+  get isInterrupted(): boolean {
+    return this.#isInterrupted || this.#parent?.isInterrupted === true;
   }
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
