@@ -139,14 +139,13 @@ function finish(
     ? app.response(scope).toResponse(isHead)
     : textResponse(outcome, app.responseContext);
   if (plan.send !== undefined) {
-    return run(sendThenEnd(app, scope, plan.send, response));
+    return run(sendThenEnd(scope, plan.send, response));
   }
   end(scope, response.status);
   return response;
 }
 
 function* sendThenEnd(
-  app: Application,
   scope: RequestScope,
   changed: MappedMethod,
   response: Response,
