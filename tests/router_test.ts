@@ -149,6 +149,19 @@ Deno.test("`route()` throws for a callback of no known form, naming the pattern"
   assertThrows(() => route([page, "lst"]), TypeError, 'did you mean "list"?');
 });
 
+Deno.test("`route()` throws for middleware in place of `passRoute`, since it would guard nothing", () => {
+  const router = new Router();
+  for (const given of [[() => false], () => false, 1, "alias"]) {
+    assertThrows(
+      // @ts-expect-error -- neither true nor false
+      () => router.get("/a", () => "a", given),
+      TypeError,
+      "passRoute must be true or false",
+    );
+  }
+  assertEquals(router.routes(), []);
+});
+
 Deno.test("`route()` throws for the alias of another path", () => {
   const router = routerOf("GET /a");
   router.route("POST /a", () => {}, false, "0");

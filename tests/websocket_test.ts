@@ -72,3 +72,23 @@ Deno.test("`upgrade()` works in an engine that is mounted in another one", async
   assertEquals(await talk(`${url}/members`, ["a"]), []);
   await server.shutdown();
 });
+
+Deno.test("`upgrade()` is a 426 for a client that asks for no WebSocket", async () => {
+  const app = new Engine();
+  app.route("/talk", () => app.request().upgrade().response);
+  await using server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  for (const headers of [{}, { upgrade: "h2c" }]) {
+    const init = { headers };
+    const made = new Request("http://localhost/talk", init);
+    const responses = [
+      await app.fetch(made),
+      await fetch(`http://127.0.0.1:${port}/talk`),
+    ];
+    for (const response of responses) {
+      assertEquals(response.status, 426);
+      assertEquals(response.headers.get("upgrade"), "websocket");
+      await response.body?.cancel();
+    }
+  }
+});

@@ -26,6 +26,7 @@ const REFUSALS: ReadonlySet<number> = new Set([
   415,
   421,
   422,
+  426,
   503,
 ]);
 

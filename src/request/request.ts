@@ -12,6 +12,7 @@ import {
   type Files,
   parseFields,
 } from "./content.ts";
+import { HttpError } from "../errors.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 
@@ -272,9 +273,14 @@ export class HttpRequest {
 
   /**
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: return the response of it. The
-   * request lives until the socket has closed, so that the socket's handlers keep its state.
+   * request lives until the socket has closed, so that the socket's handlers keep its state. Throws
+   * `HttpError` 426 for a client that asks for none (RFC 9110, section 15.5.22).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
+    if (!/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
+      const headers = { upgrade: "websocket" };
+      throw new HttpError(426, "Only a WebSocket gets through", { headers });
+    }
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const release = this.#context.hold?.();
     // After the application's own handlers of the event, which still have the request.

@@ -79,7 +79,7 @@ export class Router {
    * `GET|POST /post/@slug`.
    *
    * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback has none of its
-   * forms.
+   * forms or `passRoute` is neither true nor false.
    */
   route<Path extends string, Pass extends boolean = false, Result = unknown>(
     pattern: Path,
@@ -90,6 +90,13 @@ export class Router {
     checkString(pattern, "make a route", "the pattern");
     const name = alias ?? "";
     checkString(name, `make the route "${pattern}"`, "the alias");
+    if (typeof (passRoute ?? false) !== "boolean") {
+      throw new TypeError(
+        `Cannot make the route "${pattern}": passRoute must be true or false, got ${
+          Deno.inspect(passRoute)
+        } (middleware goes into addMiddleware())`,
+      );
+    }
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
