@@ -81,7 +81,7 @@ onBothForms(
 );
 
 onBothForms(
-  "`request().getBody()` answers the body for PUT, again after awaits",
+  "`request().getBody()` returns the body for PUT, again after awaits",
   async (app) => {
     app.route("PUT /", async () => {
       const before = app.request().getBody();
@@ -211,7 +211,7 @@ onBothForms(
         app.request().cookies.id,
       ];
     });
-    const answers = await Promise.all([3, 2, 1].map(async (id) => {
+    const responses = await Promise.all([3, 2, 1].map(async (id) => {
       const response = await visit(app, `/?id=${id}&wait=${id}`, {
         method: "POST",
         body: `{"id":"${id}"}`,
@@ -219,7 +219,11 @@ onBothForms(
       });
       return await response.json();
     }));
-    assertEquals(answers, [["3", "3", "3"], ["2", "2", "2"], ["1", "1", "1"]]);
+    assertEquals(responses, [["3", "3", "3"], ["2", "2", "2"], [
+      "1",
+      "1",
+      "1",
+    ]]);
   },
 );
 

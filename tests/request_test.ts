@@ -68,7 +68,7 @@ Deno.test("the properties that are headers read as sent, and empty when they wer
   }
 });
 
-Deno.test("`getHeader()` takes a name in any case and answers an empty string without one", () => {
+Deno.test("`getHeader()` takes a name in any case and returns an empty string without one", () => {
   const request = requestOf({ "X-Token": "abc" });
   assertEquals(request.getHeader("x-TOKEN"), "abc");
   assertEquals(request.getHeader("x-other"), "");
@@ -302,7 +302,7 @@ Deno.test("`data`, `files`, `getBody()` and `getBytes()` are empty without a bod
   assertEquals([request.getBody(), request.getBytes().length], ["", 0]);
 });
 
-Deno.test("`getBody()` and `getBytes()` answer any number of times", () => {
+Deno.test("`getBody()` and `getBytes()` return the same any number of times", () => {
   const body = new TextEncoder().encode("grüße");
   const request = requestOf({ "content-type": "text/plain" }, { body });
   assertEquals([request.getBody(), request.getBody()], ["grüße", "grüße"]);

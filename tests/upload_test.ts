@@ -29,7 +29,7 @@ async function namesIn(folder: string): Promise<string[]> {
     .sort();
 }
 
-Deno.test("`moveTo()` writes to a path and answers it", () =>
+Deno.test("`moveTo()` writes to a path and returns it", () =>
   inFolder(async (folder) => {
     const path = await upload("client.txt").moveTo(`${folder}mine.txt`);
     assertEquals(path, `${folder}mine.txt`);
