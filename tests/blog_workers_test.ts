@@ -14,6 +14,7 @@ import {
   taskFlags,
 } from "./blog_child.ts";
 import { isMissing } from "./postgres.ts";
+import { RoundRobin } from "./round_robin.ts";
 import { server } from "./stores.ts";
 
 /** Declares a test with a copy of the blog and an empty database. */
@@ -188,16 +189,12 @@ databaseTest(
   },
 );
 
-/** One process with four workers, two with one each, and a proxy that gives each the next request. */
+/** One process with four workers and two with one each, behind a proxy. */
 class Cluster implements AsyncDisposable {
-  readonly #proxy: Deno.HttpServer<Deno.NetAddr>;
-  #next = 0;
+  readonly #proxy: RoundRobin;
 
   private constructor(readonly processes: readonly BlogProcess[]) {
-    this.#proxy = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-      (request) => this.#pass(request),
-    );
+    this.#proxy = new RoundRobin(processes.map(({ origin }) => origin));
   }
 
   static async start(copy: BlogCopy, url: string): Promise<Cluster> {
@@ -211,23 +208,12 @@ class Cluster implements AsyncDisposable {
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${this.#proxy.addr.port}`;
+    return this.#proxy.origin;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#proxy.shutdown();
+    await this.#proxy[Symbol.asyncDispose]();
     await Promise.all(this.processes.map((process) => process.end("SIGKILL")));
-  }
-
-  async #pass({ url, method, headers, body }: Request): Promise<Response> {
-    const { origin } = this.processes[this.#next++ % this.processes.length]!;
-    const { pathname, search } = new URL(url);
-    const init = { method, headers, body, redirect: "manual" } as const;
-    try {
-      return await fetch(origin + pathname + search, init);
-    } catch {
-      return new Response(null, { status: 502 });
-    }
   }
 }
 
