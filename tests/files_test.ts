@@ -66,22 +66,21 @@ function serving(root: string, options?: FilesOptions): Engine {
 }
 
 // The first test, since the file server is loaded once.
-Deno.test("the first file leaves nothing of its request to the next one", async () => {
+Deno.test("the first file leaves nothing of its request to what is around `fetch()`", async () => {
   await inTree(async (root) => {
     const storage = new AsyncLocalStorage<string>();
     const app = serving(root);
-    app.before("start", () => {
-      if (app.request().url.startsWith("/public")) storage.enterWith("Ada");
+    const seen: unknown[] = [];
+    const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+    await using server = Deno.serve(options, (request, info) => {
+      seen.push(storage.getStore());
+      return storage.run(request.url, () => app.fetch(request, info));
     });
-    app.route("/next", () => String(storage.getStore()));
-    await using server = app.start({ port: 0, signals: false });
-    const { port } = server.addr as Deno.NetAddr;
-    const texts: string[] = [];
-    for (const path of ["public/style.css", "next"]) {
-      const response = await fetch(`http://127.0.0.1:${port}/${path}`);
-      texts.push(await response.text());
+    for (let count = 0; count < 3; count++) {
+      const url = `http://127.0.0.1:${server.addr.port}/public/style.css`;
+      assertEquals(await (await fetch(url)).text(), CSS);
     }
-    assertEquals(texts, [CSS, "undefined"]);
+    assertEquals(seen, [undefined, undefined, undefined]);
   });
 });
 
@@ -350,18 +349,17 @@ Deno.test("`files()` asks for what it may not read by an error, and for a folder
 
 Deno.test("`files()` streams a large file in flat memory to a real client, whole and in part", async () => {
   await inTree(async (root) => {
-    const size = 2 ** 28;
+    const size = 2 ** 30;
     await Deno.truncate(`${root}/public/style.css`, size); // a hole, which takes no room
     const app = serving(root);
     await using server = app.start({ port: 0, signals: false });
     const { port } = server.addr as Deno.NetAddr;
     const before = Deno.memoryUsage().rss;
-    for (const start of [0, size - 2 ** 26]) {
+    for (const start of [0, 1]) {
       const range = start === 0 ? "" : `Range: bytes=${start}-\r\n`;
       const [length, most] = await download(port, range);
       assertGreater(length, size - start);
-      console.log(most - before);
-      assertLess(most - before, size / 4);
+      assertLess(most - before, 2 ** 27);
     }
   });
 });
