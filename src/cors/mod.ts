@@ -31,7 +31,7 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 
-/** Whom {@linkcode cors} allows what. */
+/** The options of {@linkcode cors}. */
 export interface CorsOptions {
   /**
    * The origins that may read responses: a list such as `["https://example.com"]`, a function that is
@@ -60,7 +60,7 @@ const ALLOW_HEADERS = "access-control-allow-headers";
 /** An origin: a scheme and a host, and a port where it is not the scheme's own. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@\s]+$/;
 
-/** What {@linkcode CorsOptions} come to. */
+/** The headers to send, and to which origins. */
 interface Policy {
   readonly origins: CorsOptions["origins"];
   /** The headers of the response to a preflight: a list, since reading `Headers` takes longer. */
@@ -72,7 +72,7 @@ interface Policy {
 /**
  * Adds the headers of CORS to each response of an application.
  *
- * Throws `TypeError` when an origin is none, `"*"` is to take credentials, or a name cannot be sent, and
+ * Throws `TypeError` when an origin is malformed, `"*"` is to take credentials, or a name cannot be sent, and
  * `RangeError` when the seconds are not a whole number from 0.
  */
 export function cors(
@@ -113,11 +113,11 @@ function checkOptions(options: CorsOptions): void {
   );
 }
 
-/** Whether a text is an origin as browsers send it, so that a comparison with it can succeed. */
+/** Whether a text is an origin in the form that browsers send, so that the two can be equal. */
 function isOrigin(text: unknown): boolean {
   if (typeof text !== "string" || !ORIGIN.test(text)) return false;
   const origin = URL.parse(text)?.origin;
-  // Of schemes that it does not know, the URL standard tells no origin.
+  // The URL standard gives no origin for unknown schemes.
   return origin === text || origin === "null";
 }
 

@@ -3,8 +3,8 @@
  * `Last-Modified`, conditional requests, ranges and HEAD. The file server is loaded with the first file.
  *
  * Nothing outside of the folder is served, and no file or folder whose name begins with a dot, whether by
- * `..`, an encoded slash or a symbolic link. What is not there goes to `notFound`. Needs permission to read
- * the folder, and what links in it lead to.
+ * `..`, an encoded slash or a symbolic link. A missing file goes to `notFound`. Needs permission to read the
+ * folder, and the targets of links in it.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@
 import type { serveFile } from "@std/http/file-server";
 import type { Engine, Framework, Route } from "../../mod.ts";
 
-/** How {@linkcode files} are served. */
+/** The options of {@linkcode files}. */
 export interface FilesOptions {
   /** The `Cache-Control` of each file; `no-cache` when not given, so that clients ask whether it has changed. */
   readonly cacheControl?: string;
@@ -50,7 +50,7 @@ interface Found {
   readonly fileInfo: Deno.FileInfo;
 }
 
-/** A slash or backslash inside a name. Were it one, what lies behind it would have two addresses. */
+/** A slash or backslash inside a name: as a separator, it would give one file two addresses. */
 const INNER_SLASH = /%2f|%5c/i;
 
 /** A name that begins with a dot, or an empty one in front of another. */
@@ -88,8 +88,8 @@ export function files(
 }
 
 /**
- * Loads the file server once, when it is first asked for. Deno leaks the context of an import into what
- * runs next, so that the import belongs to the declaration and not to a request.
+ * Returns a function that loads the file server on its first call. Deno leaks the context of an import into
+ * what runs next: the import runs in the context of the declaration, not in that of a request.
  */
 function loader(): () => Promise<ServeFile> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ function loader(): () => Promise<ServeFile> {
   };
 }
 
-/** What a request asks for; undefined when that is not there, or not to be seen. */
+/** The file or folder that a request asks for; undefined when it is missing or hidden. */
 async function find(
   app: Engine | typeof Framework,
   { splat }: Route,
@@ -121,7 +121,7 @@ async function find(
   return found?.fileInfo.isFile || isRedirect ? found : undefined;
 }
 
-/** What has that name below a folder, unless a link leads to what is outside or hidden. */
+/** The file or folder of that name below a folder, unless a link leads outside or to a hidden one. */
 async function inside(
   folder: string,
   name: string,
@@ -135,7 +135,7 @@ async function inside(
     return { path, fileInfo: await Deno.stat(path) };
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    return undefined; // too long a name is as little there as a missing one
+    return undefined; // missing, or a name that is too long
   }
 }
 
@@ -157,8 +157,8 @@ async function respond(
 }
 
 /**
- * The request without its range where that does not count, or nothing: the file server does not know
- * `If-Range` (RFC 9110, section 13.1.5), and HEAD asks for what GET gets, a 304 too.
+ * The request without its range, where the range must be ignored, else undefined: the file server ignores
+ * `If-Range` (RFC 9110, section 13.1.5), and HEAD gets the headers of a GET without a range.
  */
 function withoutRange(
   { method, headers }: Request,

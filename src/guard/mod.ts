@@ -3,8 +3,8 @@
  *
  * A request that may change something, and a WebSocket, is refused with a 403 when a browser says that
  * another origin made it: by `Sec-Fetch-Site`, of which `same-origin` and `none` pass, or from browsers
- * without it by an `Origin` that is not the host. A request with neither header is no browser's, and
- * passes: nobody's cookies came with it. So forms need no tokens; GET and HEAD must change nothing.
+ * without it by an `Origin` that is not the host. A request with neither header comes from no browser and
+ * passes: it carries no visitor's cookies. So forms need no tokens; GET and HEAD must change nothing.
  *
  * Behind a proxy that changes the `Host`, set `framework.trust_proxy`. An origin that `cors` lets write
  * must be `trusted` here too. A filter of `start` in front of it that returns `false` would end the chain:
@@ -44,7 +44,7 @@
 
 import { type Engine, type Framework, HttpError } from "../../mod.ts";
 
-/** What {@linkcode guard} can be told. */
+/** The options of {@linkcode guard}. */
 export interface GuardOptions {
   /** Other origins whose pages may send forms here, such as `["https://example.com"]`. */
   readonly trusted?: readonly string[];
@@ -62,13 +62,13 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** The methods that change nothing (RFC 9110, section 9.2.1). */
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 
-/** What `Sec-Fetch-Site` says of the site's own pages, and of the visitor (Fetch Metadata, section 2.2). */
+/** The `Sec-Fetch-Site` of requests by the site's own pages, and by the visitor (Fetch Metadata, section 2.2). */
 const OWN: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
  * Guards an application against requests of other sites, and sets security headers.
  *
- * Throws `TypeError` when a trusted origin is none, or a header cannot be sent.
+ * Throws `TypeError` when a trusted origin is malformed, or a header cannot be sent.
  */
 export function guard(
   app: Engine | typeof Framework,
@@ -106,7 +106,7 @@ function headersOf(options: GuardOptions): Headers {
   return headers;
 }
 
-/** Whether a request may change something. A WebSocket begins with a GET, and may send anything then. */
+/** Whether a request may change something. A WebSocket begins with a GET, and may then send anything. */
 function mayChange(app: Engine | typeof Framework): boolean {
   const request = app.request();
   return !SAFE.has(request.method) || request.getHeader("upgrade") !== "";
@@ -120,7 +120,7 @@ function isOwn(app: Engine | typeof Framework): boolean {
   const sent = request.getHeader("origin");
   if (sent === "") return true;
   const origin = URL.parse(sent);
-  // A proxy may have taken TLS away, so that only the downgrade of a secure connection tells something.
+  // Behind a proxy that ends TLS, an https origin is right although the request came by http.
   if (origin === null || request.secure && origin.protocol !== "https:") {
     return false;
   }

@@ -37,7 +37,7 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 
-/** What is known of a request when its response is sent. */
+/** A request and its response, as the log shows them. */
 export interface LogRecord {
   /** When the response was sent, as `2026-11-04T09:30:00.000Z`. */
   readonly time: string;
@@ -55,7 +55,7 @@ export interface LogRecord {
   readonly reference?: string | undefined;
 }
 
-/** What {@linkcode log} can be told. */
+/** The options of {@linkcode log}. */
 export interface LogOptions {
   /** Takes each record in place of the line on the standard output. An error in it is only reported. */
   readonly write?: (record: LogRecord) => unknown;

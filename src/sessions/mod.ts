@@ -4,13 +4,14 @@
  * can open a session, and none can end one that was copied.
  *
  * A session ends `maxAge` seconds after its start and `idle` seconds after its last use, to a minute; a
- * request uses it by calling the accessor. A cookie that is too old, or sealed by nobody we know, makes
- * an empty session, and under `framework.debug` a line in the log. Concurrent requests of one client each
+ * request uses it by calling the accessor. A cookie that is too old, or was sealed elsewhere, makes an
+ * empty session, and under `framework.debug` a line in the log. Concurrent requests of one client each
  * begin with what the cookie had: the response that comes last wins.
  *
- * Values are what JSON can carry, and all of them take at most about 2,800 bytes. A filter of `start` in
+ * Values are what JSON can carry, and all of them take at most 2,700 bytes of JSON. A filter of `start` in
  * front of `sessions` finds its session empty, and so does the page of a request that was refused before
- * `start`; there it cannot be changed.
+ * `start`; there it cannot be changed. After a logout, the back button may show a page again as it was: send
+ * pages of members with `Cache-Control: no-store`.
  *
  * @example
  * ```ts
@@ -45,7 +46,7 @@
 import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 
-/** How {@linkcode sessions} are kept. */
+/** The options of {@linkcode sessions}. */
 export interface SessionOptions {
   /** At least 32 random characters, or a list of such secrets: the first one seals, each of them opens. */
   readonly secret: string | readonly string[];
@@ -57,7 +58,7 @@ export interface SessionOptions {
   readonly name?: string;
 }
 
-/** What is sealed: the name of the cookie, so that no other one opens as this, and the session's state. */
+/** The sealed value: the cookie's name, so that another cookie is not taken for it, and the session. */
 type Content = [string, started: number, used: number, Entries, Entries];
 type Entries = [key: string, value: unknown][];
 
@@ -69,7 +70,7 @@ interface State {
   readonly used: number;
   readonly values: Map<string, unknown>;
   readonly flashes: Map<string, unknown>;
-  /** The session as JSON when the request began, to see a change. */
+  /** The session as JSON when the request began, to notice a change. */
   readonly before: string;
   /** Whether the request has asked for the session. */
   isUsed?: boolean;
@@ -153,9 +154,9 @@ export class Session<Values extends object = Record<string, unknown>> {
     return this;
   }
 
-  /** Takes what was kept under the key: the next reading finds nothing. */
+  /** Returns the flash of a key and deletes it. */
   flash<Value = unknown>(key: string): Value | undefined;
-  /** Keeps a value until it is read once, in this request or a later one. Throws as `set` does. */
+  /** Keeps a flash until it is read once, in this request or a later one. Throws as `set` does. */
   flash(key: string, value: unknown): this;
   flash(key: string, value?: unknown): unknown {
     if (value !== undefined) return this.#put("flashes", key, value);
@@ -233,7 +234,7 @@ function rulesOf(options: SessionOptions) {
   return rules;
 }
 
-/** Opens a cookie by the first secret that fits; undefined when it is too old, or none of ours. */
+/** Opens a cookie by the first secret that fits; undefined when it is too old, or was sealed elsewhere. */
 async function open(request: HttpRequest, cookie: string, rules: Rules) {
   const now = Date.now() / 1000;
   for (const secret of rules.secrets) {
