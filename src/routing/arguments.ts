@@ -81,17 +81,16 @@ type Read<
   Depth extends 1[] = [],
   Found extends unknown[] = [],
 > = Text extends `${infer Before}@${infer After}`
-  ? IsName<After> extends true ? Read<
+  ? Closed<Before, Opened<Before, Depth>> extends infer Here extends 1[] ? Read<
       After,
-      Closed<Before, Opened<Before, Depth>>,
-      [
-        ...Found,
-        Closed<Before, Opened<Before, Depth>> extends [] ? string
-          : string | null,
-      ]
+      Here,
+      IsName<After> extends true ? [...Found, Value<Here>] : Found
     >
-  : Read<After, Closed<Before, Opened<Before, Depth>>, Found>
+  : never
   : Found;
+
+/** Null where the value is in an optional part. */
+type Value<Depth extends 1[]> = Depth extends [] ? string : string | null;
 
 type Opened<Text extends string, Depth extends 1[]> = Text extends
   `${string}(${infer After}` ? Opened<After, [...Depth, 1]> : Depth;

@@ -52,9 +52,8 @@ export class Node<Entry> {
     if (segment.isFree) return this.free ??= make();
     if (segment.isStar) return this.star ??= make();
     if (segment.literal === undefined) return this.#keyed(segment, make);
-    const { literal } = this;
-    const isOnly = !this.children &&
-      (literal?.text ?? textOf(segment)) === textOf(segment);
+    const only = this.literal?.segment ?? segment;
+    const isOnly = !this.children && only.literal === segment.literal;
     return isOnly ? this.literal ??= make() : this.#keyed(segment, make);
   }
 
@@ -71,19 +70,17 @@ export class Node<Entry> {
     const child = make();
     child.sibling = first;
     this.children.set(key, child);
-    if (segment.literal === undefined) this.#addPrefix(child.text.length);
+    if (segment.literal === undefined) {
+      const lengths = new Set(this.prefixes).add(child.text.length);
+      this.prefixes = [...lengths].sort((a, b) => a - b);
+    }
     return child;
-  }
-
-  #addPrefix(length: number): void {
-    const prefixes = new Set(this.prefixes).add(length);
-    this.prefixes = [...prefixes].sort((a, b) => a - b);
   }
 }
 
-/** The text of a segment, or that with which its expression begins, as it stands in a path. */
-function textOf({ literal, prefix }: Segment): string {
-  return (literal ?? prefix).replaceAll("/", INNER_SLASH);
+/** The text of a segment, or the prefix of its expression, as it stands in a path. */
+function textOf({ prefix }: Segment): string {
+  return prefix.replaceAll("/", INNER_SLASH);
 }
 
 /** Hashes texts as the segments of paths are hashed. */

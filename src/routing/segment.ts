@@ -33,8 +33,8 @@ export class Segment {
   readonly #parts: readonly Part[];
   /** The texts around the parameters, when none of them has an expression. */
   readonly #texts: readonly string[] | undefined;
-  readonly #exact: RegExp;
-  readonly #folded: RegExp;
+  /** The expression for either case and for the exact one, when there is one. */
+  readonly #expressions: readonly RegExp[];
   /** A longer text is not tried, as the expression could take too long. */
   readonly #limit: number;
 
@@ -44,8 +44,9 @@ export class Segment {
     const source = parts.map(sourceOf).join("");
     this.#parts = parts;
     this.#texts = complex < 0 ? texts : undefined;
-    this.#exact = new RegExp(`^${source}$`, "su");
-    this.#folded = new RegExp(`^${source}$`, "isu");
+    this.#expressions = complex < 0
+      ? []
+      : ["isu", "su"].map((flags) => new RegExp(`^${source}$`, flags));
     this.#limit = complex < 0 ? Infinity : longestText(source);
     this.names = parts.flatMap((part) =>
       part.kind === "parameter" ? [part.name] : []
@@ -64,7 +65,7 @@ export class Segment {
     if (this.isFree) return [text];
     if (this.#texts) return divide(text, this.#texts, caseSensitive);
     if (text.length > this.#limit) return null;
-    const expression = caseSensitive ? this.#exact : this.#folded;
+    const expression = this.#expressions[caseSensitive ? 1 : 0]!;
     if (this.isWhole) return expression.test(text) ? [text] : null;
     const found = expression.exec(text);
     return found && found.slice(1);
