@@ -38,17 +38,10 @@ interface Fragment {
   readonly last: readonly Place[];
   /** Whether it can match no character. */
   readonly isOptional: boolean;
-  /** Whether a quantifier in it leaves open how often it repeats. */
-  readonly varies: boolean;
 }
 
 /** What matches nothing but the empty text, and what matches nothing at all. */
-const EMPTY: Fragment = {
-  first: [],
-  last: [],
-  isOptional: true,
-  varies: false,
-};
+const EMPTY: Fragment = { first: [], last: [], isOptional: true };
 const NOTHING: Fragment = { ...EMPTY, isOptional: false };
 
 /** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
@@ -68,6 +61,8 @@ class Analysis {
   nestedWays = 1;
   /** How many quantifiers leave open how often they repeat. */
   repetitions = 0;
+  /** How many leave anything open, `?` included. */
+  #choices = 0;
   readonly #tokens: string[];
   readonly #places: Place[] = [];
   #hasLookaround = false;
@@ -90,23 +85,21 @@ class Analysis {
   }
 
   #repeated(token: string): Fragment {
-    const start = this.#places.length;
+    const [start, choices] = [this.#places.length, this.#choices];
     const atom = this.#atom(token);
     const limits = limitsOf(this.#tokens[0] ?? "");
     if (limits === undefined) return atom;
     this.#tokens.shift();
     const [min, max] = limits;
-    const varies = atom.varies || max > min;
+    if (max > min) this.#choices++;
     if (max > 1) {
       if (max > min) this.repetitions++;
-      if (varies) {
-        for (const { next } of atom.last) next.push(...atom.first);
-      }
+      if (this.#choices > choices) joined(atom, atom);
       const ways = waysAmong(atom, this.#places.slice(start));
       const least = atom.isOptional ? min + 1 : 1; // each of its turns may be the empty one
       this.nestedWays = Math.max(this.nestedWays, ways, least);
     }
-    return { ...atom, isOptional: atom.isOptional || min === 0, varies };
+    return { ...atom, isOptional: atom.isOptional || min === 0 };
   }
 
   #atom(token: string): Fragment {
@@ -119,7 +112,7 @@ class Analysis {
     }
     const place = { characters: charactersOf(token), next: [] };
     this.#places.push(place);
-    return { first: [place], last: [place], isOptional: false, varies: false };
+    return { first: [place], last: [place], isOptional: false };
   }
 }
 
@@ -133,22 +126,22 @@ function limitsOf(token: string): [min: number, max: number] | undefined {
   return [Number(min), comma ? Number(max || Infinity) : Number(min)];
 }
 
+/** One of two fragments. */
 function either(one: Fragment, other: Fragment): Fragment {
   return {
     first: [...one.first, ...other.first],
     last: [...one.last, ...other.last],
     isOptional: one.isOptional || other.isOptional,
-    varies: one.varies || other.varies,
   };
 }
 
+/** A fragment and the one behind it, to which each of its ends now leads. */
 function joined(before: Fragment, after: Fragment): Fragment {
   for (const { next } of before.last) next.push(...after.first);
   return {
     first: before.isOptional ? [...before.first, ...after.first] : before.first,
     last: after.isOptional ? [...before.last, ...after.last] : after.last,
     isOptional: before.isOptional && after.isOptional,
-    varies: before.varies || after.varies,
   };
 }
 

@@ -227,9 +227,7 @@ export class Match {
   get params(): RouteParameters {
     const params: RouteParameters = Object.create(null);
     const { names } = this.entry.declaration.pattern;
-    for (const [place, name] of names.entries()) {
-      params[name] = this.values[place]!;
-    }
+    names.forEach((name, place) => params[name] = this.values[place]!);
     return params;
   }
 
