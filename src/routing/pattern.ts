@@ -55,11 +55,6 @@ export class Pattern {
     return new RegExp(`^${source}$`, caseSensitive ? "su" : "isu");
   }
 
-  /** The first variant that matches a path. */
-  match(path: Path): Variant | undefined {
-    return this.variants.find((variant) => variant.matches(path));
-  }
-
   /**
    * The encoded path with these values and the fewest optional parts. Matching it gives the same
    * values.
@@ -124,7 +119,7 @@ export class Pattern {
     const splat = texts.get("*") ?? "";
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
     const path = new Path().read(url, caseSensitive);
-    const found = this.match(path);
+    const found = this.variants.find((variant) => variant.matches(path));
     if (found === undefined || found.splat(path) !== splat) return false;
     const values = found.values(path);
     return this.names.every((name, n) =>

@@ -117,7 +117,7 @@ export class Router {
     passRoute?: Pass,
     alias?: string,
   ): Route {
-    return this.#verb("GET", path, callback, passRoute, alias);
+    return this.route(under("GET", path), callback, passRoute, alias);
   }
 
   /** Appends a route for POST. */
@@ -127,7 +127,7 @@ export class Router {
     passRoute?: Pass,
     alias?: string,
   ): Route {
-    return this.#verb("POST", path, callback, passRoute, alias);
+    return this.route(under("POST", path), callback, passRoute, alias);
   }
 
   /** Appends a route for PUT. */
@@ -137,7 +137,7 @@ export class Router {
     passRoute?: Pass,
     alias?: string,
   ): Route {
-    return this.#verb("PUT", path, callback, passRoute, alias);
+    return this.route(under("PUT", path), callback, passRoute, alias);
   }
 
   /** Appends a route for PATCH. */
@@ -147,7 +147,7 @@ export class Router {
     passRoute?: Pass,
     alias?: string,
   ): Route {
-    return this.#verb("PATCH", path, callback, passRoute, alias);
+    return this.route(under("PATCH", path), callback, passRoute, alias);
   }
 
   /** Appends a route for DELETE. */
@@ -157,7 +157,7 @@ export class Router {
     passRoute?: Pass,
     alias?: string,
   ): Route {
-    return this.#verb("DELETE", path, callback, passRoute, alias);
+    return this.route(under("DELETE", path), callback, passRoute, alias);
   }
 
   /**
@@ -312,19 +312,6 @@ export class Router {
     return this.#tables().flatMap((table) => table.declarations);
   }
 
-  #verb(
-    method: string,
-    path: string,
-    callback: unknown,
-    passRoute?: boolean,
-    alias?: string,
-  ): Route {
-    checkString(path, "make a route", "the path");
-    const pattern: string = `${method} ${pathOnly(path) || "/"}`;
-    const any = callback as RouteCallback<string, boolean>;
-    return this.route(pattern, any, passRoute, alias);
-  }
-
   #prefixed(pattern: string): string {
     const { prefix } = this.#group;
     if (prefix === "") return pattern;
@@ -337,6 +324,12 @@ export class Router {
 function joinPaths(prefix: string, path: string): string {
   const start = prefix.replace(/\/+$/, "");
   return path === "" || path === "/" ? start : start + withSlash(path);
+}
+
+/** The pattern of a path under a method; its type stays that of the path, which has the parameters. */
+function under<Path extends string>(method: string, path: Path): Path {
+  checkString(path, "make a route", "the path");
+  return `${method} ${pathOnly(path) || "/"}` as Path;
 }
 
 /** A path without methods; throws `SyntaxError` when it names one. */
