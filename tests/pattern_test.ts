@@ -334,6 +334,11 @@ Deno.test("`build()` encodes values and leaves out optional parts", () => {
   }
 });
 
+Deno.test("`build()` leaves values of other names unread", () => {
+  const query = { id: "7", filter: Object.create(null), page: Symbol("x") };
+  assertEquals(new Pattern("/@id").build(query as never), "/7");
+});
+
 Deno.test("`build()` throws when a value is missing", () => {
   const rows: [string, Record<string, string | null>, string][] = [
     ["/@a", {}, 'the value of "a" is missing'],

@@ -1,6 +1,6 @@
 /**
- * Owns the middleware of routes: what can be middleware, and in which order it runs around a callback.
- * Which route it belongs to is `route.ts`'s; a path is never looked at.
+ * Owns the middleware of routes: what can be middleware, and the order in which it runs around a
+ * callback. The middleware of each route is kept by `route.ts`.
  */
 
 import { isClass } from "../callback.ts";

@@ -30,7 +30,7 @@ export class Node<Entry> {
   sibling: Node<Entry> | undefined = undefined;
   /** The segment that leads here. */
   readonly segment: Segment | undefined;
-  /** The search that came last to this child for a star, and the segment it came from. */
+  /** The last search that came to this star, and the segment from which it came. */
   search = 0;
   index = 0;
 

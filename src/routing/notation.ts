@@ -15,7 +15,7 @@ export type Choice = readonly (readonly Part[])[];
 /** The most choices that a pattern may have: those of ten independent optional parts. */
 const MAX_CHOICES = 1_024;
 
-/** The methods of which a misspelling is looked for; any other token is a method too. */
+/** The methods whose misspellings are refused; any other token is a method too. */
 const USUAL_METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
   .split(" ");
 
@@ -25,7 +25,7 @@ const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
 /** Methods with bars between them, the space behind them, and the path. */
 const PREFIXED = /^\s*((?:[^\s|]*\s*\|\s*)*[^\s|]*)\s+(.*)$/s;
 
-/** What a path can begin with and a method cannot. */
+/** A character with which a path can begin and a method cannot. */
 const PATH_START = /^\s*[/([\\@*]/;
 
 /**
@@ -40,13 +40,13 @@ const ATOM = /^(?:\[.|\\\w|\(\?)/s;
 
 const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
 
-/** Behind a text a star is no quantifier: it would be taken for the one that matches segments. */
+/** A quantifier behind a text: no star, which would be taken for the one that matches segments. */
 const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
 /** Punctuation that, at the end of an expression, is text; a bare dot is only before a parameter. */
 const SEPARATOR = /^\\?[-,;:~_=!&'.]$/;
 
-/** Tokens that are refused where they stand, and what is said of them. */
+/** Tokens that are mistakes, and the problem that the message names. */
 const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
   [/^\|$/, 'has a "|" outside an expression, where (?:a|b) is meant,'],
   [/^@$/, "has an @ without a name, where \\@ is meant,"],
@@ -177,7 +177,7 @@ export class Parser {
     return [...choices, [[]]];
   }
 
-  /** Reads what stands between the parenthesis that is next and the one that closes it. */
+  /** Reads the content of the parentheses that open at the next token. */
   #enclosed<Content>(read: () => Content): Content {
     const at = this.#at;
     this.#take();
@@ -281,7 +281,7 @@ export class Parser {
   }
 }
 
-/** Segments and those behind them; the last and the first are one, unless there is a slash between. */
+/** Segments and those behind them: the last of the former and the first of the latter become one. */
 function joined(before: Choice, after: Choice): Choice {
   const middle = [...before.at(-1)!, ...after[0]!];
   return [...before.slice(0, -1), middle, ...after.slice(1)];
@@ -293,7 +293,7 @@ function unescaped(token: string): string {
   return token.replace(/^\\([^\w\\^$.*+?()[\]{}|])$/u, "$1");
 }
 
-/** A pattern may be written percent-encoded; what is no escape stands for itself. */
+/** A text without percent-encoding; anything but an escape stands for itself. */
 function decoded(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
     try {

@@ -20,9 +20,9 @@ export class Path {
   caseSensitive = false;
   /** The decoded path. */
   text = "/";
-  /** Where the last segment ends, in front of a slash at the end; 0 when there is no segment. */
+  /** Where the last segment ends, before a slash at the end; 0 without segments. */
   end = 0;
-  /** Where each segment starts, as far as they are split; it ends one character before the next one. */
+  /** Where each segment starts, as far as the path is split; it ends one character before the next. */
   readonly starts: number[] = [1];
   /** Where the last hash stopped. */
   hashed = 0;
@@ -43,8 +43,8 @@ export class Path {
   }
 
   /**
-   * The hash of a text up to its next slash, the same for upper and lower case. Given the hash of what
-   * is before `start`, it is that of both.
+   * The hash of a text up to its next slash, the same for upper and lower case. It continues the given
+   * hash of the text before `start`.
    */
   hash(start: number, end = this.end, hash = 0, text = this.text): number {
     let at = start;

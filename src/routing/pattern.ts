@@ -63,7 +63,8 @@ export class Pattern {
    */
   build(params: UrlParameters): string {
     const texts = new Map<string, string>();
-    for (const [name, value] of Object.entries(params)) {
+    for (const name of [...this.names, "*"]) {
+      const value = Object.hasOwn(params, name) ? params[name] : undefined;
       if (value !== null && value !== undefined) texts.set(name, `${value}`);
     }
     const { segments, slash } = this.#choose(texts);
@@ -132,20 +133,20 @@ export class Pattern {
   }
 }
 
-/** A sequence of segments. */
+/** The segments of a pattern with some of its optional parts and without the others. */
 export class Variant {
   readonly segments: readonly Segment[];
   /** Whether it ends with a slash. */
   readonly slash: boolean;
-  /** Whether its pattern has no parameters. */
+  /** Whether the pattern has no parameters. */
   readonly isStatic: boolean;
   /** The index of the first `*`, or -1. */
   readonly star: number;
   /** The names of its parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** For each name of the pattern, the index among its own names, or -1. */
+  /** For each name of the pattern, its index among `names`, or -1. */
   readonly #places: readonly number[];
-  /** The same for the segment that is its value; undefined when segments must be matched for it. */
+  /** For each name, the segment that is its value, or -1; undefined when segments must be matched. */
   readonly #direct: readonly number[] | undefined;
   /** The segment that is the only value, or -1. */
   readonly #only: number;

@@ -37,7 +37,7 @@ export interface Declaration {
   readonly passRoute: boolean;
 }
 
-/** What a request's path gives. */
+/** The values that the path of a request gives. */
 export interface RouteValues {
   readonly params: RouteParameters;
   readonly splat: string;

@@ -20,9 +20,9 @@ export class Segment {
   readonly source: string;
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** The text with which everything that matches begins. */
+  /** The text with which every match begins. */
   readonly prefix: string;
-  /** The text, when the segment is nothing else. */
+  /** The text of a segment without parameters and expressions. */
   readonly literal: string | undefined;
   /** Whether the whole text is the value of the only parameter. */
   readonly isWhole: boolean;
@@ -33,7 +33,7 @@ export class Segment {
   readonly #parts: readonly Part[];
   /** The texts around the parameters, when none of them has an expression. */
   readonly #texts: readonly string[] | undefined;
-  /** The expression for either case and for the exact one, when there is one. */
+  /** The expression that ignores case and the one that does not; none when only texts are compared. */
   readonly #expressions: readonly RegExp[];
   /** A longer text is not tried, as the expression could take too long. */
   readonly #limit: number;
@@ -116,7 +116,7 @@ function confined(source: string): string {
 /**
  * Divides a text at the texts around parameters. Each parameter takes as much as it can, from left to
  * right, and at least one character. Placing the separators from the last to the first, each as far
- * right as possible, finds that division without a second try.
+ * right as possible, finds that division without backtracking.
  */
 function divide(
   text: string,

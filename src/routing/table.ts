@@ -1,6 +1,6 @@
 /**
- * Owns the routes of one layer, and finding the first one declared that matches a path: exactly what
- * trying one route after another would find. The tree that is searched is built by `node.ts`.
+ * Owns the routes of one layer, and finding the first of them that matches a path, exactly as trying one
+ * route after another would. The tree that it searches is built by `node.ts`.
  */
 
 import { Node } from "./node.ts";
@@ -18,7 +18,7 @@ class Entry {
   /** The next entry at the same node. */
   more: Entry | undefined = undefined;
 
-  /** The order is the place among all variants; the next route's variants begin at `next`. */
+  /** `order` is the place among all variants; those of the next route begin at `next`. */
   constructor(
     readonly declaration: Declaration,
     readonly variant: Variant,
@@ -113,7 +113,7 @@ export class RouteTable {
         : node.literal;
       let to = node.children ? path.hashed : text.indexOf("/", from);
       if (to < 0) to = end;
-      if (from === to) return; // no segment but a star matches an empty text
+      if (from === to) return; // only a star matches an empty segment
       starts[index + 1] = to + 1;
       if (node.prefixes) this.#walkExpressions(node, index);
       let next: Node<Entry> | undefined = node.free;
@@ -126,7 +126,7 @@ export class RouteTable {
     }
   }
 
-  /** The same below children for expressions, of which those that begin like the segment are tried. */
+  /** Searches below the children for expressions whose prefix the segment has. */
   #walkExpressions({ children, prefixes }: Node<Entry>, index: number): void {
     const path = this.#path;
     const text = path.segment(index);
@@ -146,8 +146,8 @@ export class RouteTable {
   }
 
   /**
-   * A star ends at any segment, so that the search goes on from each of them. One that came here before
-   * from an earlier segment has done so already: the work stays proportional to the path.
+   * A star can end at any segment, so the search goes on from each of them. If it was here before, from an
+   * earlier segment, it has done that already: the work stays proportional to the path.
    */
   #walkStar(node: Node<Entry>, index: number): void {
     if (node.search === this.#searches && node.index <= index) return;
@@ -161,7 +161,7 @@ export class RouteTable {
     }
   }
 
-  /** Keeps the first of the entries that is looked for, unless an earlier one was found. */
+  /** Keeps the first entry that takes the method, unless an earlier one was found. */
   #accept(first: Entry | undefined): void {
     const method = this.#method;
     for (
