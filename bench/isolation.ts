@@ -5,7 +5,7 @@
  */
 
 import { Engine } from "@framework/core";
-import { busyAnswer, declareBusy } from "../tests/busy.ts";
+import { busyText, declareBusy } from "../tests/busy.ts";
 
 const CONNECTIONS = 64;
 const WINDOW = 5; // seconds
@@ -78,7 +78,7 @@ async function keepRequesting(
     const seed = turn * CONNECTIONS + connection;
     const name = `user${seed}`;
     const response = await fetch(`${origin}/${name}/${seed}`, { client });
-    const right = await response.text() === busyAnswer(name, seed) &&
+    const right = await response.text() === busyText(name, seed) &&
       response.headers.get("x-name") === name &&
       response.status === 200 + seed % 2;
     counts.responses++;

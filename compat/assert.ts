@@ -217,7 +217,7 @@ export function assertIsError<E extends Error = Error>(
   }
 }
 
-/** Fails unless the function throws; answers what it threw. */
+/** Fails unless the function throws; returns what it threw. */
 export function assertThrows(action: () => unknown, message?: string): unknown;
 /** Fails unless the function throws an error of the class whose message includes the part. */
 export function assertThrows<E extends Error = Error>(
@@ -243,7 +243,7 @@ export function assertThrows(
   );
 }
 
-/** Fails unless the promise rejects; answers its reason. */
+/** Fails unless the promise rejects; returns its reason. */
 export function assertRejects(
   action: () => PromiseLike<unknown>,
   message?: string,
@@ -278,20 +278,20 @@ export function fail(problem = "Failed assertion", message = ""): never {
   throw new AssertionError(message === "" ? problem : `${problem}: ${message}`);
 }
 
-/** Calls the function; one that throws, or answers no promise, did not reject. */
+/** Calls the function; one that throws, or returns no promise, did not reject. */
 function promised(action: () => PromiseLike<unknown>): PromiseLike<unknown> {
-  let answer: unknown;
+  let result: unknown;
   try {
-    answer = action();
+    result = action();
   } catch (error) {
     fail(`Expected a rejected promise, but the function threw ${show(error)}`);
   }
   if (
-    typeof (answer as PromiseLike<unknown> | undefined)?.then !== "function"
+    typeof (result as PromiseLike<unknown> | undefined)?.then !== "function"
   ) {
-    fail(`Expected a rejected promise, got ${show(answer)}`);
+    fail(`Expected a rejected promise, got ${show(result)}`);
   }
-  return answer as PromiseLike<unknown>;
+  return result as PromiseLike<unknown>;
 }
 
 function checked(

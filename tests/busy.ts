@@ -1,6 +1,6 @@
 /**
  * Owns an application whose handler sets everything that can be set, and reads it back after pauses:
- * what another request set meanwhile would show in the answer.
+ * what another request set meanwhile would show in the response.
  */
 
 import type { Engine } from "@framework/core";
@@ -64,8 +64,8 @@ export function declareBusy(app: Declarable): void {
   });
 }
 
-/** What the application answers. */
-export function busyAnswer(name: string, seed: number): string {
+/** The text that the application responds with. */
+export function busyText(name: string, seed: number): string {
   return JSON.stringify([
     name,
     `title of ${name}`,

@@ -11,7 +11,7 @@ import { Engine } from "@framework/core";
 import { assertIsolated } from "@framework/core/testing";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { EventEmitter } from "node:events";
-import { busyAnswer, declareBusy } from "./busy.ts";
+import { busyText, declareBusy } from "./busy.ts";
 import { call, onBothForms, visit } from "./forms.ts";
 
 const sleep = (milliseconds = 0): Promise<void> =>
@@ -315,7 +315,7 @@ onBothForms(
     );
     assertEquals(
       await (await visit(app, paths[5]!)).text(),
-      busyAnswer("user5", 5),
+      busyText("user5", 5),
     );
     await assertIsolated(app, paths, { rounds: 1 });
     assertEquals([app.has("name"), app.view().has("title")], [false, false]);
