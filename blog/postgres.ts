@@ -19,7 +19,7 @@ import {
   slugOf,
 } from "./posts.ts";
 
-/** What differs from the default in tests. */
+/** Limits that tests set lower. */
 export interface PostTableOptions {
   /** The most connections of this process, 10 when not given. */
   readonly connections?: number;
@@ -177,7 +177,7 @@ export class PostTable implements PostStore, AsyncDisposable {
     return row && toPost(row);
   }
 
-  /** Adds a post behind the others, and returns it once the database has confirmed it. */
+  /** Appends a post, and returns it once the database has confirmed it. */
   async create(title: string, content: string): Promise<Post> {
     const post = {
       slug: slugOf(title),

@@ -19,17 +19,17 @@ export interface Post {
   [field: string]: unknown;
 }
 
-/** Part of the list of posts, and where its neighbours are. */
+/** One page of the list of posts, and the places of the pages before and after it. */
 export interface PostList {
   /** In the order of creation; of the content, the first line at least. */
   readonly posts: readonly Post[];
-  /** The place that the posts before these end at; undefined when there are none. */
+  /** The place where the page before this one ends; undefined on the first page. */
   readonly earlier?: string | undefined;
-  /** The place that the posts behind these begin at; undefined when there are none. */
+  /** The place where the page after this one begins; undefined on the last page. */
   readonly later?: string | undefined;
 }
 
-/** Which part of the list of posts: behind a place or before it, the beginning when neither is given. */
+/** Which page of the list: the one after a place or before it; the first one when neither is given. */
 export interface PostRange {
   readonly after?: string | undefined;
   readonly before?: string | undefined;
@@ -43,7 +43,7 @@ export interface PostStore {
   list(range?: PostRange): Promise<PostList>;
   /** Finds the first post with that slug. */
   find(slug: string): Promise<Post | undefined>;
-  /** Adds a post behind the others, and returns it once it is saved. */
+  /** Appends a post, and returns it once it is saved. */
   create(title: string, content: string): Promise<Post>;
 }
 

@@ -355,7 +355,7 @@ Deno.test("`files()` streams a large file in flat memory to a real client, whole
     await using server = app.start({ port: 0, signals: false });
     const { port } = server.addr as Deno.NetAddr;
     const before = Deno.memoryUsage().rss;
-    for (const start of [0, 1]) {
+    for (const start of [0, size - 2 ** 28]) {
       const range = start === 0 ? "" : `Range: bytes=${start}-\r\n`;
       const [length, most] = await download(port, range);
       assertGreater(length, size - start);
