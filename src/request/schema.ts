@@ -7,7 +7,7 @@ import { HttpError } from "../errors.ts";
 
 /** A schema: what it takes is `Input`, what it makes of that is `Output`. */
 export interface Schema<Input = unknown, Output = Input> {
-  /** What the specification asks of a schema. */
+  /** The members that the specification requires. */
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
@@ -20,14 +20,14 @@ export interface Schema<Input = unknown, Output = Input> {
   };
 }
 
-/** What a schema says of a value. */
+/** The result of validating a value. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** What is wrong in a value, and where. */
+/** One fault of a value, and its place. */
 export interface SchemaIssue {
-  /** What is wrong, for people. */
+  /** The fault, in words for people. */
   readonly message: string;
   /** The keys that lead from the value to the part that is wrong. */
   readonly path?:

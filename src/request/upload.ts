@@ -5,7 +5,7 @@
 
 const folderEnd = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 
-/** What may not stand in the name of a stored file: each rule with what takes its place. */
+/** Makes a client's file name safe: each pattern is replaced by the text beside it. */
 const nameRules: readonly (readonly [RegExp, string])[] = [
   [/^.*[/\\]/s, ""], // folders, of either kind of system
   [/^.+(?=.{60}$)/su, ""], // from the front what exceeds a name's 255 bytes: the type is at the end
@@ -23,8 +23,8 @@ const moveFailures = [
 ] as const;
 
 /**
- * A file that came with a form. Its `name` and `type` are what the client claims: show them, but
- * never use the name as a path.
+ * An uploaded file of a form. The client chose its `name` and `type`: show them, but never use the
+ * name as a path.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export class UploadedFile extends File {
         error instanceof kind
       ) ?? [];
       if (Failure === undefined) throw error;
-      // What may not be looked at, or leads nowhere, is no folder: the failure below is thrown.
+      // A path that cannot be read or does not exist is not a folder: the failure below is thrown.
       const taken = await Deno.stat(path).catch(() => undefined);
       if (!isFolder && taken?.isDirectory) return this.moveTo(`${path}/`);
       const upload = JSON.stringify(this.name);

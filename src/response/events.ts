@@ -31,7 +31,7 @@ const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
 
 /**
  * The events as bytes, read no faster than by the client. When the client leaves, the iterator's
- * `return()` is called at once. Throws `RangeError` when the heartbeat is no time.
+ * `return()` is called at once. Throws `RangeError` for a negative heartbeat.
  */
 export function eventStream(
   source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,

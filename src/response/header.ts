@@ -53,7 +53,7 @@ const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 /** How many bytes of name and value clients accept at least (RFC 6265, section 6.1). */
 const MAX_COOKIE_BYTES = 4096;
 
-/** What the parts of a cookie must be, where `setCookie()` accepts more, or drops it silently. */
+/** Rules for the parts of a cookie that `setCookie()` does not check, or drops silently. */
 const COOKIE_RULES: Readonly<
   Record<string, [isValid: (value: unknown) => boolean, expected: string]>
 > = {
@@ -143,7 +143,7 @@ export function checkHeader(name: string, value: string): void {
   throw new TypeError(`Cannot set the header "${name}": ${why}`);
 }
 
-/** A `Cache-Control` for so many seconds, or none. Throws `RangeError` for what is no time. */
+/** A `Cache-Control` of a number of seconds, or `no-store`. Throws `RangeError` for a negative number. */
 export function cacheControl(seconds: number | false): string {
   if (seconds === false) return "no-store";
   if (Number.isFinite(seconds) && seconds >= 0) {

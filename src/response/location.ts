@@ -10,7 +10,7 @@ const CODE: ReadonlySet<string> = new Set(["javascript", "data", "vbscript"]);
  * A redirect's target as it can stand in `Location`, encoded. One without a scheme stays on this site: it
  * gets the base in front, unless it begins with it already, as the URLs of `getUrl` do, and the origin.
  *
- * Throws `TypeError` for control characters, schemes that run code, and what is no URL.
+ * Throws `TypeError` for control characters, schemes that run code, and malformed URLs.
  */
 export function locationOf(url: string, base: string, origin = ""): string {
   const target = String(url).trim();

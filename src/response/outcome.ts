@@ -1,6 +1,6 @@
 /**
  * Owns the response that most requests get: one text with its status and type, kept in the scope until it
- * is sent. An object of the response is made where somebody asks for more.
+ * is sent. An `HttpResponse` is made only when something needs one.
  */
 
 import { checkStatus } from "../errors.ts";
@@ -21,7 +21,7 @@ export interface ResponseContext {
   hold(abort: (reason: unknown) => void): () => void;
 }
 
-/** What a method responds with; what is not given stays as it is, the body is always replaced. */
+/** A whole response. It always replaces the body; the status and headers that it leaves out stay. */
 export interface Outcome {
   readonly status?: number | undefined;
   readonly text?: string;
@@ -61,7 +61,7 @@ export function keepOutcome(
   return true;
 }
 
-/** Whether nobody has written anything or asked for the response, which most requests do without. */
+/** Whether nothing was written and no `HttpResponse` made, as in most requests. */
 export function isUntouched({ httpResponse, outcome, root }: Scope): boolean {
   return httpResponse === undefined && outcome === undefined &&
     !root.plan?.needsResponse;

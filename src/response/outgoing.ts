@@ -13,7 +13,7 @@ import {
 } from "./outcome.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
-/** What is collected beside a body. */
+/** Everything of a response apart from its body. */
 export interface Head {
   readonly status: number;
   /** The content type of a text where no header says another; HTML when undefined. */

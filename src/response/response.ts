@@ -63,7 +63,7 @@ export class HttpResponse {
   #parts: (string | HttpResponse)[] | undefined;
   /** The text after the last section. */
   #text = "";
-  /** What is sent in place of the text. */
+  /** Bytes, a stream or a web response, sent in place of the text. */
   #content: Exclude<BodyContent, string> | Response | undefined;
   #sealedBy: string | undefined;
   #replacement: HttpResponse | undefined;
@@ -101,7 +101,7 @@ export class HttpResponse {
   header(name: string): string | null;
   /**
    * Sets a header; a list sets several lines, null or an empty list removes it. Throws `TypeError` when
-   * the name is no token or a value has characters that a header cannot carry (RFC 9110, sections 5.1
+   * the name is not a token or a value has characters that a header cannot carry (RFC 9110, sections 5.1
    * and 5.5).
    */
   header(name: string, value: string | number | readonly string[] | null): this;
@@ -168,7 +168,7 @@ export class HttpResponse {
    * Sends server-sent events: sets the content type, forbids caches and proxies to keep them, and makes
    * the events the body. They run in the scope of the request; when the client leaves, the iterable's
    * `return()` is called, which ends a generator at its next `yield`: one that waits for others wakes
-   * up by `request().signal`. Throws `RangeError` when the heartbeat is no time.
+   * up by `request().signal`. Throws `RangeError` for a negative heartbeat.
    *
    * @example
    * ```ts

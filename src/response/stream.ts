@@ -1,6 +1,6 @@
 /**
  * Owns bodies that are streams: their sources run in the scope of their request, and are cancelled when
- * nobody will read them.
+ * they will not be read.
  */
 
 import { reportError } from "../errors.ts";
@@ -100,7 +100,7 @@ export function checkUnread(content: BodyContent | Response): void {
   );
 }
 
-/** Cancels a body that nobody will read; errors are ignored. */
+/** Cancels an unused body; errors are ignored. */
 export function discard(content: BodyContent | Response): void {
   if (typeof content === "string") return;
   // Looking at the body of a `Response` of a value would make a stream of it.

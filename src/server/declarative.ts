@@ -37,7 +37,7 @@ export function endWithRuntime(work: BackgroundWork): void {
   if (reads === 2) drainOnSignals(work);
 }
 
-/** Ends the process with status 1, after what is unfinished. */
+/** Finishes pending work, then ends the process with status 1. */
 async function end(work: BackgroundWork): Promise<void> {
   await work.allDone(work.timeoutSeconds());
   await sleep(FLUSH_SECONDS);

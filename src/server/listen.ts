@@ -39,7 +39,8 @@ type Handler = (
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
 /**
- * Starts to listen, and prints where. Throws an error of the cause's class when an option is malformed, or the address is taken, not there, or may not be used.
+ * Starts to listen, and prints where. Throws an error of the cause's class when an option is malformed, or
+ * when the address is taken, missing or not permitted.
  */
 export function listen(
   handler: Handler,
@@ -128,7 +129,7 @@ function refusal(status: number, text: string): Response {
   return new Response(text, { status, headers });
 }
 
-/** Logs what the application left to the server: a failed stream, or an error that it does not handle. */
+/** Logs the errors that the application did not handle, such as that of a failed stream. */
 function onError(error: unknown): Response {
   if (error !== ABORTED) {
     reportError(error, "that the application did not handle");

@@ -19,7 +19,7 @@ export const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
  */
 const ONE_PRESS = 250;
 
-/** What is unfinished, in the words of the message. */
+/** The kinds of unfinished work, and their names in the message. */
 const UNITS: readonly (readonly [keyof Unfinished, string])[] = [
   ["requests", "request"],
   ["streams", "stream"],
@@ -76,7 +76,7 @@ function endProcess(status: number): void {
     .then(() => exit(Deno.exitCode));
 }
 
-/** Says what the process waits for, when there is something. */
+/** Prints what the process waits for, if anything. */
 function announce(signal: Deno.Signal): void {
   const counts = [...servers].map(({ unfinished }) => unfinished);
   const parts = UNITS.flatMap(([kind, unit]) => {

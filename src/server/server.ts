@@ -32,7 +32,7 @@ const PAUSE_SECONDS = { least: 0.1, most: 2, long: 10 } as const;
 export class DrainingServer implements Server {
   readonly addr: Deno.Addr;
   readonly finished: Promise<void>;
-  /** Settles as `finished` does, for the framework: where nobody handles a rejection of that, Deno shall. */
+  /** Settles as `finished` does. For the framework: handling `finished` would hide its rejection from Deno. */
   readonly ended: Promise<void>;
   /** Whether it takes no new requests. */
   isDraining = false;

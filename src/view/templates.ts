@@ -13,7 +13,7 @@ import { confine, type Locals, makeVento, type Vento } from "./vento.ts";
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
 
-/** The codes of the errors that mean that there is no such file: some names cannot have one. */
+/** The error codes of a missing file, and of a name that no file can have. */
 const NO_FILE: ReadonlySet<string | undefined> = new Set([
   "ENOENT",
   "ENOTDIR",
@@ -21,7 +21,7 @@ const NO_FILE: ReadonlySet<string | undefined> = new Set([
   "EINVAL",
 ]);
 
-/** What Vento's errors offer beside a message. */
+/** An error of Vento, which knows its place. */
 interface VentoError extends Error {
   getContext(): Promise<
     { file?: string; source?: string; position?: number; code?: string }
@@ -88,8 +88,8 @@ export class Templates {
   }
 
   /**
-   * Makes an error say where in which template it happened. What a template throws on purpose, an
-   * `HttpError` or the end of the request, is returned as it is.
+   * Adds the template and the line to an error. An `HttpError` or the end of the request, which a template
+   * throws on purpose, is returned unchanged.
    */
   async #locate(error: unknown): Promise<unknown> {
     if (!isVentoError(error)) return error;

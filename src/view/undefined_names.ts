@@ -1,13 +1,13 @@
 /**
- * Owns the warning of a name that a template uses and nobody defines, which prints nothing: most often a
- * typing error. It is found in the compiled code, under debug only.
+ * Owns the warning about undefined names in a template: they print nothing, and are most often typing
+ * errors. They are found in the compiled code, under debug only.
  */
 
 import { report } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
 import type { Locals, Template } from "./vento.ts";
 
-/** The names that Vento takes from the variables: every one that it sees in a template. */
+/** The names that Vento reads from the variables: each name in a template. */
 const LOCALS = /\bvar \{([^}]*)\} = it;/;
 
 /** The places of code that give names a meaning of its own: declarations, parameters and keys. */
@@ -39,7 +39,7 @@ export function reportUndefined(
   }
 }
 
-/** The names that a template takes for granted: it neither defines them nor tests whether they are there. */
+/** The names that a template uses without defining them or testing for them. */
 function usedNames({ code }: Template): string[] {
   const names = LOCALS.exec(code)?.[1]?.split(",") ?? [];
   const rest = code.replace(LOCALS, "");
@@ -49,7 +49,7 @@ function usedNames({ code }: Template): string[] {
   return names.filter((name) => !defined.includes(name) && !tests(rest, name));
 }
 
-/** Whether code asks for a name, as `if (name)`, `!name`, `name ?? ""` and `name?.length` do. */
+/** Whether code tests for a name, as `if (name)`, `!name`, `name ?? ""` and `name?.length` do. */
 function tests(code: string, name: string): boolean {
   const word = `(?<![$\\w.])${name.replaceAll("$", "\\$")}(?![$\\w])`;
   return new RegExp(

@@ -18,7 +18,7 @@ export type Template = Exclude<
 /** The variables of a template. */
 export type Locals = Record<string, unknown>;
 
-/** What Vento needs of the folder of the templates. */
+/** The folder of the templates, as Vento uses it. */
 export interface TemplateSource {
   /** The text of a template, by its path below the folder. */
   read(path: string): Promise<string>;
@@ -132,7 +132,7 @@ function identifiers(code: string): string[] {
 }
 
 /**
- * Keeps a template itself in the cache, where Vento keeps its promise, so that nobody waits for it again;
+ * Keeps a template itself in the cache, where Vento keeps its promise, so that later renders need not wait;
  * one that failed is dropped, so that it is loaded again.
  */
 function keepCompiled(vento: Vento): void {
