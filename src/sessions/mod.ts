@@ -86,7 +86,7 @@ const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 const DEFAULTS = { maxAge: 604_800, idle: 86_400, name: "session" };
 
 /**
- * The session of one client.
+ * The session of one client, which the function that {@linkcode sessions} returns gives to a request.
  *
  * @example
  * ```ts
@@ -114,9 +114,9 @@ export class Session<Values extends object = Record<string, unknown>> {
   readonly #state: State;
 
   /**
-   * Made by the extension, for each request.
+   * Sessions are made by the extension, one for each request.
    *
-   * @internal
+   * @ignore
    */
   constructor(state: State) {
     this.#state = state;

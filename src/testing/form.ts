@@ -53,7 +53,11 @@ export class Form<Result> {
   readonly #fields: readonly Field[];
   readonly #send: (request: FormRequest) => Promise<Result>;
 
-  /** `send` is given the request of a submission. */
+  /**
+   * Forms are made by their page.
+   *
+   * @ignore
+   */
   constructor(
     element: Element,
     send: (request: FormRequest) => Promise<Result>,

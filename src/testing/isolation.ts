@@ -40,8 +40,9 @@ export interface IsolationOptions {
 export async function assertIsolated(
   app: Door,
   requests: readonly (string | (() => Request))[],
-  { rounds = 20, seed = 1, ignore = [] }: IsolationOptions = {},
+  options: IsolationOptions = {},
 ): Promise<void> {
+  const { rounds = 20, seed = 1, ignore = [] } = options;
   const all: RepeatableRequest[] = [];
   for (const request of requests) {
     all.push({ request, alone: await textAlone(app, request, ignore) });

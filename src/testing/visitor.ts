@@ -134,7 +134,7 @@ export class Visitor {
 }
 
 /**
- * A page that a {@linkcode Visitor} has opened.
+ * A page that a visitor has opened, made by {@linkcode Visitor.prototype.visit | Visitor.visit}.
  *
  * @example
  * ```ts
@@ -162,7 +162,11 @@ export class Page {
   readonly #url: URL;
   #document: DefaultTreeAdapterTypes.Document | undefined;
 
-  /** Made by {@linkcode Visitor.prototype.visit | Visitor.visit}. */
+  /**
+   * Pages are made by their visitor.
+   *
+   * @ignore
+   */
   constructor(visitor: Visitor, url: URL, response: Response, text: string) {
     this.#visitor = visitor;
     this.#url = url;
