@@ -3,7 +3,7 @@
  * segments for each choice of optional parts. What a segment matches is `segment.ts`'s.
  */
 
-import { escapeText, type Part } from "./part.ts";
+import { escapeText, type Part } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
 
 /**

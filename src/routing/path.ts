@@ -4,7 +4,6 @@
  */
 
 import { HttpError } from "../errors.ts";
-import { foldText } from "./part.ts";
 
 /** A slash inside a segment: half a surrogate pair, which no decoded path contains. */
 export const INNER_SLASH = "\ud800";
@@ -99,6 +98,15 @@ function decode(path: string): string {
       throw new HttpError(400, problem, { cause });
     }
   }).join("/");
+}
+
+/** A text in lower case, one UTF-16 code unit at a time so that it keeps its length. */
+export function foldText(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text.toLowerCase();
+  return text.replace(/[^]/g, (unit) => {
+    const lower = unit.toLowerCase();
+    return lower.length === 1 ? lower : unit;
+  });
 }
 
 /** A code unit beyond ASCII in lower case, for hashes. */

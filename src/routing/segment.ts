@@ -1,10 +1,22 @@
 /**
- * Owns one segment of a pattern, the part between two slashes: which texts it matches, and the values
- * of its parameters. Reading the notation is `notation.ts`'s, a sequence of segments `pattern.ts`'s.
+ * Owns one segment of a pattern, which stands between two slashes: its parts, which texts it matches, and
+ * the values of its parameters. Reading the notation is `notation.ts`'s, a sequence of segments is
+ * `pattern.ts`'s.
  */
 
 import { longestText } from "./backtracking.ts";
-import { foldText, type Part, show, sourceOf } from "./part.ts";
+import { foldText } from "./path.ts";
+
+/** A part of a segment. A parameter without an expression takes any text but an empty one. */
+export type Part =
+  | { readonly kind: "text"; readonly text: string }
+  | {
+    readonly kind: "parameter";
+    readonly name: string;
+    readonly expression: string;
+  }
+  | { readonly kind: "expression"; readonly expression: string }
+  | { readonly kind: "star"; readonly at: number };
 
 /** Atoms that match a slash too, and the same without it. */
 const WITHOUT_SLASH: Readonly<Record<string, string>> = {
@@ -103,6 +115,27 @@ function textsOf(parts: readonly Part[]): string[] {
     else texts.push("");
   }
   return texts;
+}
+
+/** A part as an expression; a parameter is a group of its name. */
+function sourceOf(part: Part): string {
+  if (part.kind === "text") return escapeText(part.text);
+  if (part.kind === "star") return "";
+  if (part.kind === "expression") return part.expression;
+  return `(?<${part.name}>${part.expression || ".+"})`;
+}
+
+/** A part as it is written in a pattern. */
+function show(part: Part): string {
+  if (part.kind === "text") return part.text;
+  if (part.kind === "star") return "*";
+  if (part.kind === "expression") return part.expression;
+  return `@${part.name}${part.expression && `:${part.expression}`}`;
+}
+
+/** A text as an expression that matches nothing else. */
+export function escapeText(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
 /** An expression whose atoms never match a slash, for whole paths. */
