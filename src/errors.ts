@@ -94,7 +94,7 @@ export function checkStatus(
 ): void {
   if (Number.isInteger(status) && status >= first && status <= last) return;
   throw new RangeError(
-    `Cannot ${action} with the status "${status}": it must be ${first} to ${last}`,
+    `Cannot ${action} with the status "${status}": it must be a number from ${first} to ${last}`,
   );
 }
 

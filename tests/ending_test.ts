@@ -181,7 +181,7 @@ onBothForms(
     });
     assertStringIncludes(
       await (await visit(app, "/")).text(),
-      'RangeError: Cannot respond with the status "1000": it must be 200 to 599',
+      'RangeError: Cannot respond with the status "1000": it must be a number from 200 to 599',
     );
   },
 );
