@@ -88,14 +88,12 @@ export class Router {
     alias?: string,
   ): Route {
     checkString(pattern, "make a route", "the pattern");
+    const action = `make the route "${pattern}"`;
     const name = alias ?? "";
-    checkString(name, `make the route "${pattern}"`, "the alias");
+    checkString(name, action, "the alias");
     if (typeof (passRoute ?? false) !== "boolean") {
-      throw new TypeError(
-        `Cannot make the route "${pattern}": passRoute must be true or false, got ${
-          Deno.inspect(passRoute)
-        } (middleware goes into addMiddleware())`,
-      );
+      const wanted = "true or false (middleware goes into addMiddleware())";
+      refuse(passRoute, action, "passRoute", wanted);
     }
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
