@@ -3,6 +3,8 @@
  * is documented, so each function says what happens where nothing is found.
  */
 
+import { sleep } from "./timer.ts";
+
 /** Returns a function that reads what an object, or its class, keeps under a symbol of that description. */
 export function slot(description: string): (object: object) => unknown {
   let found: symbol | undefined;
@@ -95,6 +97,14 @@ export function forwardUpgrade(served: Request, made: Request): void {
   if (from?.[UPGRADE] === undefined || to === undefined) return;
   to[UPGRADE] = (type) => from[UPGRADE]!(type);
   to._throwIfUpgraded = () => from._throwIfUpgraded?.();
+}
+
+/**
+ * Resolves when Deno has noticed which clients have reset their connections: it does between two turns of
+ * its loop. A WebSocket that is opened for one of them would keep its descriptor for ever.
+ */
+export async function resetsNoticed(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await sleep(0.001);
 }
 
 /** Opens the WebSocket that waits for the response of a request, or closes it unless the status is 101. */

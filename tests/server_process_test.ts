@@ -459,6 +459,33 @@ Deno.test("`start()` keeps nothing open of clients that leave before their WebSo
   assertEquals(/opened|did not wait|legacy/.test(process.printed), false);
 });
 
+Deno.test("`start()` keeps nothing open of clients that reset the connection of their WebSocket", async () => {
+  await using process = await ServerProcess.start(`
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    app.route("/socket", () => {
+      const { socket, response } = app.request().upgrade();
+      socket.onopen = () => console.log("opened");
+      socket.onerror = ({ error }) => console.log(error.message);
+      return response;
+    });
+    app.route("/", () => "alive");
+    app.start({ port: 0 });
+  `);
+  const port = await process.port();
+  for (let visits = 1; visits <= 5; visits++) {
+    const connection = await RawConnection.open(port);
+    await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await text(process, "/"); // the response to the other is there now
+    await connection.send(upgradeHead("GET"));
+    connection[Symbol.dispose](); // resets the connection, as nobody has read that response
+    await process.prints(new RegExp(`(?:the client has left[^]*){${visits}}`));
+  }
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0);
+  assertEquals(/opened|did not wait/.test(process.printed), false);
+});
+
 function upgradeHead(method: string): string {
   return `${method} /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
     "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +

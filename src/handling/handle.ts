@@ -9,7 +9,7 @@ import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
-import { finishUpgrade } from "../runtime.ts";
+import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
@@ -139,7 +139,7 @@ function finish(
   const response = outcome === undefined || isHead
     ? app.response(scope).toResponse(isHead)
     : textResponse(outcome, app.responseContext);
-  if (plan.send !== undefined) {
+  if (plan.send !== undefined || response.status === 101) {
     return run(sendThenEnd(scope, plan.send, response));
   }
   end(scope, response.status);
@@ -148,10 +148,11 @@ function finish(
 
 function* sendThenEnd(
   scope: RequestScope,
-  changed: MappedMethod,
+  changed: MappedMethod | undefined,
   response: Response,
 ): Steps<Response> {
-  const sent = yield* send(scope, changed, response);
+  const sent = changed ? yield* send(scope, changed, response) : response;
+  if (sent.status === 101) yield resetsNoticed();
   end(scope, sent.status);
   return sent;
 }
