@@ -46,6 +46,8 @@ const POSTS: readonly [Record<string, string>, number][] = [
   [{ origin: "https://friend.example" }, 200],
   [{ origin: "null" }, 403],
   [{ origin: "nonsense" }, 403],
+  [{ origin: "file://" }, 403],
+  [{ origin: "app://localhost" }, 403],
   [{ origin: "https://evil.example", "x-forwarded-host": "evil.example" }, 403],
 ];
 

@@ -119,7 +119,8 @@ function isOwn(app: Engine | typeof Framework): boolean {
   if (site !== "") return OWN.has(site);
   const sent = request.getHeader("origin");
   if (sent === "") return true;
-  const origin = URL.parse(sent);
+  // Files have no host, and an app's own scheme may name any: both would compare as equal.
+  const origin = /^https?:/.test(sent) ? URL.parse(sent) : null;
   // Behind a proxy that ends TLS, an https origin is right although the request came by http.
   if (origin === null || request.secure && origin.protocol !== "https:") {
     return false;
