@@ -85,20 +85,14 @@ export class MappedMethod {
 
   *#filtered(params: unknown[]): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
-    yield* chain(this.before, params, output);
+    for (const filter of this.before) {
+      if ((yield filter(params, output)) === false) break;
+    }
     output.value = yield this.method(...params);
-    yield* chain(this.after, params, output);
+    for (const filter of this.after) {
+      if ((yield filter(params, output)) === false) break;
+    }
     return output.value;
-  }
-}
-
-function* chain(
-  filters: readonly Filter[],
-  params: unknown[],
-  output: { value: unknown },
-): Steps<void> {
-  for (const filter of filters) {
-    if ((yield filter(params, output)) === false) return;
   }
 }
 

@@ -9,7 +9,7 @@ import type {
   DefaultMethod,
 } from "../application/application.ts";
 import type { Method } from "../callback.ts";
-import { run, type Steps } from "../steps.ts";
+import { isThenable } from "../steps.ts";
 import type { MappedMethod } from "../application/registry.ts";
 import { etag, lastModified } from "./caching.ts";
 import { components, responseContext } from "./components.ts";
@@ -68,11 +68,11 @@ function startFrame(
   method: MappedMethod,
   params: unknown[],
 ): unknown {
-  return method.isPlain ? method.run(params) : run(respond());
-
-  function* respond(): Steps<unknown> {
-    return yield respondWith(app, yield method.run(params));
-  }
+  const returned = method.run(params);
+  if (method.isPlain || returned === undefined) return returned;
+  return isThenable(returned)
+    ? returned.then((value) => respondWith(app, value))
+    : respondWith(app, returned);
 }
 
 /** A method that the router has under the same name. */

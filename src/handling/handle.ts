@@ -4,14 +4,13 @@
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
-import type { MappedMethod } from "../application/registry.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
-import { run, type Steps } from "../steps.ts";
+import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
 import { send } from "./send.ts";
@@ -139,22 +138,32 @@ function finish(
   const response = outcome === undefined || isHead
     ? app.response(scope).toResponse(isHead)
     : textResponse(outcome, app.responseContext);
-  if (plan.send !== undefined || response.status === 101) {
-    return run(sendThenEnd(scope, plan.send, response));
-  }
-  end(scope, response.status);
+  const sent = plan.send === undefined
+    ? response
+    : run(send(scope, plan.send, response));
+  return sent instanceof Promise
+    ? sent.then((late) => endWith(scope, late))
+    : endWith(scope, sent);
+}
+
+function endWith(
+  scope: RequestScope,
+  response: Response,
+): Response | Promise<Response> {
+  const { status } = response;
+  if (status === 101) return endWithUpgrade(scope, response);
+  end(scope, status);
   return response;
 }
 
-function* sendThenEnd(
+/** Waits until the runtime knows whether the client of a WebSocket has left. */
+async function endWithUpgrade(
   scope: RequestScope,
-  changed: MappedMethod | undefined,
   response: Response,
-): Steps<Response> {
-  const sent = changed ? yield* send(scope, changed, response) : response;
-  if (sent.status === 101) yield resetsNoticed();
-  end(scope, sent.status);
-  return sent;
+): Promise<Response> {
+  await resetsNoticed();
+  end(scope, response.status);
+  return response;
 }
 
 function end(scope: RequestScope, status: number): void {
