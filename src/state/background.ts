@@ -69,7 +69,7 @@ export class BackgroundWork {
   /** Marks the requests whose bodies will not arrive, and returns how many there were. */
   interruptBodies(): number {
     const requests = runningRequests(this.#owner).filter(isReceiving);
-    for (const scope of requests) scope.interrupt();
+    for (const scope of requests) scope.isInterrupted = true;
     return requests.length;
   }
 

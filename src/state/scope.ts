@@ -54,8 +54,8 @@ export class Owner {
   }
 
   /** Notes where a request comes from: one that a server has passed on ends the declaring. */
-  receive(scope: Scope): void {
-    this.isServing = scope.isServed;
+  receive({ nested }: Scope): void {
+    this.isServing = nested.some(({ request }) => isHandedOver(request));
   }
 
   /** Whether a request of that number may be its own: it began after the owner came to be. */
@@ -100,6 +100,8 @@ export class Scope {
   page: string | undefined;
   /** Whether the web response was made: an error from here on can only be logged. */
   responded = false;
+  /** Whether a server has ended before the body had arrived. */
+  isInterrupted = false;
   /** Whether the request is over. */
   ended = false;
   /** Work that is kept for after the response. */
@@ -120,7 +122,6 @@ export class Scope {
   #tasks: Map<Promise<unknown>, string> | undefined;
   #hasRejected = false;
   #holds = 0;
-  #isInterrupted = false;
 
   /** `root` is given for a part of a request. */
   constructor(
@@ -136,40 +137,14 @@ export class Scope {
     this.#parent = root ? root.#parent : parentScope(request);
   }
 
-  /** Whether a server passed on this request, or the one around it. */
-  get isServed(): boolean {
-    return isHandedOver(this.request) || this.#parent?.isServed === true;
-  }
-
-  /** The owner and those around it: an engine can be mounted in another one. */
-  get owners(): Owner[] {
-    return [this.owner, ...this.#parent?.owners ?? []];
-  }
-
-  /** Notes that a server does not wait for the body any longer. */
-  interrupt(): void {
-    this.#isInterrupted = true;
-  }
-
-  /** Whether a server has ended before the body had arrived. */
-  get isInterrupted(): boolean {
-    return this.#isInterrupted || this.#parent?.isInterrupted === true;
+  /** This scope and those around it, from the innermost: an engine can be mounted in another one. */
+  get nested(): Scope[] {
+    return [this, ...this.#parent?.nested ?? []];
   }
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
   get remote(): Deno.Addr | undefined {
     return this.root.#remote ??= this.info?.remoteAddr;
-  }
-
-  /** The innermost scope of the owner around this one: requests can nest. */
-  of(owner: Owner): Scope | undefined {
-    return this.owner === owner ? this : this.#parent?.of(owner);
-  }
-
-  /** Whether this handles that web request, or a request around this one does. */
-  handles(request: Request): boolean {
-    return this.request === request ||
-      this.#parent !== undefined && this.#parent.handles(request);
   }
 
   /** Runs work as a part of this request, with a response and perhaps a page of its own. */
@@ -372,7 +347,7 @@ function outerScope(
   owner: Owner,
 ): Scope | undefined {
   if (id < 0) return undefined;
-  const outer = scope?.of(owner);
+  const outer = scope?.nested.find((each) => each.owner === owner);
   const isOver = scope === undefined || outer?.root.ended;
   if (isOver && owner.mayOwn(id)) throw new EndedError();
   return isOver ? undefined : outer;
@@ -390,7 +365,10 @@ function parentScope(request: Request): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = find(id);
-  if (!isHandedOver(request) || scope?.handles(request)) return scope;
+  if (
+    !isHandedOver(request) ||
+    scope?.nested.some((each) => each.request === request)
+  ) return scope;
   if (scope === undefined) storage.enterWith(undefined);
   return undefined;
 }
