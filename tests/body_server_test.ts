@@ -24,7 +24,7 @@ Framework.route("GET /", () => {
 });
 Framework.start({ port: 0 });`;
 
-/** The bytes that the memory has grown at most since the last call. */
+/** What a GET gives: how many bytes the memory has grown, or holds. */
 async function growth(port: number): Promise<number> {
   return Number(await (await fetch(`http://127.0.0.1:${port}/`)).text());
 }
@@ -114,6 +114,35 @@ Deno.test("a body that does not arrive in time is a 408", async () => {
     assertStringIncludes(response, "within 0.05 seconds", part);
     assertStringIncludes(response, "connection: close", part);
   }
+});
+
+Deno.test("a body that does not arrive in time leaves nothing in memory", async () => {
+  await using child = await ServerProcess.start(
+    `
+import { Framework } from "@framework/core";
+Framework.set("framework.body_timeout", 0.05);
+Framework.route("POST /", () => "unreached");
+Framework.route("GET /", () => {
+  globalThis.gc();
+  return String(Deno.memoryUsage().external);
+});
+Framework.start({ port: 0 });`,
+    { command: ["run", "--v8-flags=--expose-gc"] },
+  );
+  const port = await child.port();
+  const before = await growth(port);
+  await Promise.all(Array.from({ length: 100 }, async () => {
+    using connection = await RawConnection.open(port);
+    await connection.send(PARTS[2]!);
+    assertStringIncludes(await connection.receive("</main>"), "408");
+  }));
+  // The server learns a little later that its clients have left.
+  let grown = await growth(port) - before;
+  for (let wait = 0; wait < 100 && grown > 2 * MIB; wait++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    grown = await growth(port) - before;
+  }
+  assert(grown <= 2 * MIB, `${grown}`); // it took 6 MiB where the read was cancelled
 });
 
 Deno.test("a body that the client ends early is a 400", async () => {

@@ -67,7 +67,10 @@ export async function readBody(
     if (bytes.length < length) throw endedEarly();
     return bytes;
   } catch (error) {
-    reader?.cancel().catch(() => {}); // a source may fail to stop: its body is refused anyway
+    // Cancelled while a read is under way, Deno keeps the buffer of that read for ever.
+    const isReading = isServed && !isRead;
+    // A source may fail to stop: its body is refused anyway.
+    if (!isReading) reader?.cancel().catch(() => {});
     throw error instanceof HttpError ? error : endedEarly(error);
   }
 }
