@@ -455,6 +455,23 @@ since29.test("`start()` sends HEAD the headers of GET on a socket, Content-Lengt
   await server.shutdown();
 });
 
+since29.test("`start()` tells HEAD no Content-Length of a stream", async () => {
+  const { Engine } = await import("@framework/core");
+  const app = new Engine();
+  const stream = () => ReadableStream.from([new Uint8Array(3)]);
+  app.route("/bytes", () => stream());
+  app.route("/response", () => new Response(stream()));
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  for (const path of ["/bytes", "/response"]) {
+    const url = `http://127.0.0.1:${port}${path}`;
+    const { headers, body } = await fetch(url, { method: "HEAD" });
+    await body?.cancel();
+    assertEquals(headers.get("content-length"), null, path);
+  }
+  await server.shutdown();
+});
+
 function namedHeaders(response: Response): [string, string][] {
   return [...response.headers].filter(([name]) => name !== "date");
 }

@@ -85,11 +85,15 @@ export function mergeResponse(own: Response, head: Head): Response {
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
 function sendable(content: BodyContent, head: Head): BodyInit | null {
-  if (isStream(content) && !head.isHead) {
-    return bindStream(content, (abort) => head.context.hold(abort));
+  if (content === "") return null;
+  if (!head.isHead) {
+    return isStream(content)
+      ? bindStream(content, (abort) => head.context.hold(abort))
+      : content;
   }
-  if (head.isHead) discard(content);
-  return head.isHead || content === "" ? null : content;
+  discard(content);
+  // Without a body, the runtime would say that a GET has the length 0 (RFC 9110, section 8.6).
+  return isStream(content) ? ReadableStream.from([]) : null;
 }
 
 /** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is dear. */
