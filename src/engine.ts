@@ -64,11 +64,11 @@ export let isServing: (engine: Engine) => boolean;
  *
  * @example
  * ```ts
- * import { Engine } from "@framework/core";
+ * import { Engine, html } from "@framework/core";
  * import { assertEquals } from "@std/assert";
  *
  * const app = new Engine();
- * app.route("/hello/@name", (name) => `Hello, ${name}!`);
+ * app.route("/hello/@name", (name) => html`Hello, ${name}!`);
  *
  * const response = await app.fetch(new Request("http://localhost/hello/Ada"));
  * assertEquals(await response.text(), "Hello, Ada!");

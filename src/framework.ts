@@ -29,10 +29,10 @@ const /** @internal */ AnyMember: any = class {};
  *
  * @example
  * ```ts
- * import { Framework } from "@framework/core";
+ * import { Framework, html } from "@framework/core";
  * import { assertEquals } from "@std/assert";
  *
- * Framework.route("/hello/@name", (name) => `Hello, ${name}!`);
+ * Framework.route("/hello/@name", (name) => html`Hello, ${name}!`);
  * Framework.map("shout", (text: string) => text.toUpperCase());
  *
  * const request = new Request("http://localhost/hello/Ada");

@@ -5,7 +5,7 @@
  *
  * @example
  * ```ts
- * import { Engine } from "@framework/core";
+ * import { Engine, html } from "@framework/core";
  * import { assertIsolated, Visitor } from "@framework/core/testing";
  * import { assertEquals } from "@std/assert";
  *
@@ -14,7 +14,7 @@
  * app.route("POST /", () => {
  *   app.redirect(`/hello/${app.request().data.name}`);
  * });
- * app.route("/hello/@name", (name) => `Hello, ${name}!`);
+ * app.route("/hello/@name", (name) => html`Hello, ${name}!`);
  *
  * const page = await new Visitor(app).visit("/");
  * const hello = await page.form().fill({ name: "Ada" }).submit();

@@ -57,11 +57,11 @@ const ADDRESS =
  *
  * @example
  * ```ts
- * import { Engine } from "@framework/core";
+ * import { Engine, html } from "@framework/core";
  * import { assertEquals } from "@std/assert";
  *
  * const app = new Engine();
- * app.route("/search", () => `Searching for ${app.request().query.word}`);
+ * app.route("/search", () => html`Searching for ${app.request().query.word}`);
  *
  * const request = new Request("http://localhost/search?word=tea");
  * const response = await app.fetch(request);

@@ -33,7 +33,7 @@ interface Cookie {
  *
  * @example
  * ```ts
- * import { Engine } from "@framework/core";
+ * import { Engine, html } from "@framework/core";
  * import { Visitor } from "@framework/core/testing";
  * import { assertEquals } from "@std/assert";
  *
@@ -43,7 +43,7 @@ interface Cookie {
  *   app.response().cookie("name", String(app.request().data.name));
  *   app.redirect("/hello");
  * });
- * app.route("/hello", () => `Hello, ${app.request().cookies.name}!`);
+ * app.route("/hello", () => html`Hello, ${app.request().cookies.name}!`);
  *
  * const page = await new Visitor(app).visit("/");
  * const hello = await page.form().fill({ name: "Ada" }).submit();
