@@ -74,10 +74,25 @@ export function textResponse(
 ): Response {
   const init: Record<string, string> = { "content-type": type };
   if (headers !== undefined) Object.assign(init, headers);
-  const isChunked = isCoalesced(text, context);
-  if (isChunked && status !== 200) init["transfer-encoding"] = "chunked";
-  const response = new Response(text, { status, headers: init });
-  if (isChunked && status === 200) chunk(response);
+  return webResponse(text, status, init, isCoalesced(text, context));
+}
+
+/**
+ * A web response, whose text goes out in one chunk if that is asked for. For a text, Deno makes the head
+ * when it makes the response, unless the status is 200, and once more when a header is appended.
+ */
+export function webResponse(
+  body: BodyInit | null,
+  status: number,
+  headers: Record<string, string>,
+  isChunked: boolean,
+): Response {
+  const isLate = status === 200;
+  if (isChunked && !isLate) headers["transfer-encoding"] = "chunked";
+  const response = new Response(body, { status, headers });
+  if (isChunked && isLate) {
+    response.headers.append("transfer-encoding", "chunked");
+  }
   return response;
 }
 
@@ -97,12 +112,4 @@ export function isCoalesced(
 ): boolean {
   return length >= COALESCED.least && length <= COALESCED.most &&
     context.coalesce();
-}
-
-/**
- * Sends the body of a response in one chunk. For a text, Deno makes the head when it makes the response,
- * unless the status is 200, and once more when a header is appended.
- */
-export function chunk(response: Response): void {
-  response.headers.append("transfer-encoding", "chunked");
 }

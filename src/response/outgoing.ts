@@ -5,11 +5,11 @@
 
 import type { HeaderLines } from "./header.ts";
 import {
-  chunk,
   HTML,
   isBodiless,
   isCoalesced,
   type ResponseContext,
+  webResponse,
 } from "./outcome.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
@@ -54,15 +54,10 @@ export function makeResponse(content: BodyContent, head: Head): Response {
     !FRAMING.some((name) => headers?.get(name));
   const isValue = content !== "" && !isStream(content);
   const except = isValue ? OF_VALUES : OF_STREAMS;
-  const isWhole = isText && status !== 200; // see `chunk()`
-  const rest = isWhole && headers ? headers.toRecord(except) : {};
-  if (isWhole && rest !== undefined) {
-    if (isChunked) rest["transfer-encoding"] = "chunked";
-    return new Response(body, { status, headers: { ...init, ...rest } });
-  }
-  const response = new Response(body, { status, headers: init });
-  if (isChunked) chunk(response);
-  headers?.appendTo(response.headers, except);
+  // For a text of another status than 200, appending costs: see `webResponse()`.
+  const rest = isText && status !== 200 ? headers?.toRecord(except) : undefined;
+  const response = webResponse(body, status, { ...init, ...rest }, isChunked);
+  if (rest === undefined) headers?.appendTo(response.headers, except);
   return response;
 }
 
