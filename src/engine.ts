@@ -19,7 +19,7 @@ import type {
   Registration,
 } from "./application/registry.ts";
 import type { Settings, VariableValue } from "./application/settings.ts";
-import type { CallbackForm, Class } from "./callback.ts";
+import type { CallbackForm, Class, Method } from "./callback.ts";
 import { beginning } from "./handling/defaults.ts";
 import { type Handler, handlerOf } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
@@ -180,9 +180,9 @@ export class Engine {
     alias?: string,
   ): Route;
   get(...params: never[]): unknown {
-    return params.length === 1
-      ? this.#app.variables.get(params[0]!)
-      : this.router().get(...params as unknown as Parameters<Router["get"]>);
+    if (params.length === 1) return this.#app.variables.get(params[0]!);
+    const router: Record<"get", Method> = this.router();
+    return router.get(...params);
   }
 
   /**
