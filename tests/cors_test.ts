@@ -5,6 +5,7 @@ import { cors, type CorsOptions } from "@framework/core/cors";
 import { assertEquals, assertThrows } from "@std/assert";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
+import { opensSocket } from "./web_socket.ts";
 
 const ORIGIN = "https://example.com";
 
@@ -191,13 +192,8 @@ Deno.test("`cors()` serves scripts of another port and a WebSocket through real 
     });
     assertEquals(await response.text(), "text");
     assertEquals(corsOf(response)["allow-origin"], ORIGIN);
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`);
-    const isOpened = await new Promise((resolve) => {
-      socket.onopen = () => resolve(true);
-      socket.onerror = () => resolve(false);
-    });
-    assertEquals(isOpened, true);
-    await new Promise((resolve) => socket.onclose = resolve);
+    const socket = `ws://127.0.0.1:${port}/socket`;
+    assertEquals(await opensSocket(socket), true);
   });
   assertEquals(errors, []);
 });

@@ -6,6 +6,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { sendRaw } from "./raw_http.ts";
+import { opensSocket } from "./web_socket.ts";
 
 /** The headers of a guarded response by their short names. */
 function securityOf({ headers }: Response): (string | null)[] {
@@ -185,13 +186,8 @@ Deno.test("`guard()` refuses forms and WebSockets of other sites over a socket",
     const other = `http://127.0.0.1:${port + 1}`;
     assertEquals(await statusOf(other, "POST /", close), 403);
     assertEquals(await statusOf(other, "GET /socket", upgrade), 403);
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`);
-    const isOpened = await new Promise((resolve) => {
-      socket.onopen = () => resolve(true);
-      socket.onerror = () => resolve(false);
-    });
-    assertEquals(isOpened, true);
-    await new Promise((resolve) => socket.onclose = resolve);
+    const socket = `ws://127.0.0.1:${port}/socket`;
+    assertEquals(await opensSocket(socket), true);
   });
   assertEquals(errors, []);
 });
