@@ -40,7 +40,7 @@ import { checkSetting, defaults, type Settings } from "./settings.ts";
 /** A scope with what the application keeps in it. */
 export interface RequestScope extends Scope {
   readonly root: RequestScope;
-  /** Resolved before everything else. */
+  /** Compiled before everything else. */
   plan: Plan;
   match: Match | undefined;
   outcome: Outcome | undefined;
@@ -85,7 +85,7 @@ export class Application {
   readonly #originals: ReadonlyMap<string, Method>;
   /** What responses ask the application. */
   readonly responseContext: ResponseContext;
-  /** What is resolved for the next request; undefined after a declaration. */
+  /** The plan of the next request; undefined after a declaration. */
   plan: Plan | undefined;
   readonly #components: Readonly<Record<string, Component>>;
 
@@ -193,21 +193,21 @@ export class Application {
   /** A write may have changed the plan: that of the request which made it, or everybody's. */
   #replan(): void {
     const root = this.current()?.root;
-    if (root) root.plan = this.resolve(root);
+    if (root) root.plan = this.compile(root);
     else this.plan = undefined;
   }
 
   // Asking
 
-  /** Resolves what a request needs, or without one what all need that declare nothing. */
-  resolve(scope?: RequestScope): Plan {
+  /** Compiles the plan of a request, or without one of all that declare nothing. */
+  compile(scope?: RequestScope): Plan {
     const plan = compilePlan(this.registry, this.variables, scope);
     return scope === undefined ? this.plan = plan : plan;
   }
 
   /** The plan that holds for a request, or without one for the next. */
   planFor(scope: RequestScope | undefined = this.current()): Plan {
-    return scope?.root.plan ?? this.plan ?? this.resolve();
+    return scope?.root.plan ?? this.plan ?? this.compile();
   }
 
   /** The value of a setting. Give the scope where it is known. */

@@ -1,16 +1,16 @@
 /**
- * Owns the plan: what every request needs of the application, resolved once. A declaration drops it, and
+ * Owns the plan: what every request needs of the application, looked up once. A declaration drops it, and
  * the next request compiles it anew; a request that declares something for itself has a plan of its own.
  */
 
 import type { Router } from "../routing/router.ts";
 import type { Store } from "../state/layers.ts";
-import type { ResolvedPlan, Scope } from "../state/scope.ts";
+import type { CompiledPlan, Scope } from "../state/scope.ts";
 import { MappedMethod, RegisteredClass, type Registry } from "./registry.ts";
 import { basePath, defaults, type Settings } from "./settings.ts";
 
 /** What every request needs. */
-export interface Plan extends ResolvedPlan {
+export interface Plan extends CompiledPlan {
   /** The value of every setting. */
   readonly settings: Readonly<Settings>;
   /** The path of the application, without a slash at its end. */
@@ -46,11 +46,12 @@ export function compilePlan(
 }
 
 function settingsOf(variables: Store<unknown>, scope?: Scope): Settings {
-  const settings: Record<string, unknown> = { ...defaults };
-  for (const name in settings) {
-    settings[name] = variables.get(name, scope) ?? settings[name];
+  const settings: Settings = { ...defaults };
+  for (const name in defaults) {
+    const value = variables.get(name, scope) ?? undefined;
+    if (value !== undefined) Object.assign(settings, { [name]: value });
   }
-  return settings as unknown as Settings;
+  return settings;
 }
 
 function changedMethod(

@@ -15,13 +15,13 @@ const LOOPBACK =
  * Whether the client is on this machine, or the program made the request itself. A host name of somebody
  * else's says that a foreign page had its name resolved to this machine, to read what it shows.
  */
-export function isLocal({ request, remote, nested }: Scope): boolean {
+export function isLocal({ request, remote, nesting }: Scope): boolean {
   const { url } = request;
   if ([...headersOf(request).keys()].some((name) => OF_PROXIES.test(name))) {
     return false;
   }
   if (remote === undefined) {
-    return !nested.some((each) => isHandedOver(each.request));
+    return !nesting.some((each) => isHandedOver(each.request));
   }
   return "hostname" in remote &&
     LOOPBACK.test(remote.hostname) &&

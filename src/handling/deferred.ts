@@ -24,7 +24,7 @@ export function defer(app: Application, work: () => unknown): void {
 /** Runs deferred work, for which a server that drains waits: that of an engine around this one, too. */
 export function startDeferred(scope: Scope): void {
   const work = runDeferred(scope);
-  for (const { owner: { deferred } } of scope.nested) {
+  for (const { owner: { deferred } } of scope.nesting) {
     deferred.add(work);
     work.then(() => deferred.delete(work));
   }

@@ -14,7 +14,7 @@ import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
 import { send } from "./send.ts";
-import { matchOnce, start } from "./start.ts";
+import { callStart, matchOnce } from "./start.ts";
 
 /** Refusals of the input itself: they get their page even when errors are not handled. */
 const REFUSALS: ReadonlySet<number> = new Set([
@@ -65,7 +65,7 @@ function handle(
 /** From the target to the end of `start`: undefined when that is done, or what is to be awaited. */
 function begin(app: Application, scope: RequestScope): unknown {
   const { request } = scope;
-  const plan = scope.plan = app.plan ?? app.resolve();
+  const plan = scope.plan = app.plan ?? app.compile();
   if (plan.send !== undefined) scope.began = performance.now();
   const target = scope.target = targetOf(request);
   const hosts = plan.settings["framework.hosts"];
@@ -73,7 +73,7 @@ function begin(app: Application, scope: RequestScope): unknown {
   // GET and HEAD have no body (Fetch standard), which saves asking Deno.
   const isBodiless = target.method === "GET" || target.method === "HEAD";
   if (!isBodiless && hasBody(request)) return readThenStart(app, scope);
-  return plan.start ? plan.start.call([], scope) : start(app, scope);
+  return callStart(app, scope);
 }
 
 /** Reads the body, unless the matching route takes it as a stream. */
@@ -81,15 +81,14 @@ async function readThenStart(
   app: Application,
   scope: RequestScope,
 ): Promise<void> {
-  const { plan } = scope;
   if (!matchOnce(app, scope)?.route.takesStream) {
-    const { settings } = plan;
+    const { settings } = scope.plan;
     const limit = settings["framework.body_limit"];
     const timeout = settings["framework.body_timeout"];
     scope.body = await readBody(scope.request, limit, timeout);
     if (settings["framework.method_override"]) overrideMethod(app, scope);
   }
-  await (plan.start ? plan.start.call([], scope) : start(app, scope));
+  await callStart(app, scope);
 }
 
 /** A form may ask for another method: the route for that one is looked for. */

@@ -38,9 +38,9 @@ export function mount(
   }
   const forward = (route: Route): Response | Promise<Response> => {
     const { root } = app.scope("mount()");
-    const { target, nested, info } = root;
+    const { target, nesting, info } = root;
     if (FORBIDDEN.has(target.method)) throw new HttpError(501);
-    if (nested.length > MAX_DEPTH) throw new HttpError(508);
+    if (nesting.length > MAX_DEPTH) throw new HttpError(508);
     const path = below(target.path, app.base(), route);
     return fetch(forwarded(root, path + target.search), info);
   };

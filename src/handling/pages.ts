@@ -16,6 +16,9 @@ import { pageOf } from "./page.ts";
 import { respond, respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 
+/** The method that makes a page. */
+type PageName = "notFound" | "error";
+
 /** Runs `notFound`, with its filters, on a page of status 404. */
 export function onNotFoundPage(
   app: Application,
@@ -23,7 +26,7 @@ export function onNotFoundPage(
   params: unknown[],
   scope: RequestScope,
 ): unknown {
-  return onPage(app, scope, "notFound", 404, method, params);
+  return onPage(app, scope, "notFound", method, params);
 }
 
 /** Runs `error`, with its filters, on a page that has the status and the headers of the error. */
@@ -35,7 +38,7 @@ export function onErrorPage(
 ): unknown {
   const error = toError(params[0]);
   logError(app, error);
-  return onPage(app, scope, "error", statusOf(error), method, params, error);
+  return onPage(app, scope, "error", method, params, error);
 }
 
 /**
@@ -45,25 +48,23 @@ export function onErrorPage(
 function onPage(
   app: Application,
   scope: RequestScope,
-  name: "notFound" | "error",
-  status: number,
+  name: PageName,
   method: MappedMethod,
   params: unknown[],
-  error?: Error,
+  failure?: Error,
 ): unknown {
   if (scope.page === name) {
     throw new Error(
       `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
     );
   }
-  if (method.isPlain && error === undefined && isUntouched(scope)) {
-    return respond(app, scope, `${name}()`, pageOf(scope.request, status));
+  if (method.isPlain && failure === undefined && isUntouched(scope)) {
+    return respond(app, scope, `${name}()`, pageOf(scope.request, 404));
   }
   const response = app.response(scope);
-  const page = response.replace(`${name}()`, status);
+  const page = openPage(response, name, failure);
   if (page === undefined) return;
-  if (error) addHeaders(page, error);
-  if (method.isPlain) return writePage(app, scope, page, error);
+  if (method.isPlain) return writePage(app, scope, page, failure);
   const work = (): unknown => run(makePage(app, response, method, params));
   return scope.with({ response: page, page: name }, work);
 }
@@ -84,23 +85,22 @@ function* makePage(
 
 /** The default `notFound`. */
 export function notFound(app: Application): unknown {
-  return showPage(app, "notFound", 404);
+  return showPage(app, "notFound");
 }
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  const failure = toError(thrown);
-  return showPage(app, "error", statusOf(failure), failure);
+  return showPage(app, "error", toError(thrown));
 }
 
 /**
  * Lets the `error` of middleware respond to what was thrown, with an empty body and the status and headers
  * of the error. Throws it on unless something was written, sent or returned.
  */
-export function* recover(
+export function* onMiddlewareError(
   app: Application,
   thrown: unknown,
-  respondTo: () => unknown,
+  callHandler: () => unknown,
 ): Steps<void> {
   const failure = toError(thrown);
   const response = app.response();
@@ -110,7 +110,7 @@ export function* recover(
     response.clearBody().status(statusOf(failure));
     addHeaders(response, failure);
   }
-  const returned = yield respondTo();
+  const returned = yield callHandler();
   if (!sent) yield respondWith(app, returned);
   if (sent || !response.sent && response.isEmpty) throw thrown;
   logError(app, failure);
@@ -119,27 +119,37 @@ export function* recover(
 /** Responds with the default page of an error and no details, when `error` itself has failed. */
 export function respondPlainly(app: Application, failure: Error): void {
   const scope = app.scope("error()");
-  const page = app.response(scope).replace("error()", statusOf(failure));
-  if (page === undefined) return;
-  addHeaders(page, failure);
-  fillPage(app, scope, page, failure, "");
+  const page = openPage(app.response(scope), "error", failure);
+  if (page !== undefined) fillPage(app, scope, page, failure, "");
 }
 
 /** Writes the default page where the method runs on a page already, or else in place of the response. */
 function showPage(
   app: Application,
-  name: "notFound" | "error",
-  status: number,
+  name: PageName,
   failure?: Error,
 ): unknown {
   const scope = app.scope(`${name}()`);
-  if (scope.page === name) {
-    return writePage(app, scope, app.response(scope), failure);
-  }
-  const page = app.response(scope).replace(`${name}()`, status);
-  if (page === undefined) return;
-  if (failure) addHeaders(page, failure);
-  return writePage(app, scope, page, failure);
+  const response = app.response(scope);
+  const page = scope.page === name
+    ? response
+    : openPage(response, name, failure);
+  return page && writePage(app, scope, page, failure);
+}
+
+/**
+ * Puts a page in place of a response: for a failure with its status and headers, otherwise with 404.
+ * Returns undefined where the response is sealed.
+ */
+function openPage(
+  response: HttpResponse,
+  name: PageName,
+  failure?: Error,
+): HttpResponse | undefined {
+  const status = failure ? statusOf(failure) : 404;
+  const page = response.replace(`${name}()`, status);
+  if (page && failure) addHeaders(page, failure);
+  return page;
 }
 
 /** Writes the default page; under debug, with details for a developer on this machine. */

@@ -10,8 +10,14 @@ import { keepText } from "../response/outcome.ts";
 import { guarded } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
 import { isThenable, run } from "../steps.ts";
-import { recover } from "./pages.ts";
+import { onMiddlewareError } from "./pages.ts";
 import { respondWith } from "./respond.ts";
+
+/** Runs `start`, the default one or a changed one. */
+export function callStart(app: Application, scope: RequestScope): unknown {
+  const { start: changed } = scope.plan;
+  return changed === undefined ? start(app, scope) : changed.call([], scope);
+}
 
 /** Responds to a request by the first matching route, or by the next one while they pass. */
 export function start(app: Application, scope: RequestScope): unknown {
@@ -48,7 +54,8 @@ function callRoute(
   return run(guarded(middleware, match.params, call, {
     isSealed: () => app.isSealed(app.scope("start()")),
     send: (returned) => respondWith(app, returned, scope, match),
-    recover: (thrown, respond) => run(recover(app, thrown, respond)),
+    recover: (thrown, callHandler) =>
+      run(onMiddlewareError(app, thrown, callHandler)),
   }));
 }
 
@@ -67,7 +74,8 @@ function follow(
   }
   if (returned === undefined) return;
   if (typeof returned === "string") {
-    return void (keepText(scope, returned) || app.response().write(returned));
+    return void (keepText(scope, returned) ||
+      app.response(scope).write(returned));
   }
   return isThenable(returned)
     ? followAsync(app, scope, match, returned)

@@ -113,7 +113,7 @@ function tooSlow(seconds: number): HttpError {
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
 function endedEarly(cause?: unknown): HttpError {
-  return contextScope()?.nested.some((scope) => scope.isInterrupted)
+  return contextScope()?.nesting.some((scope) => scope.isInterrupted)
     ? refusal(503, SOURCE, "the server is shutting down", { cause, ...CLOSE })
     : refusal(400, SOURCE, "it ended early", { cause, ...CLOSE });
 }

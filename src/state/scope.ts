@@ -54,8 +54,8 @@ export class Owner {
   }
 
   /** Notes where a request comes from: one that a server has passed on ends the declaring. */
-  receive({ nested }: Scope): void {
-    this.isServing = nested.some(({ request }) => isHandedOver(request));
+  receive({ nesting }: Scope): void {
+    this.isServing = nesting.some(({ request }) => isHandedOver(request));
   }
 
   /** Whether a request of that number may be its own: it began after the owner came to be. */
@@ -64,8 +64,8 @@ export class Owner {
   }
 }
 
-/** What the application has resolved once for all requests; this room reads no more of it. */
-export interface ResolvedPlan {
+/** The plan that the application has compiled for its requests; this room reads no more of it. */
+export interface CompiledPlan {
   /** Whether each request needs an object of its response: that may do more, or note who seals it. */
   readonly needsResponse: boolean;
 }
@@ -110,8 +110,8 @@ export class Scope {
   isDeferring = false;
   /** The reason of a rejected promise that nobody awaited. */
   failure: { readonly reason: unknown } | undefined;
-  /** What the application has resolved for the request. */
-  plan: ResolvedPlan | undefined;
+  /** The plan of the request. */
+  plan: CompiledPlan | undefined;
   /** Whether the request has a layer of its own. */
   hasOwn = false;
 
@@ -138,8 +138,8 @@ export class Scope {
   }
 
   /** This scope and those around it, from the innermost: an engine can be mounted in another one. */
-  get nested(): Scope[] {
-    return [this, ...this.#parent?.nested ?? []];
+  get nesting(): Scope[] {
+    return [this, ...this.#parent?.nesting ?? []];
   }
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
@@ -347,7 +347,7 @@ function outerScope(
   owner: Owner,
 ): Scope | undefined {
   if (id < 0) return undefined;
-  const outer = scope?.nested.find((each) => each.owner === owner);
+  const outer = scope?.nesting.find((each) => each.owner === owner);
   const isOver = scope === undefined || outer?.root.ended;
   if (isOver && owner.mayOwn(id)) throw new EndedError();
   return isOver ? undefined : outer;
@@ -367,7 +367,7 @@ function parentScope(request: Request): Scope | undefined {
   const scope = find(id);
   if (
     !isHandedOver(request) ||
-    scope?.nested.some((each) => each.request === request)
+    scope?.nesting.some((each) => each.request === request)
   ) return scope;
   if (scope === undefined) storage.enterWith(undefined);
   return undefined;
