@@ -51,7 +51,7 @@ export type { Server, StartOptions } from "./src/server/listen.ts";
 export { Router } from "./src/routing/router.ts";
 export type { NearRoute, UrlParameters } from "./src/routing/router.ts";
 export { Route } from "./src/routing/route.ts";
-export type { RouteCallback } from "./src/routing/route.ts";
+export type { DeclareRoute, RouteCallback } from "./src/routing/route.ts";
 export type {
   RouteArguments,
   RouteResult,

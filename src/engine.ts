@@ -26,7 +26,7 @@ import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import type { Route, RouteCallback } from "./routing/route.ts";
+import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
 import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { DrainingServer, Server } from "./server/server.ts";
@@ -51,6 +51,8 @@ export type MethodParameters = {
 };
 
 const SHUTDOWN_TIMEOUT = "framework.shutdown_timeout";
+
+const COMPONENTS = ["request", "response", "router", "view"];
 
 /** Calls a method or class of an engine by its name; for the static form. */
 export let callByName: Call<Engine>;
@@ -101,6 +103,13 @@ export class Engine {
     const prototype = offering(Object.prototype, callByName, knows);
     Object.setPrototypeOf(Engine.prototype, prototype);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
+    for (const name of [...Object.keys(beginning.methods), ...COMPONENTS]) {
+      if (name === "start") continue;
+      const value = function (this: Engine, ...params: unknown[]): unknown {
+        return this.#call(name, params);
+      };
+      Object.defineProperty(Engine.prototype, name, { value, writable: true });
+    }
     const serve = (engine: Engine) => endWithRuntime(engine.#background);
     whenServed(Engine.prototype, serve);
   }
@@ -249,8 +258,6 @@ export class Engine {
     return this.#app.configure(work);
   }
 
-  // Extensible methods: each runs with its filters, and can be mapped anew
-
   /**
    * Listens for requests and returns the server's handle. The process drains on SIGINT and SIGTERM.
    *
@@ -270,17 +277,33 @@ export class Engine {
     return this.#server;
   }
 
+  /**
+   * The framework's own version of a method that was mapped anew, for the new one to call. It runs
+   * without filters.
+   */
+  original<Name extends Original>(name: Name): OriginalMethod<Name> {
+    return this.#app.original(name) as OriginalMethod<Name>;
+  }
+
+  #call(name: string, params: unknown[]): unknown {
+    return this.#app.registry.call(name, params);
+  }
+
+  /** Makes the name of an application's method or class a property: it is found at once. */
+  #expose(name: string): void {
+    if (name in this || current(this.#owner)) return;
+    const value = (...params: unknown[]) => this.#call(name, params);
+    Object.defineProperty(this, name, { value, configurable: true });
+  }
+}
+
+/** The extensible methods and the components: each is called by its name, and so with its filters. */
+export interface Engine {
   /** Ends the request at once and sends the current response, under another status if given. */
   stop(code?: number): never;
-  stop(...params: never[]): never {
-    return this.#call("stop", params);
-  }
 
   /** Ends the request at once; the content so far is dropped, the headers stay. */
   halt(code?: number, message?: string): never;
-  halt(...params: never[]): never {
-    return this.#call("halt", params);
-  }
 
   /**
    * Declares a route. The pattern is an optional list of methods and a path, such as
@@ -289,17 +312,7 @@ export class Engine {
    *
    * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is none.
    */
-  route<Path extends string, Pass extends boolean = false, Result = unknown>(
-    pattern: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route;
-  // An overload, so that filters see the arguments that were given and no more; of `never`, so that
-  // the compiler never says that a wrong call would have suited the implementation.
-  route(...params: never[]): Route {
-    return this.#call("route", params);
-  }
+  route: DeclareRoute;
 
   /** Declares what the callback declares under a prefix, with middleware for all of it. */
   group(
@@ -307,18 +320,12 @@ export class Engine {
     callback: (router: Router) => void,
     middleware?: readonly Middleware[],
   ): void;
-  group(...params: never[]): void {
-    return this.#call("group", params);
-  }
 
   /**
    * Responds with a redirect, 303 unless another code is given; a relative target lies under the base.
    * Throws `TypeError` for targets that run code or carry control characters.
    */
   redirect(url: string, code?: number): MaybePromise<void>;
-  redirect(...params: never[]): MaybePromise<void> {
-    return this.#call("redirect", params);
-  }
 
   /**
    * Renders a template into the body, at the place of this call even when it is not awaited; with a
@@ -329,40 +336,28 @@ export class Engine {
     data?: Record<string, unknown>,
     key?: string,
   ): Promise<void>;
-  render(...params: never[]): Promise<void> {
-    return this.#call("render", params);
-  }
 
   /** Responds with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
   error(error: unknown): MaybePromise<void>;
-  error(...params: never[]): MaybePromise<void> {
-    return this.#call("error", params);
-  }
 
   /** Responds with the page of what is not found, status 404. */
   notFound(): MaybePromise<void>;
-  notFound(...params: never[]): MaybePromise<void> {
-    return this.#call("notFound", params);
-  }
 
   /**
    * Sets the ETag and, when the client's is current, ends the request with 304, or with 412 for
    * methods other than GET and HEAD (RFC 9110, section 13). The type is `"strong"`, `"string"`,
    * which is strong too, or `"weak"`.
    */
-  etag(id: string, type?: "string" | "strong" | "weak"): MaybePromise<void>;
-  etag(...params: never[]): MaybePromise<void> {
-    return this.#call("etag", params);
-  }
+  etag(
+    id: string,
+    type?: "string" | "strong" | "weak",
+  ): MaybePromise<void>;
 
   /**
    * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends the
    * request with 304 (RFC 9110, section 13.1.3).
    */
   lastModified(time: number): MaybePromise<void>;
-  lastModified(...params: never[]): MaybePromise<void> {
-    return this.#call("lastModified", params);
-  }
 
   /**
    * Responds with JSON; without a code the status stays what it is, 200 at first. `encode` false
@@ -376,9 +371,6 @@ export class Engine {
     charset?: string,
     option?: number,
   ): MaybePromise<void>;
-  json(...params: never[]): MaybePromise<void> {
-    return this.#call("json", params);
-  }
 
   /**
    * Responds with JSON inside a call of the function that the query parameter `param` names. Throws
@@ -392,68 +384,27 @@ export class Engine {
     charset?: string,
     option?: number,
   ): MaybePromise<void>;
-  jsonp(...params: never[]): MaybePromise<void> {
-    return this.#call("jsonp", params);
-  }
 
   /**
    * The URL path of the route with that alias, the parameters encoded into it. Throws when the alias
    * is unknown, or a value is missing or does not fit its place.
    */
   getUrl(alias: string, params?: UrlParameters): string;
-  getUrl(...params: never[]): string {
-    return this.#call("getUrl", params);
-  }
 
   /** Declares a route for POST. */
-  post<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route;
-  post(...params: never[]): Route {
-    return this.#call("post", params);
-  }
+  post: DeclareRoute;
 
   /** Declares a route for PUT. */
-  put<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route;
-  put(...params: never[]): Route {
-    return this.#call("put", params);
-  }
+  put: DeclareRoute;
 
   /** Declares a route for PATCH. */
-  patch<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route;
-  patch(...params: never[]): Route {
-    return this.#call("patch", params);
-  }
+  patch: DeclareRoute;
 
   /** Declares a route for DELETE. */
-  delete<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route;
-  delete(...params: never[]): Route {
-    return this.#call("delete", params);
-  }
+  delete: DeclareRoute;
 
   /** Keeps work for after the response; the server waits for it before it ends. */
   defer(work: () => unknown): void;
-  defer(...params: never[]): void {
-    return this.#call("defer", params);
-  }
 
   /**
    * Sends the final web response: the last method of every request, also of a 304, 404, 500, a refused
@@ -461,9 +412,6 @@ export class Engine {
    * a filter that fails is logged, and the client gets a plain 500. By itself it returns its parameter.
    */
   send(response: Response): MaybePromise<Response>;
-  send(...params: never[]): MaybePromise<Response> {
-    return this.#call("send", params);
-  }
 
   /**
    * Hands every request under the prefix to another application: an engine, a function from a web
@@ -471,50 +419,16 @@ export class Engine {
    * prefix and the body unread, and stands in the order of declaration like a route.
    */
   mount(prefix: string, app: Mountable): void;
-  mount(...params: never[]): void {
-    return this.#call("mount", params);
-  }
-
-  // Components
 
   /** The current request, or with false a new object of it; throws outside one. */
-  request(...params: [shared?: boolean]): HttpRequest {
-    return this.#call("request", params);
-  }
+  request(shared?: boolean): HttpRequest;
 
   /** The response being built for the current request, or with false a new one; throws outside one. */
-  response(...params: [shared?: boolean]): HttpResponse {
-    return this.#call("response", params);
-  }
+  response(shared?: boolean): HttpResponse;
 
   /** The router, or with false a new one. */
-  router(...params: [shared?: boolean]): Router {
-    return this.#call("router", params);
-  }
+  router(shared?: boolean): Router;
 
   /** The view, the default one or that of a class registered as `view`; with false a new one. */
-  view<Type extends object = View>(...params: [shared?: boolean]): Type {
-    return this.#call("view", params);
-  }
-
-  /**
-   * The framework's own version of a method that was mapped anew, for the new one to call. It runs
-   * without filters.
-   */
-  original<Name extends Original>(name: Name): OriginalMethod<Name> {
-    return this.#app.original(name) as OriginalMethod<Name>;
-  }
-
-  #call<Result>(name: string, params: unknown[]): Result {
-    return this.#app.registry.call(name, params) as Result;
-  }
-
-  /** Makes the name of an application's method or class callable without a search for it. */
-  #expose(name: string): void {
-    if (name in this || current(this.#owner)) return;
-    Object.defineProperty(this, name, {
-      value: (...params: unknown[]) => this.#call(name, params),
-      configurable: true,
-    });
-  }
+  view<Type extends object = View>(shared?: boolean): Type;
 }

@@ -49,25 +49,19 @@ export class Framework extends AnyMember {
   ): Response | Promise<Response> => engine.fetch(request, info);
 
   /** Maps a method; `Framework.<name>(...)` then runs it. See {@linkcode Engine.prototype.map | Engine.map}. */
-  static map(
+  declare static map: (
     name: string,
     callback: CallbackForm,
-    passRoute = false,
-  ): typeof Framework {
-    engine.map(name, callback, passRoute);
-    return expose(name);
-  }
+    passRoute?: boolean,
+  ) => typeof Framework;
 
   /** Registers a class; `Framework.<name>()` then returns its instance. See {@linkcode Engine.prototype.register | Engine.register}. */
-  static register<Type extends Class | string>(
+  declare static register: <Type extends Class | string>(
     name: string,
     type: Type,
-    params: readonly unknown[] = [],
+    params?: readonly unknown[],
     callback?: (instance: InstanceOf<Type>) => unknown,
-  ): typeof Framework {
-    engine.register(name, type, params, callback);
-    return expose(name);
-  }
+  ) => typeof Framework;
 
   /** Adds a filter before a method. See {@linkcode Engine.prototype.before | Engine.before}. */
   declare static before: Engine["before"];
@@ -194,30 +188,17 @@ export class Framework extends AnyMember {
 // What is only declared above is the engine's own method, whichever engine is behind the class then.
 for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
-  const method = name as "request";
-  define(name, (...params) => engine[method](...params as []));
+  const value = (...params: []) => {
+    const returned: unknown = engine[name as "request"](...params);
+    return name === "map" || name === "register" ? Framework : returned;
+  };
+  Object.defineProperty(Framework, name, { value, configurable: true });
 }
 
 Object.defineProperty(Framework, FORM, { value: true });
 whenServed(Framework, () => Reflect.get(engine, "onListen"));
 
-// Any other name may be mapped for the current request alone, or on an engine before it came here.
-Object.setPrototypeOf(
-  Framework,
-  offering(
-    Function.prototype,
-    (_, name, params) => callByName(engine, name, params),
-  ),
-);
-
-/** Makes a name that the application has given an own method of the class: those are found at once. */
-function expose(name: string): typeof Framework {
-  if (Object.hasOwn(engine, name) && !Object.hasOwn(Framework, name)) {
-    define(name, (...params) => callByName(engine, name, params));
-  }
-  return Framework;
-}
-
-function define(name: string, value: (...params: unknown[]) => unknown): void {
-  Object.defineProperty(Framework, name, { value, configurable: true });
-}
+// Any other name may be mapped, also for the current request alone, or on an engine before it came here.
+const call = (_: unknown, name: string, params: unknown[]) =>
+  callByName(engine, name, params);
+Object.setPrototypeOf(Framework, offering(Function.prototype, call));

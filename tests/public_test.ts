@@ -15,11 +15,12 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       post put redirect register render request response route router send set
       start stop view`,
     "class Engine": `
-      after app before clear configure defer delete error etag fetch get getUrl
-      group
-      halt has init json jsonp lastModified map mount notFound original patch path
-      post put redirect register render request response route router send set
-      start stop view`,
+      after app before clear configure fetch get has init map original path
+      register set start`,
+    "interface Engine": `
+      defer delete error etag getUrl group halt json jsonp lastModified mount
+      notFound patch post put redirect render request response route router send
+      stop view`,
     "interface ConnectionInfo": "remoteAddr",
     "type MaybePromise": "",
     "type OriginalMethod": "",
@@ -52,6 +53,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class Route": `
       addMiddleware alias methods middleware params pattern regex splat
       streamed takesStream`,
+    "interface DeclareRoute": "",
     "type RouteCallback": "",
     "type RouteArguments": "",
     "type RouteResult": "",
@@ -139,24 +141,18 @@ interface Exported {
 interface Definition {
   readonly properties?: readonly Member[];
   readonly methods?: readonly Member[];
+  readonly callSignatures?: readonly { readonly params: Parameter[] }[];
 }
 
 interface Member {
   readonly name: string;
   readonly accessibility?: string;
-  readonly functionDef?: {
-    readonly params: readonly Parameter[];
-    /** Told of the implementation of overloads, which nobody sees. */
-    readonly hasBody?: boolean;
-  };
+  readonly params?: readonly Parameter[];
 }
 
 interface Parameter {
-  readonly kind: string;
-  readonly name?: string;
-  readonly optional?: boolean;
-  /** What a default is assigned to. */
-  readonly left?: { readonly name: string };
+  readonly name: string;
+  readonly optional: boolean;
 }
 
 for (const [module, expected] of Object.entries(SURFACE)) {
@@ -179,33 +175,28 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   jsonp: "data, param?, code?, encode?, charset?, option?",
   lastModified: "time",
   mount: "prefix, app",
-  post: "path, callback, passRoute?, alias?",
   redirect: "url, code?",
   render: "file, data?, key?",
-  route: "pattern, callback, passRoute?, alias?",
   stop: "code?",
 };
 
 Deno.test("`deno doc` names the parameters of each method, and which may be left out", async () => {
-  const engine = (await symbolsOf("mod.ts")).find(({ name }) =>
-    name === "Engine"
-  );
-  const methods = engine?.declarations[0]?.def?.methods ?? [];
-  const shown = methods
-    .filter(({ name, functionDef }) =>
-      name in PARAMETERS && !functionDef?.hasBody
-    )
-    .map(({ name, functionDef }) => [
-      name,
-      functionDef?.params.map(parameter).join(", "),
-    ]);
+  const symbols = await symbolsOf("mod.ts");
+  const definitions = (symbol: string): Definition[] =>
+    symbols.find(({ name }) => name === symbol)!.declarations
+      .map(({ def }) => def ?? {});
+  const shown = definitions("Engine").flatMap(({ methods = [] }) => methods)
+    .filter(({ name }) => name in PARAMETERS)
+    .map(({ name, params = [] }) => [name, listed(params)]);
   assertEquals(Object.fromEntries(shown), PARAMETERS);
+  const [call] = definitions("DeclareRoute")[0]!.callSignatures!;
+  assertEquals(listed(call!.params), "pattern, callback, passRoute?, alias?");
 });
 
-/** A parameter as it is written; one with a default may be left out. */
-function parameter({ kind, name, optional, left }: Parameter): string {
-  if (kind === "assign") return `${left?.name}?`;
-  return `${name}${optional ? "?" : ""}`;
+/** Parameters as they are written. */
+function listed(params: readonly Parameter[]): string {
+  return params.map(({ name, optional }) => `${name}${optional ? "?" : ""}`)
+    .join(", ");
 }
 
 Deno.test("`README.md` has each setting in its table", async () => {

@@ -3,22 +3,6 @@
  * is reserved for, and how an object offers the given ones.
  */
 
-/** The core methods: they can be neither mapped, nor registered over, nor filtered. */
-const CORE_METHODS = [
-  "map",
-  "register",
-  "before",
-  "after",
-  "path",
-  "get",
-  "set",
-  "has",
-  "clear",
-  "init",
-  "app",
-  "configure",
-];
-
 /** The names of the extensible methods that the framework brings. */
 export type Original =
   | "start"
@@ -47,29 +31,23 @@ export type Original =
 export const FORM: unique symbol = Symbol("form of an application");
 
 /** The names that cannot be given, by the reason. */
-const RESERVED: readonly (readonly [why: string, names: readonly string[]])[] =
-  [
-    ["it is a core method", CORE_METHODS],
-    ["it is a door of the framework itself", ["fetch", "original"]],
-    ["JavaScript gives this name a meaning of its own", [
-      "then",
-      "toJSON",
-      "prototype",
-      "__proto__",
-      ...Object.getOwnPropertyNames(Object.prototype),
-      ...Object.getOwnPropertyNames(Function.prototype),
-    ]],
-    ["tools look this name up to learn what a value is", [
-      "default",
-      "onListen",
-      "onError",
-      "asymmetricMatch",
-      "$$typeof",
-    ]],
-  ];
+const RESERVED = {
+  "it is a core method":
+    "map register before after path get set has clear init app configure",
+  "it is a door of the framework itself": "fetch original",
+  "tools look this name up to learn what a value is":
+    "default onListen onError asymmetricMatch $$typeof",
+  "JavaScript gives this name a meaning of its own": [
+    "then toJSON prototype __proto__",
+    ...Object.getOwnPropertyNames(Object.prototype),
+    ...Object.getOwnPropertyNames(Function.prototype),
+  ].join(" "),
+};
 
-const reasons: ReadonlyMap<string, string> = new Map(
-  RESERVED.flatMap(([why, names]) => names.map((name) => [name, why] as const)),
+const reasons = new Map(
+  Object.entries(RESERVED).flatMap(([why, names]) =>
+    names.split(" ").map((name) => [name, why] as const)
+  ),
 );
 
 /** Throws `TypeError` when a name cannot be given; the action goes into the message. */

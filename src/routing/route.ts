@@ -29,6 +29,16 @@ export type RouteCallback<
   | `${string}->${string}`
   | `${string}::${string}`;
 
+/** Declares a route and returns it; its own types come from the text of the pattern. */
+export interface DeclareRoute {
+  <Path extends string, Pass extends boolean = false, Result = unknown>(
+    pattern: Path,
+    callback: RouteCallback<Path, Pass, Result>,
+    passRoute?: Pass,
+    alias?: string,
+  ): Route;
+}
+
 /** A declared route with its callback. */
 export interface Declaration {
   readonly route: Route;
