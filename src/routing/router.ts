@@ -11,7 +11,12 @@ import { type NearRoute, nearRoutes } from "./explain.ts";
 import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
-import { type Declaration, Route, type RouteCallback } from "./route.ts";
+import {
+  type Declaration,
+  type DeclareRoute,
+  Route,
+  type RouteCallback,
+} from "./route.ts";
 import { Layered } from "../state/layers.ts";
 import type { Scope } from "../state/scope.ts";
 import { isThenable } from "../steps.ts";
@@ -61,6 +66,21 @@ export class Router {
   readonly #path = new Path();
   #group: Group = { prefix: "", middleware: [] };
 
+  /** Appends a route for GET, and so for HEAD. */
+  readonly get: DeclareRoute = this.#under("GET");
+
+  /** Appends a route for POST. */
+  readonly post: DeclareRoute = this.#under("POST");
+
+  /** Appends a route for PUT. */
+  readonly put: DeclareRoute = this.#under("PUT");
+
+  /** Appends a route for PATCH. */
+  readonly patch: DeclareRoute = this.#under("PATCH");
+
+  /** Appends a route for DELETE. */
+  readonly delete: DeclareRoute = this.#under("DELETE");
+
   /**
    * `classes` says where the classes of callbacks such as `"Class->method"` come from.
    *
@@ -106,56 +126,6 @@ export class Router {
       passRoute: passRoute === true,
     });
     return route;
-  }
-
-  /** Appends a route for GET, and so for HEAD. */
-  get<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route {
-    return this.route(under("GET", path), callback, passRoute, alias);
-  }
-
-  /** Appends a route for POST. */
-  post<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route {
-    return this.route(under("POST", path), callback, passRoute, alias);
-  }
-
-  /** Appends a route for PUT. */
-  put<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route {
-    return this.route(under("PUT", path), callback, passRoute, alias);
-  }
-
-  /** Appends a route for PATCH. */
-  patch<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route {
-    return this.route(under("PATCH", path), callback, passRoute, alias);
-  }
-
-  /** Appends a route for DELETE. */
-  delete<Path extends string, Pass extends boolean = false, Result = unknown>(
-    path: Path,
-    callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
-  ): Route {
-    return this.route(under("DELETE", path), callback, passRoute, alias);
   }
 
   /**
@@ -308,6 +278,11 @@ export class Router {
 
   #declarations(): Declaration[] {
     return this.#tables().flatMap((table) => table.declarations);
+  }
+
+  #under(method: string): DeclareRoute {
+    return (path, callback, passRoute, alias) =>
+      this.route(under(method, path), callback, passRoute, alias);
   }
 
   #prefixed(pattern: string): string {
