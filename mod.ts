@@ -43,7 +43,7 @@ export type {
   InstanceOf,
   Mapped,
   Registered,
-} from "./src/application/registry.ts";
+} from "./src/application/callable.ts";
 export type { Settings } from "./src/application/settings.ts";
 export type { Server, StartOptions } from "./src/server/listen.ts";
 

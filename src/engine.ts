@@ -17,7 +17,7 @@ import type {
   Mapped,
   Registered,
   Registration,
-} from "./application/registry.ts";
+} from "./application/callable.ts";
 import type { Settings, VariableValue } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { beginning } from "./handling/defaults.ts";
@@ -98,8 +98,7 @@ export class Engine {
   static {
     isServing = (engine) => engine.#owner.isServing;
     callByName = (engine, name, params) => engine.#call(name, params);
-    const knows = (engine: Engine, name: string) =>
-      engine.#app.registry.has(name);
+    const knows = (engine: Engine, name: string) => engine.#app.has(name);
     const prototype = offering(Object.prototype, callByName, knows);
     Object.setPrototypeOf(Engine.prototype, prototype);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
@@ -286,7 +285,7 @@ export class Engine {
   }
 
   #call(name: string, params: unknown[]): unknown {
-    return this.#app.registry.call(name, params);
+    return this.#app.call(name, params);
   }
 
   /** Makes the name of an application's method or class a property: it is found at once. */

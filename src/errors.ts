@@ -59,6 +59,16 @@ export function refusal(
   return new HttpError(status, `Cannot read ${source}: ${state}`, options);
 }
 
+/** The error for a value of the wrong kind; the rule says what it must be. */
+export function wrongKind(
+  action: string,
+  rule: string,
+  value: unknown,
+): TypeError {
+  const got = shown(value, { depth: 1, strAbbreviateSize: 100 });
+  return new TypeError(`Cannot ${action}: ${rule}, got ${got}`);
+}
+
 /** A place in a source that is not JavaScript. */
 export interface SourcePlace {
   readonly file: string;

@@ -10,7 +10,8 @@ import {
   Engine,
   isServing,
 } from "./engine.ts";
-import type { InstanceOf } from "./application/registry.ts";
+import type { InstanceOf } from "./application/callable.ts";
+import { wrongKind } from "./errors.ts";
 import { FORM, offering } from "./application/names.ts";
 import { whenServed } from "./server/declarative.ts";
 
@@ -93,10 +94,8 @@ export class Framework extends AnyMember {
   /** The engine behind this class; one that is given takes its place, such as in a test. */
   static app(replacement: Engine = engine): Engine {
     if (!(replacement instanceof Engine)) {
-      const got = Deno.inspect(replacement);
-      throw new TypeError(
-        `Cannot replace the engine: it must be an Engine, got ${got}`,
-      );
+      const rule = "it must be an Engine";
+      throw wrongKind("replace the engine", rule, replacement);
     }
     if (replacement !== engine && isServing(engine)) {
       throw new Error(

@@ -9,8 +9,13 @@ import {
   type Method,
   resolveCallback,
 } from "../callback.ts";
+import { wrongKind } from "../errors.ts";
 import type { HttpRequest } from "../request/request.ts";
-import type { Outcome, ResponseContext } from "../response/outcome.ts";
+import {
+  keepOutcome,
+  type Outcome,
+  type ResponseContext,
+} from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { Match, Router } from "../routing/router.ts";
 import type { BackgroundWork } from "../state/background.ts";
@@ -24,17 +29,16 @@ import {
   writingScope,
 } from "../state/scope.ts";
 import { noSuchMethod } from "../suggestions.ts";
-import type { View } from "../view/view.ts";
 import { Autoload } from "./autoload.ts";
-import { checkName } from "./names.ts";
-import { compilePlan, type Plan } from "./plan.ts";
 import {
   type Filter,
   type Frame,
-  type MappedMethod,
+  MappedMethod,
+  RegisteredClass,
   type Registration,
-  Registry,
-} from "./registry.ts";
+} from "./callable.ts";
+import { checkName } from "./names.ts";
+import { compilePlan, type Plan } from "./plan.ts";
 import { checkSetting, defaults, type Settings } from "./settings.ts";
 
 /** A scope with what the application keeps in it. */
@@ -80,14 +84,16 @@ export class Application {
   /** What goes on after responses; it outlives the application. */
   readonly background: BackgroundWork;
   readonly autoload: Autoload;
-  readonly registry: Registry;
   readonly variables: Store<unknown>;
-  readonly #originals: ReadonlyMap<string, Method>;
   /** What responses ask the application. */
   readonly responseContext: ResponseContext;
   /** The plan of the next request; undefined after a declaration. */
   plan: Plan | undefined;
-  readonly #components: Readonly<Record<string, Component>>;
+  /** What is called by its name; a mapped method hides a class. */
+  readonly #callables: Store<MappedMethod | RegisteredClass>;
+  readonly #originals: ReadonlyMap<string, Method>;
+  readonly #frames: Beginning["frames"];
+  readonly #components: ReadonlyMap<string, Component>;
 
   /** Declares the defaults. Throws inside a request, and once the owner serves. */
   constructor(owner: Owner, background: BackgroundWork, beginning: Beginning) {
@@ -98,26 +104,18 @@ export class Application {
     this.background = background;
     this.autoload = new Autoload(owner);
     this.variables = new Store(owner);
-    const frames = Object.entries(beginning.frames).map(([name, frame]) =>
-      [name, frame.bind(undefined, this) as Frame] as const
-    );
-    const framed = Object.fromEntries(frames);
-    this.registry = new Registry(owner, this.autoload, framed);
-    const methods = Object.entries(beginning.methods);
-    this.#originals = new Map(
-      methods.map(([name, method]) => [name, method.bind(undefined, this)]),
-    );
+    this.#callables = new Store(owner);
     this.responseContext = beginning.responseContext(this);
-    this.#components = beginning.components(this);
-    this.#declareDefaults();
-  }
-
-  /** Sets, maps and registers the defaults, by the doors that users have. */
-  #declareDefaults(): void {
+    this.#frames = beginning.frames;
+    this.#components = new Map(Object.entries(beginning.components(this)));
+    this.#originals = new Map(
+      Object.entries(beginning.methods)
+        .map(([name, method]) => [name, method.bind(undefined, this)]),
+    );
+    // The defaults enter by the doors that users have.
     this.set({ ...defaults });
     for (const [name, method] of this.#originals) this.map(name, method);
-    for (const name in this.#components) {
-      const { type } = this.#components[name]!;
+    for (const [name, { type }] of this.#components) {
       this.register(name, { type, params: [] });
     }
   }
@@ -139,53 +137,82 @@ export class Application {
     this.#replan();
   }
 
-  /** Maps a method; with `passRoute` it gets the route that is being followed, or null. */
+  /**
+   * Maps a method; one of that name is replaced, its filters stay. With `passRoute` it gets the route that
+   * is being followed, or null.
+   */
   map(name: string, callback: CallbackForm, passRoute = false): void {
     checkName(name, "map");
     const what = `the method "${name}"`;
     const callable = resolveCallback(callback, this.autoload, what);
-    const isDefault = this.#originals.get(name) === callable;
     const route = () => this.current()?.root.match?.toRoute() ?? null;
     const method: Method = passRoute
       ? (...params) => callable(...params, route())
       : callable;
-    this.registry.map(name, method, isDefault);
-    this.#replan();
+    const isDefault = this.#originals.get(name) === callable;
+    const frame = this.#frames[name]?.bind(undefined, this) as Frame;
+    const { before, after } = this.#method(name) ?? {};
+    this.#declare(
+      name,
+      new MappedMethod(method, isDefault, frame, before, after),
+    );
   }
 
-  /** Registers a class; one that extends a component and has no parameters gets the component's. */
+  /**
+   * Registers a class, unless a method has the name; one that extends a component and has no parameters
+   * gets the component's. Throws `TypeError` when it is no class.
+   */
   register(name: string, registration: Registration): void {
     checkName(name, "register");
     const { type, params, callback } = registration;
-    const component = Object.hasOwn(this.#components, name)
-      ? this.#components[name]
-      : undefined;
+    const isClass = typeof type === "function" && "prototype" in type;
+    if (typeof type !== "string" && !isClass) {
+      const rule = "it must be a class or the name of one";
+      throw wrongKind(`register "${name}"`, rule, type);
+    }
+    if (this.#method(name)) return;
+    const component = this.#components.get(name);
     const isLike = component !== undefined && params.length === 0 &&
       typeof type === "function" &&
       (type === component.type || type.prototype instanceof component.type);
-    this.registry.register(name, {
+    const completed: Registration = {
       ...registration,
       slot: component?.slot,
       opened: component?.opened,
       params: isLike ? component.params : params,
       isDefault: isLike && type === component.type && callback === undefined,
-    });
-    this.#replan();
+    };
+    const { owner, autoload } = this;
+    const scope = this.current();
+    this.#declare(
+      name,
+      new RegisteredClass(name, completed, owner, autoload, scope),
+    );
   }
 
-  /** Appends a filter. */
+  /** Appends a filter. Throws `TypeError` when it is not one, or when there is no such method. */
   filter(name: string, moment: "before" | "after", filter: Filter): void {
-    this.registry.filter(name, moment, filter);
+    const action = `add a filter ${moment}`;
+    checkName(name, action);
+    if (typeof filter !== "function") {
+      const rule = "the filter must be a function";
+      throw wrongKind(`${action} "${name}"`, rule, filter);
+    }
+    const mapped = this.#method(name);
+    if (mapped === undefined) throw this.#unknown(name, action);
+    this.#declare(name, mapped.filtered(moment, filter));
+  }
+
+  #declare(name: string, callable: MappedMethod | RegisteredClass): void {
+    this.#callables.set(name, callable);
     this.#replan();
   }
 
   /** Runs work as the application itself. Throws `TypeError` when it is not a function. */
   configure<Result>(work: () => Result): Result {
     if (typeof work !== "function") {
-      const got = Deno.inspect(work);
-      throw new TypeError(
-        `Cannot configure the application: the work must be a function, got ${got}`,
-      );
+      const rule = "the work must be a function";
+      throw wrongKind("configure the application", rule, work);
     }
     return configure(this.owner, work);
   }
@@ -201,7 +228,7 @@ export class Application {
 
   /** Compiles the plan of a request, or without one of all that declare nothing. */
   compile(scope?: RequestScope): Plan {
-    const plan = compilePlan(this.registry, this.variables, scope);
+    const plan = compilePlan(this.#callables, this.variables, scope);
     return scope === undefined ? this.plan = plan : plan;
   }
 
@@ -210,12 +237,9 @@ export class Application {
     return scope?.root.plan ?? this.plan ?? this.compile();
   }
 
-  /** The value of a setting. Give the scope where it is known. */
-  setting<Key extends keyof Settings>(
-    key: Key,
-    scope?: RequestScope,
-  ): Settings[Key] {
-    return this.planFor(scope).settings[key];
+  /** The value of a setting. */
+  setting<Key extends keyof Settings>(key: Key): Settings[Key] {
+    return this.planFor().settings[key];
   }
 
   /** The path of the application, without a slash at its end. */
@@ -233,9 +257,36 @@ export class Application {
     return currentOrThrow(this.owner, call) as RequestScope;
   }
 
-  /** Calls an extensible method with its filters. */
-  call(name: string, ...params: unknown[]): unknown {
-    return this.registry.call(name, params);
+  /** Whether the response is sealed. */
+  isSealed({ sealedBy, httpResponse }: RequestScope): boolean {
+    return sealedBy !== undefined || httpResponse?.sent === true;
+  }
+
+  // Calling
+
+  /** Whether something is mapped or registered under the name. */
+  has(name: string): boolean {
+    return this.#callables.has(name);
+  }
+
+  /**
+   * Calls a method with its filters, or returns an instance of a class. A promise counts as the
+   * request's work until it settles. The returned promise is another one, so that a rejection which
+   * nobody awaits shows.
+   */
+  call(
+    name: string,
+    params: unknown[] = [],
+    scope: Scope | undefined = this.current(),
+  ): unknown {
+    const callable = scope?.root.hasOwn
+      ? this.#callables.get(name, scope)
+      : this.#callables.application.get(name);
+    if (callable === undefined) throw this.#unknown(name, "call");
+    const outcome = callable.call(params, scope);
+    if (!(outcome instanceof Promise) || scope === undefined) return outcome;
+    scope.track(name, outcome);
+    return outcome.then((value) => value);
   }
 
   /** The default of a method; throws `TypeError` when there is none of that name. */
@@ -246,27 +297,38 @@ export class Application {
   }
 
   request(): HttpRequest {
-    return this.registry.call("request", []) as HttpRequest;
+    return this.call("request") as HttpRequest;
   }
 
   response(scope: Scope = this.scope("response()")): HttpResponse {
-    return (scope.httpResponse ??
-      this.registry.call("response", [], scope)) as HttpResponse;
+    const known = scope.httpResponse ?? this.call("response", [], scope);
+    return known as HttpResponse;
   }
 
-  /** Whether the response is sealed. */
-  isSealed({ sealedBy, httpResponse }: RequestScope): boolean {
-    return sealedBy !== undefined || httpResponse?.sent === true;
+  /** Responds with an outcome and seals the response, of which most requests need no object. */
+  respond(scope: Scope, by: string, outcome: Outcome): void {
+    if (keepOutcome(scope, by, outcome)) return;
+    this.response(scope).respond(by, outcome);
   }
 
   router(scope: RequestScope | undefined = this.current()): Router {
     const plan = this.planFor(scope);
     if (plan.router !== undefined) return plan.router;
-    const router = this.registry.call("router", [], scope) as Router;
+    const router = this.call("router", [], scope) as Router;
     return plan.keepsRouter ? plan.router = router : router;
   }
 
-  view(): View {
-    return this.registry.call("view", []) as View;
+  #method(name: string): MappedMethod | undefined {
+    const callable = this.#callables.get(name);
+    return callable instanceof MappedMethod ? callable : undefined;
+  }
+
+  #unknown(name: string, action: string): TypeError {
+    if (!this.has(name)) {
+      return noSuchMethod(name, action, this.#callables.all().keys());
+    }
+    return new TypeError(
+      `Cannot ${action} "${name}": it is a registered class, not a method`,
+    );
   }
 }

@@ -4,9 +4,9 @@
  */
 
 import type { Router } from "../routing/router.ts";
-import type { Store } from "../state/layers.ts";
 import type { CompiledPlan, Scope } from "../state/scope.ts";
-import { MappedMethod, RegisteredClass, type Registry } from "./registry.ts";
+import type { Store } from "../state/layers.ts";
+import { MappedMethod, RegisteredClass } from "./callable.ts";
 import { basePath, defaults, type Settings } from "./settings.ts";
 
 /** What every request needs. */
@@ -26,21 +26,27 @@ export interface Plan extends CompiledPlan {
 
 /** Compiles the plan for a request, or without one for all that declare nothing. */
 export function compilePlan(
-  registry: Registry,
+  callables: Store<MappedMethod | RegisteredClass>,
   variables: Store<unknown>,
   scope?: Scope,
 ): Plan {
   const settings = settingsOf(variables, scope);
-  const response = registry.find("response", scope);
+  const changed = (name: string): MappedMethod | undefined => {
+    const method = callables.get(name, scope);
+    return method instanceof MappedMethod && !method.isPlain
+      ? method
+      : undefined;
+  };
+  const response = callables.get("response", scope);
   const isUsual = response instanceof RegisteredClass &&
     response.registration.isDefault === true;
   return {
     settings,
     base: basePath(settings["framework.base_url"]),
-    start: changedMethod(registry, "start", scope),
-    send: changedMethod(registry, "send", scope),
+    start: changed("start"),
+    send: changed("send"),
     router: undefined,
-    keepsRouter: registry.find("router", scope) instanceof RegisteredClass,
+    keepsRouter: callables.get("router", scope) instanceof RegisteredClass,
     needsResponse: !isUsual || settings["framework.debug"],
   };
 }
@@ -52,13 +58,4 @@ function settingsOf(variables: Store<unknown>, scope?: Scope): Settings {
     if (value !== undefined) Object.assign(settings, { [name]: value });
   }
   return settings;
-}
-
-function changedMethod(
-  registry: Registry,
-  name: string,
-  scope?: Scope,
-): MappedMethod | undefined {
-  const entry = registry.find(name, scope);
-  return entry instanceof MappedMethod && !entry.isPlain ? entry : undefined;
 }

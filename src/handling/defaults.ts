@@ -10,14 +10,15 @@ import type {
 } from "../application/application.ts";
 import type { Method } from "../callback.ts";
 import { isThenable } from "../steps.ts";
-import type { MappedMethod } from "../application/registry.ts";
+import type { MappedMethod } from "../application/callable.ts";
 import { etag, lastModified } from "./caching.ts";
 import { components, responseContext } from "./components.ts";
 import { defer } from "./deferred.ts";
 import { mount } from "./mount.ts";
 import { error, notFound, onErrorPage, onNotFoundPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
-import { halt, json, jsonp, redirect, respondWith, stop } from "./respond.ts";
+import { json, jsonp } from "./json.ts";
+import { halt, redirect, respondWith, stop } from "./respond.ts";
 import { start } from "./start.ts";
 
 /** What an application begins with. */

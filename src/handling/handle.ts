@@ -212,7 +212,7 @@ async function runError(
     return reportError(thrown, "after the response was sealed");
   }
   try {
-    await app.call("error", error);
+    await app.call("error", [error]);
   } catch (second) {
     if (isStop(second)) return;
     reportError(second, 'in "error"');

@@ -45,7 +45,7 @@ export function mount(
     return fetch(forwarded(root, path + target.search), info);
   };
   const pattern = `${prefix.replace(/\/+$/, "")}/*`;
-  const route = app.call("route", pattern, forward, true) as Route;
+  const route = app.call("route", [pattern, forward, true]) as Route;
   route.streamed();
 }
 

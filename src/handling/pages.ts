@@ -4,7 +4,7 @@
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
-import type { MappedMethod } from "../application/registry.ts";
+import type { MappedMethod } from "../application/callable.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { WITHOUT_PAGE } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
@@ -13,7 +13,7 @@ import { withoutRequest } from "../state/outside.ts";
 import { run, type Steps } from "../steps.ts";
 import { isLocal } from "./client.ts";
 import { pageOf } from "./page.ts";
-import { respond, respondWith } from "./respond.ts";
+import { respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 
 /** The method that makes a page. */
@@ -59,7 +59,7 @@ function onPage(
     );
   }
   if (method.isPlain && failure === undefined && isUntouched(scope)) {
-    return respond(app, scope, `${name}()`, pageOf(scope.request, 404));
+    return app.respond(scope, `${name}()`, pageOf(scope.request, 404));
   }
   const response = app.response(scope);
   const page = openPage(response, name, failure);

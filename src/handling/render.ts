@@ -4,7 +4,7 @@
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
-import type { MappedMethod } from "../application/registry.ts";
+import type { MappedMethod } from "../application/callable.ts";
 import { markup } from "../html.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { View } from "../view/view.ts";
@@ -32,7 +32,7 @@ export function render(
   key?: string,
 ): Promise<void> {
   const scope = app.scope("render()");
-  const view = app.view();
+  const view = app.call("view") as View;
   const stored = scope.own(STORING) as Promise<void> | undefined;
   if (key === undefined) {
     const section = app.response(scope).section();

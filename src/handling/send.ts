@@ -3,7 +3,7 @@
  * or filtered. The default returns the response as it is.
  */
 
-import type { MappedMethod } from "../application/registry.ts";
+import type { MappedMethod } from "../application/callable.ts";
 import { isStop, reportError } from "../errors.ts";
 import { discard } from "../response/stream.ts";
 import type { Scope } from "../state/scope.ts";

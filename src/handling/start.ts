@@ -97,7 +97,7 @@ async function followAsync(
 function respondUnmatched(app: Application, scope: RequestScope): unknown {
   const { settings, base, router = app.router(scope) } = scope.plan;
   if (!router.hasOtherMethods) {
-    return app.registry.call("notFound", [], scope);
+    return app.call("notFound", [], scope);
   }
   const { method, path } = scope.target;
   const caseSensitive = settings["framework.case_sensitive"];

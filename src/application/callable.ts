@@ -1,22 +1,18 @@
 /**
- * Owns what is called by its name: mapped methods with their filters, and registered classes with their
- * shared instances. Which names can be given is the rule of `names.ts`.
+ * Owns what is called by its name: a mapped method with its filters, and a registered class with its
+ * shared instance. Which names can be given is the rule of `names.ts`.
  */
 
 import type { Class, Method } from "../callback.ts";
 import { reportError } from "../errors.ts";
-import { Store } from "../state/layers.ts";
 import {
   configure,
-  current,
   currentOrThrow,
   type Owner,
   type Scope,
 } from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
-import { noSuchMethod } from "../suggestions.ts";
 import type { Autoload } from "./autoload.ts";
-import { checkName } from "./names.ts";
 
 /**
  * Runs before or after a method. `params` is the argument array itself and `output` holds the method's
@@ -80,10 +76,19 @@ export class MappedMethod {
   run(params: unknown[]): unknown {
     return this.before.length === 0 && this.after.length === 0
       ? this.method(...params)
-      : run(this.#filtered(params));
+      : run(this.#steps(params));
   }
 
-  *#filtered(params: unknown[]): Steps<unknown> {
+  /** The same method with one more filter. */
+  filtered(moment: "before" | "after", filter: Filter): MappedMethod {
+    const { method, isDefault, frame } = this;
+    let { before, after } = this;
+    if (moment === "before") before = [...before, filter];
+    else after = [...after, filter];
+    return new MappedMethod(method, isDefault, frame, before, after);
+  }
+
+  *#steps(params: unknown[]): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
     for (const filter of this.before) {
       if ((yield filter(params, output)) === false) break;
@@ -171,120 +176,5 @@ export class RegisteredClass {
       );
     }
     return instance;
-  }
-}
-
-/** What is called by its name, in the two layers of the state; a mapped method hides a class. */
-export class Registry {
-  readonly #owner: Owner;
-  readonly #autoload: Autoload;
-  readonly #frames: Readonly<Record<string, Frame>>;
-  readonly #entries: Store<MappedMethod | RegisteredClass>;
-
-  constructor(
-    owner: Owner,
-    autoload: Autoload,
-    frames: Readonly<Record<string, Frame>>,
-  ) {
-    this.#owner = owner;
-    this.#autoload = autoload;
-    this.#frames = frames;
-    this.#entries = new Store(owner);
-  }
-
-  /** Maps a method; one of that name is replaced, its filters stay. */
-  map(name: string, method: Method, isDefault: boolean): void {
-    const { before, after } = this.#method(name) ?? {};
-    const frame = this.#frames[name];
-    const mapped = new MappedMethod(method, isDefault, frame, before, after);
-    this.#entries.set(name, mapped);
-  }
-
-  /**
-   * Registers a class; one of that name is replaced, and with it the shared instance. Throws
-   * `TypeError` when it is not one.
-   */
-  register(name: string, registration: Registration): void {
-    const { type } = registration;
-    const isClass = typeof type === "function" && "prototype" in type;
-    if (typeof type !== "string" && !isClass) {
-      const got = Deno.inspect(type);
-      throw new TypeError(
-        `Cannot register "${name}": it must be a class or the name of one, got ${got}`,
-      );
-    }
-    if (this.#method(name)) return;
-    const owner = this.#owner;
-    const scope = current(owner);
-    this.#entries.set(
-      name,
-      new RegisteredClass(name, registration, owner, this.#autoload, scope),
-    );
-  }
-
-  /** Appends a filter. Throws `TypeError` when it is not one, or when there is no such method. */
-  filter(name: string, moment: "before" | "after", filter: Filter): void {
-    const action = `add a filter ${moment}`;
-    checkName(name, action);
-    if (typeof filter !== "function") {
-      throw new TypeError(
-        `Cannot ${action} "${name}": the filter must be a function`,
-      );
-    }
-    const mapped = this.#method(name);
-    if (mapped === undefined) throw this.#unknown(name, action);
-    const filters = { before: mapped.before, after: mapped.after };
-    filters[moment] = [...filters[moment], filter];
-    const { method, isDefault, frame } = mapped;
-    const { before, after } = filters;
-    const filtered = new MappedMethod(method, isDefault, frame, before, after);
-    this.#entries.set(name, filtered);
-  }
-
-  /** Whether something is mapped or registered under the name. */
-  has(name: string): boolean {
-    return this.#entries.has(name);
-  }
-
-  /** What is mapped or registered under the name, in the given scope, or else in the current one. */
-  find(
-    name: string,
-    scope?: Scope,
-  ): MappedMethod | RegisteredClass | undefined {
-    return this.#entries.get(name, scope);
-  }
-
-  /**
-   * Calls a method with its filters, or returns an instance of a class. A promise counts as the
-   * request's work until it settles. The returned promise is another one, so that a rejection which
-   * nobody awaits shows.
-   */
-  call(
-    name: string,
-    params: unknown[],
-    scope: Scope | undefined = current(this.#owner),
-  ): unknown {
-    const entry = scope?.root.hasOwn
-      ? this.#entries.get(name, scope)
-      : this.#entries.application.get(name);
-    if (entry === undefined) throw this.#unknown(name, "call");
-    const outcome = entry.call(params, scope);
-    if (!(outcome instanceof Promise) || scope === undefined) return outcome;
-    scope.track(name, outcome);
-    return outcome.then((value) => value);
-  }
-
-  #method(name: string): MappedMethod | undefined {
-    const entry = this.#entries.get(name);
-    return entry instanceof MappedMethod ? entry : undefined;
-  }
-
-  #unknown(name: string, action: string): TypeError {
-    if (this.has(name)) {
-      return new TypeError(
-        `Cannot ${action} "${name}": it is a registered class, not a method`,
-      );
-    }
-    return noSuchMethod(name, action, this.#entries.all().keys());
   }
 }
