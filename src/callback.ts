@@ -3,6 +3,7 @@
  * function.
  */
 
+import { wrongKind } from "./errors.ts";
 import { didYouMean } from "./suggestions.ts";
 
 /** What can be mapped. */
@@ -34,10 +35,8 @@ export interface Classes {
   make(type: Class): object;
 }
 
-type Callable = (...params: unknown[]) => unknown;
-
 /** The name of a class and of a method. */
-const named = /^[A-Za-z_$][\w$]*(?:->|::)[\w$]+$/;
+const NAMES = /^([A-Za-z_$][\w$]*)(->|::)([\w$]+)$/;
 
 /**
  * The function that a callback stands for; `what` names its owner in messages. Throws `TypeError`
@@ -47,12 +46,9 @@ export function resolveCallback(
   callback: unknown,
   classes: Classes,
   what: string,
-): (...params: unknown[]) => unknown {
+): Method {
   if (typeof callback === "function" && !isClass(callback)) {
-    return callback as Callable;
-  }
-  if (typeof callback === "string" && named.test(callback)) {
-    return autoloaded(callback, classes, what);
+    return callback as Method;
   }
   if (Array.isArray(callback) && callback.length === 2) {
     const [target, method] = callback as unknown[];
@@ -60,10 +56,18 @@ export function resolveCallback(
       return methodOf(target, method, classes, what);
     }
   }
-  const got = Deno.inspect(callback, { depth: 1 });
-  throw new TypeError(
-    `Cannot make ${what}: the callback must be a function, [target, "method"] or "Class->method", got ${got}`,
-  );
+  const names = typeof callback === "string" ? NAMES.exec(callback) : null;
+  if (names === null) {
+    const rule =
+      'the callback must be a function, [target, "method"] or "Class->method"';
+    throw wrongKind(`make ${what}`, rule, callback);
+  }
+  const [, name = "", arrow, method = ""] = names;
+  return async (...params) => {
+    const type = await classes.find(name);
+    const isStatic = arrow === "::";
+    return methodOf(type, method, classes, what, isStatic)(...params);
+  };
 }
 
 /** Whether a value was written as a class, so that it cannot be called without `new`. */
@@ -72,32 +76,24 @@ export function isClass(value: unknown): value is new () => object {
     /^class\b/.test(Function.prototype.toString.call(value));
 }
 
-function autoloaded(
-  callback: string,
-  classes: Classes,
-  what: string,
-): Callable {
-  const [name, method] = callback.split(/->|::/) as [string, string];
-  const isStatic = callback.includes("::");
-  return async (...params) => {
-    const type = await classes.find(name);
-    return methodOf(type, method, classes, what, isStatic)(...params);
-  };
-}
-
+/** A method of an object or, unless `isStatic` says otherwise, of the instances of a class. */
 function methodOf(
   target: object,
   method: string,
   classes: Classes,
   what: string,
-  staticFirst = false,
-): Callable {
+  isStatic = false,
+): Method {
   const type = typeof target === "function" ? target as Class : undefined;
-  const own = isMethod(target, method);
-  if (type && isMethod(type.prototype, method) && !(staticFirst && own)) {
-    return (...params) => invoke(classes.make(type), method, params);
+  const [own, inherited] = [target, type?.prototype ?? {}].map((owner) =>
+    typeof Reflect.get(owner, method) === "function"
+  );
+  const call = (receiver: object, params: unknown[]): unknown =>
+    (receiver as Record<string, Method>)[method]!(...params);
+  if (type && inherited && !(isStatic && own)) {
+    return (...params) => call(classes.make(type), params);
   }
-  if (own) return (...params) => invoke(target, method, params);
+  if (own) return (...params) => call(target, params);
   const owner = type?.prototype ?? Object.getPrototypeOf(target);
   const name = owner.constructor?.name ?? "object";
   const known = [...Object.getOwnPropertyNames(owner), ...Object.keys(target)];
@@ -105,12 +101,4 @@ function methodOf(
   throw new TypeError(
     `Cannot make ${what}: "${name}" has no method "${method}"${hint}`,
   );
-}
-
-function isMethod(target: object | undefined, method: string): boolean {
-  return typeof Reflect.get(target ?? {}, method) === "function";
-}
-
-function invoke(target: object, method: string, params: unknown[]): unknown {
-  return (target as Record<string, Callable>)[method]!(...params);
 }

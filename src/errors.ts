@@ -109,12 +109,7 @@ export function checkStatus(
 }
 
 /** Thrown by `stop` and `halt` once the response is sealed; it ends the request and is no error. */
-class StopSignal {
-  /** Read by whoever catches it without meaning to. */
-  readonly message = "The framework has stopped this request";
-}
-
-const stopSignal = new StopSignal();
+const stopSignal = { message: "The framework has stopped this request" };
 
 /** Ends the handling of the current request at once. */
 export function throwStop(): never {

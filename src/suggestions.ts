@@ -20,12 +20,9 @@ export function suggestions(name: string, names: Iterable<string>): string[] {
   return [...new Set(names)]
     .filter((other) => Math.abs(other.length - name.length) <= limit)
     .slice(0, MAX_NAMES)
-    .map((other) => ({
-      other,
-      edits: editDistance(name.toLowerCase(), other.toLowerCase()),
-    }))
+    .map((other) => ({ other, edits: editDistance(name, other) }))
     .filter(({ edits }) => edits <= limit && edits < name.length)
-    .sort((a, b) => a.edits - b.edits)
+    .sort((one, other) => one.edits - other.edits)
     .slice(0, MAX_SUGGESTIONS)
     .map(({ other }) => other);
 }
@@ -42,14 +39,13 @@ export function noSuchMethod(
   action: string,
   names: Iterable<string>,
 ): TypeError {
-  const hint = didYouMean(name, names);
-  return new TypeError(
-    `Cannot ${action} "${name}": there is no such method${hint}`,
-  );
+  const problem = `there is no such method${didYouMean(name, names)}`;
+  return new TypeError(`Cannot ${action} "${name}": ${problem}`);
 }
 
-/** The optimal string alignment distance, one row at a time. */
-function editDistance(a: string, b: string): number {
+/** The optimal string alignment distance without case, one row at a time. */
+function editDistance(name: string, other: string): number {
+  const [a, b] = [name.toLowerCase(), other.toLowerCase()];
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
@@ -57,12 +53,9 @@ function editDistance(a: string, b: string): number {
     for (let j = 1; j <= b.length; j++) {
       const isSame = a[i - 1] === b[j - 1];
       const isSwapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      next.push(Math.min(
-        row[j]! + 1,
-        next[j - 1]! + 1,
-        row[j - 1]! + (isSame ? 0 : 1),
-        isSwapped ? before[j - 2]! + 1 : Infinity,
-      ));
+      const replaced = row[j - 1]! + (isSame ? 0 : 1);
+      const swapped = isSwapped ? before[j - 2]! + 1 : Infinity;
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, replaced, swapped));
     }
     [before, row] = [row, next];
   }

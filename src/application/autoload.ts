@@ -11,6 +11,9 @@ import { current, type Owner } from "../state/scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
+/** A URL of what is no file; one letter is a drive. */
+const FOREIGN = /^(?!file:)[a-z][a-z0-9+.-]+:/i;
+
 /** Where a word begins inside a name: `UserStore`, `HTTPClient`. */
 const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 
@@ -34,11 +37,7 @@ export class Autoload implements Classes {
   /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
   add(folder: string | URL): void {
     const path = folder instanceof URL ? folder.href : folder;
-    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(path)?.[1];
-    if (
-      typeof path !== "string" || path === "" ||
-      scheme !== undefined && scheme !== "file"
-    ) {
+    if (typeof path !== "string" || path === "" || FOREIGN.test(path)) {
       throw new TypeError(
         `Cannot add the path "${path}": it must name a folder of this machine`,
       );
@@ -84,24 +83,19 @@ async function search(
   }
   const tried: string[] = [];
   const snakeCase = name.replace(WORD, "_").toLowerCase();
-  const files = new Set([`${name}.ts`, `${snakeCase}.ts`]);
   for (const folder of folders) {
-    for (const file of files) {
-      const { path, why } = await locate(folder, file);
-      if (path !== undefined) return pick(await import(path), name, path);
-      tried.push(why);
+    for (const file of new Set([`${name}.ts`, `${snakeCase}.ts`])) {
+      const found = await locate(folder, file);
+      if (found instanceof URL) return await load(found.href, name);
+      tried.push(found);
     }
   }
   const where = tried.join(", ") || "no folder was added with path()";
   throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
 }
 
-type Located =
-  | { readonly path: string; readonly why?: never }
-  | { readonly path?: never; readonly why: string };
-
 /** The URL of a file inside a folder, or why there is none; a link may not lead out of the folder. */
-async function locate(folder: string, file: string): Promise<Located> {
+async function locate(folder: string, file: string): Promise<URL | string> {
   const { fromFileUrl } = await import("@std/path/from-file-url");
   const { join } = await import("@std/path/join");
   const { resolve } = await import("@std/path/resolve");
@@ -111,29 +105,23 @@ async function locate(folder: string, file: string): Promise<Located> {
   const path = join(root, file);
   try {
     const real = await Deno.realPath(path);
-    if (!real.startsWith(join(await Deno.realPath(root), "/"))) {
-      return { why: `"${path}" leads out of its folder` };
-    }
-    return { path: toFileUrl(real).href };
+    return real.startsWith(join(await Deno.realPath(root), "/"))
+      ? toFileUrl(real)
+      : `"${path}" leads out of its folder`;
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) {
-      return { why: `"${path}" needs the permission --allow-read=${root}` };
-    }
     if (error instanceof Deno.errors.NotFound) {
-      return { why: `"${path}" does not exist` };
+      return `"${path}" does not exist`;
     }
-    throw error;
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    return `"${path}" needs the permission --allow-read=${root}`;
   }
 }
 
-function pick(
-  module: Record<string, unknown>,
-  name: string,
-  path: string,
-): Class {
+async function load(url: string, name: string): Promise<Class> {
+  const module = await import(url);
   const found = module[name] ?? module.default;
   if (typeof found === "function") return found as Class;
   throw new TypeError(
-    `Cannot load the class "${name}": "${path}" exports no class of that name`,
+    `Cannot load the class "${name}": "${url}" exports no class of that name`,
   );
 }
