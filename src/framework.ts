@@ -108,76 +108,76 @@ export class Framework extends AnyMember {
   /** Listens for requests. See {@linkcode Engine.prototype.start | Engine.start}. */
   declare static start: Engine["start"];
 
-  /** Ends the request and sends what there is. See {@linkcode Engine.prototype.stop | Engine.stop}. */
+  /** Ends the request and sends what there is. See {@linkcode Engine.stop}. */
   declare static stop: Engine["stop"];
 
-  /** Ends the request with a status and a message alone. See {@linkcode Engine.prototype.halt | Engine.halt}. */
+  /** Ends the request with a status and a message alone. See {@linkcode Engine.halt}. */
   declare static halt: Engine["halt"];
 
-  /** Declares a route. See {@linkcode Engine.prototype.route | Engine.route}. */
+  /** Declares a route. See {@linkcode Engine.route}. */
   declare static route: Engine["route"];
 
-  /** Declares routes under a prefix. See {@linkcode Engine.prototype.group | Engine.group}. */
+  /** Declares routes under a prefix. See {@linkcode Engine.group}. */
   declare static group: Engine["group"];
 
-  /** Responds with a redirect. See {@linkcode Engine.prototype.redirect | Engine.redirect}. */
+  /** Responds with a redirect. See {@linkcode Engine.redirect}. */
   declare static redirect: Engine["redirect"];
 
-  /** Renders a template. See {@linkcode Engine.prototype.render | Engine.render}. */
+  /** Renders a template. See {@linkcode Engine.render}. */
   declare static render: Engine["render"];
 
-  /** Responds with the page of an error. See {@linkcode Engine.prototype.error | Engine.error}. */
+  /** Responds with the page of an error. See {@linkcode Engine.error}. */
   declare static error: Engine["error"];
 
-  /** Responds with the page of what is not found. See {@linkcode Engine.prototype.notFound | Engine.notFound}. */
+  /** Responds with the page of what is not found. See {@linkcode Engine.notFound}. */
   declare static notFound: Engine["notFound"];
 
-  /** Sets the ETag and checks conditions on it. See {@linkcode Engine.prototype.etag | Engine.etag}. */
+  /** Sets the ETag and checks conditions on it. See {@linkcode Engine.etag}. */
   declare static etag: Engine["etag"];
 
-  /** Sets Last-Modified and checks conditions on it. See {@linkcode Engine.prototype.lastModified | Engine.lastModified}. */
+  /** Sets Last-Modified and checks conditions on it. See {@linkcode Engine.lastModified}. */
   declare static lastModified: Engine["lastModified"];
 
-  /** Responds with JSON. See {@linkcode Engine.prototype.json | Engine.json}. */
+  /** Responds with JSON. See {@linkcode Engine.json}. */
   declare static json: Engine["json"];
 
-  /** Responds with JSON inside a function call. See {@linkcode Engine.prototype.jsonp | Engine.jsonp}. */
+  /** Responds with JSON inside a function call. See {@linkcode Engine.jsonp}. */
   declare static jsonp: Engine["jsonp"];
 
-  /** The path of a route by its alias. See {@linkcode Engine.prototype.getUrl | Engine.getUrl}. */
+  /** The path of a route by its alias. See {@linkcode Engine.getUrl}. */
   declare static getUrl: Engine["getUrl"];
 
-  /** Declares a route for POST. See {@linkcode Engine.prototype.post | Engine.post}. */
+  /** Declares a route for POST. See {@linkcode Engine.post}. */
   declare static post: Engine["post"];
 
-  /** Declares a route for PUT. See {@linkcode Engine.prototype.put | Engine.put}. */
+  /** Declares a route for PUT. See {@linkcode Engine.put}. */
   declare static put: Engine["put"];
 
-  /** Declares a route for PATCH. See {@linkcode Engine.prototype.patch | Engine.patch}. */
+  /** Declares a route for PATCH. See {@linkcode Engine.patch}. */
   declare static patch: Engine["patch"];
 
-  /** Declares a route for DELETE. See {@linkcode Engine.prototype.delete | Engine.delete}. */
+  /** Declares a route for DELETE. See {@linkcode Engine.delete}. */
   declare static delete: Engine["delete"];
 
-  /** Keeps work for after the response. See {@linkcode Engine.prototype.defer | Engine.defer}. */
+  /** Keeps work for after the response. See {@linkcode Engine.defer}. */
   declare static defer: Engine["defer"];
 
-  /** Sends the final web response. See {@linkcode Engine.prototype.send | Engine.send}. */
+  /** Sends the final web response. See {@linkcode Engine.send}. */
   declare static send: Engine["send"];
 
-  /** Hands requests to another application. See {@linkcode Engine.prototype.mount | Engine.mount}. */
+  /** Hands requests to another application. See {@linkcode Engine.mount}. */
   declare static mount: Engine["mount"];
 
-  /** The current request. See {@linkcode Engine.prototype.request | Engine.request}. */
+  /** The current request. See {@linkcode Engine.request}. */
   declare static request: Engine["request"];
 
-  /** The response being built. See {@linkcode Engine.prototype.response | Engine.response}. */
+  /** The response being built. See {@linkcode Engine.response}. */
   declare static response: Engine["response"];
 
-  /** The router. See {@linkcode Engine.prototype.router | Engine.router}. */
+  /** The router. See {@linkcode Engine.router}. */
   declare static router: Engine["router"];
 
-  /** The view. See {@linkcode Engine.prototype.view | Engine.view}. */
+  /** The view. See {@linkcode Engine.view}. */
   declare static view: Engine["view"];
 
   /** The framework's own version of a mapped method. See {@linkcode Engine.prototype.original | Engine.original}. */

@@ -115,7 +115,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "function sessions": "",
     "interface SessionOptions": "idle maxAge name secret",
   },
-  "src/testing.ts": {
+  "src/testing/mod.ts": {
     "interface Door": "fetch",
     "class Page": "click form json path response status text texts",
     "class Visitor": "cookies visit",

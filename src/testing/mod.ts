@@ -26,11 +26,6 @@
  * @module
  */
 
-export {
-  type Door,
-  Page,
-  type VisitOptions,
-  Visitor,
-} from "./testing/visitor.ts";
-export { type FieldInput, Form, type FormRequest } from "./testing/form.ts";
-export { assertIsolated, type IsolationOptions } from "./testing/isolation.ts";
+export { type Door, Page, type VisitOptions, Visitor } from "./visitor.ts";
+export { type FieldInput, Form, type FormRequest } from "./form.ts";
+export { assertIsolated, type IsolationOptions } from "./isolation.ts";
