@@ -36,7 +36,8 @@ export type {
   OriginalMethod,
   VariableValue,
 } from "./src/engine.ts";
-export type { Fetch, Mountable } from "./src/handling/mount.ts";
+export type { Mountable } from "./src/handling/mount.ts";
+export type { Fetch } from "./src/state/scope.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";
 export type {
   Filter,

@@ -29,9 +29,8 @@ import type { Middleware } from "./routing/middleware.ts";
 import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
 import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
-import type { DrainingServer, Server } from "./server/server.ts";
+import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/declarative.ts";
-import { BackgroundWork } from "./state/background.ts";
 import { type ConnectionInfo, current, Owner } from "./state/scope.ts";
 import type { View } from "./view/view.ts";
 
@@ -49,8 +48,6 @@ export type OriginalMethod<Name extends Original> = Name extends "start"
 export type MethodParameters = {
   [Name in Exclude<Original, "start">]: Parameters<Engine[Name]>;
 };
-
-const SHUTDOWN_TIMEOUT = "framework.shutdown_timeout";
 
 const COMPONENTS = ["request", "response", "router", "view"];
 
@@ -86,14 +83,12 @@ export class Engine {
     info?: ConnectionInfo,
   ): Response | Promise<Response> => this.#handle(request, info);
 
-  readonly #owner = new Owner();
-  readonly #background = new BackgroundWork(
-    this.#owner,
-    () => this.configure(() => this.#app.setting(SHUTDOWN_TIMEOUT)),
+  readonly #owner = new Owner(() =>
+    this.configure(() => this.#app.setting("framework.shutdown_timeout"))
   );
   #app!: Application;
   #handle!: Handler;
-  #server: DrainingServer | undefined;
+  #server: Server | undefined;
 
   static {
     isServing = (engine) => engine.#owner.isServing;
@@ -109,7 +104,7 @@ export class Engine {
       };
       Object.defineProperty(Engine.prototype, name, { value, writable: true });
     }
-    const serve = (engine: Engine) => endWithRuntime(engine.#background);
+    const serve = (engine: Engine) => endWithRuntime(engine.#owner);
     whenServed(Engine.prototype, serve);
   }
 
@@ -222,7 +217,7 @@ export class Engine {
 
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
   init(): void {
-    this.#app = new Application(this.#owner, this.#background, beginning);
+    this.#app = new Application(this.#owner, beginning);
     this.#handle = handlerOf(this.#app);
   }
 
@@ -265,15 +260,18 @@ export class Engine {
    * application is declared: changes go through {@linkcode configure}.
    */
   start(options: StartOptions = {}): Server {
-    const isListening = this.#server?.hasEnded === false;
     const why = current(this.#owner)
       ? "a request is being handled"
-      : isListening && "it is listening already";
+      : this.#server && "it is listening already";
     if (why) throw new Error(`Cannot start the server: ${why}`);
-    this.#server = listen(this.fetch, options, this.#background);
-    const release = this.#owner.serve();
-    this.#server.ended.then(release, release);
-    return this.#server;
+    const server = listen(this.fetch, options, this.#owner);
+    this.#owner.isServing = true;
+    const release = (): void => {
+      this.#server = undefined;
+      this.#owner.isServing = false;
+    };
+    server.ended.then(release, release);
+    return this.#server = server;
   }
 
   /**

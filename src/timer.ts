@@ -4,13 +4,8 @@
 
 const LONGEST = 2 ** 31 - 1;
 
-/** Calls a function in so many seconds, at most 24 days; returns the timer for `clearTimeout`. */
-export function startTimer(
-  seconds: number,
-  call: () => void,
-): ReturnType<typeof setTimeout> {
-  return setTimeout(call, Math.min(seconds * 1_000, LONGEST));
-}
+/** How many seconds pass between two looks at what is waited for. */
+const POLL_SECONDS = 0.02;
 
 /** Waits for so many seconds; unless told otherwise, the process stays alive meanwhile. */
 export function sleep(seconds: number, isKept = true): Promise<void> {
@@ -18,6 +13,15 @@ export function sleep(seconds: number, isKept = true): Promise<void> {
     const timer = startTimer(seconds, resolve);
     if (!isKept) Deno.unrefTimer(timer);
   });
+}
+
+/** Waits until something is the case, at most so many seconds; it looks now and again. */
+export async function until(
+  isMet: () => boolean,
+  seconds: number,
+): Promise<void> {
+  const end = performance.now() + seconds * 1_000;
+  while (!isMet() && performance.now() < end) await sleep(POLL_SECONDS);
 }
 
 /** Whether work settles within so many seconds; it must not reject. */
@@ -31,4 +35,8 @@ export async function settles(
   const settled = await promise;
   clearTimeout(timer);
   return settled;
+}
+
+function startTimer(seconds: number, call: () => void) {
+  return setTimeout(call, Math.min(seconds * 1_000, LONGEST));
 }

@@ -18,7 +18,6 @@ import {
 } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { Match, Router } from "../routing/router.ts";
-import type { BackgroundWork } from "../state/background.ts";
 import { Store } from "../state/layers.ts";
 import {
   configure,
@@ -81,8 +80,6 @@ export interface Beginning {
 /** An application; initialising an engine makes another one. */
 export class Application {
   readonly owner: Owner;
-  /** What goes on after responses; it outlives the application. */
-  readonly background: BackgroundWork;
   readonly autoload: Autoload;
   readonly variables: Store<unknown>;
   /** What responses ask the application. */
@@ -96,12 +93,11 @@ export class Application {
   readonly #components: ReadonlyMap<string, Component>;
 
   /** Declares the defaults. Throws inside a request, and once the owner serves. */
-  constructor(owner: Owner, background: BackgroundWork, beginning: Beginning) {
+  constructor(owner: Owner, beginning: Beginning) {
     if (writingScope(owner)) {
       throw new Error("Cannot initialise: a request is being handled");
     }
     this.owner = owner;
-    this.background = background;
     this.autoload = new Autoload(owner);
     this.variables = new Store(owner);
     this.#callables = new Store(owner);
@@ -279,7 +275,7 @@ export class Application {
     params: unknown[] = [],
     scope: Scope | undefined = this.current(),
   ): unknown {
-    const callable = scope?.root.hasOwn
+    const callable = scope?.root.own
       ? this.#callables.get(name, scope)
       : this.#callables.application.get(name);
     if (callable === undefined) throw this.#unknown(name, "call");

@@ -64,7 +64,7 @@ export class Autoload implements Classes {
   /** The instance of a class whose methods handle the current request: one for each request. */
   make(type: Class): object {
     const scope = current(this.#owner);
-    const known = scope?.own(type) as object | undefined;
+    const known = scope?.root.own?.get(type) as object | undefined;
     if (known !== undefined) return known;
     const made = new type();
     scope?.setOwn(type, made);

@@ -71,7 +71,7 @@ export function responseContext(app: Application): ResponseContext {
     coalesce: () =>
       app.scope("response()").info !== undefined &&
       app.setting("framework.coalesce"),
-    hold: (abort) => app.background.hold(app.scope("response()"), abort),
+    hold: (abort) => app.scope("response()").hold(abort),
   };
 }
 

@@ -8,7 +8,7 @@ import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
-import { finishUpgrade, resetsNoticed } from "../runtime.ts";
+import { finishUpgrade, isHandedOver, resetsNoticed } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
@@ -42,7 +42,10 @@ export function handlerOf(app: Application): Handler {
     handle(app, scope as RequestScope);
   return (request, info) => {
     const scope = new Scope(owner, request, info);
-    if (!owner.isServing) owner.receive(scope);
+    // A request that a server has passed on ends the declaring.
+    owner.isServing ||= scope.nesting.some((each) =>
+      isHandedOver(each.request)
+    );
     return enter(scope, work);
   };
 }

@@ -6,13 +6,7 @@ import { HttpError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
-import type { ConnectionInfo, Scope } from "../state/scope.ts";
-
-/** A function from a web request to its response. */
-export type Fetch = (
-  request: Request,
-  info?: ConnectionInfo,
-) => Response | Promise<Response>;
+import type { Fetch, Scope } from "../state/scope.ts";
 
 /** Another application: a function, or an object with such a `fetch`, such as an engine. */
 export type Mountable = Fetch | { readonly fetch: Fetch };

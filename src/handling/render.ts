@@ -33,7 +33,7 @@ export function render(
 ): Promise<void> {
   const scope = app.scope("render()");
   const view = app.call("view") as View;
-  const stored = scope.own(STORING) as Promise<void> | undefined;
+  const stored = scope.root.own?.get(STORING) as Promise<void> | undefined;
   if (key === undefined) {
     const section = app.response(scope).section();
     return renderInto(section, view, file, data, stored);

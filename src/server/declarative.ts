@@ -3,11 +3,16 @@
  * time-out, and cannot listen again.
  */
 
-import type { BackgroundWork } from "../state/background.ts";
-import { exit, SIGNALS } from "./process.ts";
-import { ABORTED, CLEAN_UP_SECONDS } from "./server.ts";
+import {
+  abortStreams,
+  interruptBodies,
+  unfinished,
+} from "../state/background.ts";
+import type { Owner } from "../state/scope.ts";
 import { surviveErrors } from "../state/uncaught.ts";
-import { sleep } from "../timer.ts";
+import { sleep, until } from "../timer.ts";
+import { exit, onSignals } from "./process.ts";
+import { CLEAN_UP_SECONDS } from "./server.ts";
 
 /** How many seconds the runtime gets to send the last response: it does not say when that is done. */
 const FLUSH_SECONDS = 0.2;
@@ -20,10 +25,10 @@ let reads = 0;
  * and where the runtime finds nothing it prints the address itself.
  */
 export function whenServed<Application extends object>(
-  owner: Application,
+  application: Application,
   callback: (application: Application) => void,
 ): void {
-  Object.defineProperty(owner, "onListen", {
+  Object.defineProperty(application, "onListen", {
     get(this: Application): undefined {
       return void callback(this);
     },
@@ -31,28 +36,27 @@ export function whenServed<Application extends object>(
 }
 
 /** Keeps the process alive on uncaught errors, and bounds the time of a drain. */
-export function endWithRuntime(work: BackgroundWork): void {
+export function endWithRuntime(owner: Owner): void {
   reads += 1;
-  if (reads === 1) surviveErrors(() => void end(work));
-  if (reads === 2) drainOnSignals(work);
+  if (reads === 1) surviveErrors(() => void end(owner));
+  if (reads === 2) drainOnSignals(owner);
 }
 
 /** Finishes pending work, then ends the process with status 1. */
-async function end(work: BackgroundWork): Promise<void> {
-  await work.allDone(work.timeoutSeconds());
+async function end(owner: Owner): Promise<void> {
+  await until(() => unfinished(owner).length === 0, owner.shutdownSeconds());
   await sleep(FLUSH_SECONDS);
   exit(1);
 }
 
 /** Ends the process when the time-out is over. A second signal is left to Deno, as by its own listener. */
-function drainOnSignals(work: BackgroundWork): void {
-  const drain = async (): Promise<void> => {
-    for (const [signal] of SIGNALS) Deno.removeSignalListener(signal, drain);
-    work.interruptBodies();
-    await sleep(work.timeoutSeconds(), false);
-    work.abortStreams(ABORTED);
+function drainOnSignals(owner: Owner): void {
+  const leaveToDeno = onSignals(async () => {
+    leaveToDeno();
+    interruptBodies(owner);
+    await sleep(owner.shutdownSeconds(), false);
+    abortStreams(owner);
     await sleep(CLEAN_UP_SECONDS, false);
     exit(0);
-  };
-  for (const [signal] of SIGNALS) Deno.addSignalListener(signal, drain);
+  });
 }

@@ -3,10 +3,11 @@
  * runs and ends is in `server.ts`, the request target in `target.ts`.
  */
 
-import type { BackgroundWork } from "../state/background.ts";
 import { reportError } from "../errors.ts";
+import { ABORTED } from "../state/background.ts";
+import type { Fetch, Owner } from "../state/scope.ts";
 import { endWithProcess } from "./process.ts";
-import { ABORTED, DrainingServer, type Server } from "./server.ts";
+import { DrainingServer, type Server } from "./server.ts";
 
 export type { Server };
 
@@ -30,11 +31,6 @@ export interface StartOptions {
   readonly onListen?: (address: Deno.Addr) => void;
 }
 
-type Handler = (
-  request: Request,
-  info: Deno.ServeHandlerInfo,
-) => Response | Promise<Response>;
-
 /** The options that have no meaning beside `path`: the runtime would ignore them. */
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
@@ -43,13 +39,13 @@ const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
  * when the address is taken, missing or not permitted.
  */
 export function listen(
-  handler: Handler,
+  fetch: Fetch,
   options: StartOptions,
-  work: BackgroundWork,
+  owner: Owner,
 ): DrainingServer {
-  const { signal, signals = true, onListen = announcer(options) } = options;
+  const { path, signal, signals = true } = options;
   const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
-  if (options.path !== undefined && conflict !== undefined) {
+  if (path !== undefined && conflict !== undefined) {
     throw new TypeError(
       `Cannot start the server: the option "path" excludes "${conflict}"`,
     );
@@ -57,10 +53,10 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is aborted already");
   }
-  const guarded = guard(handler, options, () => server.isDraining);
+  const handler = guard(fetch, options, () => server.isDraining);
   const server: DrainingServer = new DrainingServer(
-    (address) => serve(guarded, options, address),
-    work,
+    (port) => serve(handler, options, port),
+    owner,
   );
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);
@@ -68,7 +64,8 @@ export function listen(
   server.ended.then(forget, forget);
   if (signals) endWithProcess(server);
   try {
-    onListen(server.addr);
+    if (options.onListen) options.onListen(server.addr);
+    else announce(server.addr, options);
   } catch (error) {
     shutdown();
     throw error;
@@ -76,29 +73,18 @@ export function listen(
   return server;
 }
 
-/** Listens where the options say, or again on an address that they led to. */
+/** Listens where the options say. */
 function serve(
-  handler: Handler,
-  options: StartOptions,
-  address?: Deno.Addr,
+  handler: Fetch,
+  { hostname = "127.0.0.1", path, cert, key, ...options }: StartOptions,
+  port = options.port ?? 8000,
 ): Server {
-  const { port = 8000, hostname = "127.0.0.1", path, cert, key } = options;
+  const where = path === undefined ? { hostname, port, cert, key } : { path };
   const events = { onError, onListen: () => {} };
   try {
-    if (path !== undefined) {
-      return Deno.serve({ path, ...events }, handler);
-    }
-    const taken = address === undefined ? port : (address as Deno.NetAddr).port;
-    const tls = {
-      ...cert !== undefined && { cert },
-      ...key !== undefined && { key },
-    };
-    return Deno.serve(
-      { port: taken, hostname, ...tls as object, ...events },
-      handler,
-    );
+    return Deno.serve({ ...where, ...events } as Deno.ServeTcpOptions, handler);
   } catch (cause) {
-    throw explained(cause, path, path ?? joined(hostname, port));
+    throw explained(cause as Error, path, path ?? joined(hostname, port));
   }
 }
 
@@ -108,25 +94,24 @@ function serve(
  * connection.
  */
 function guard(
-  handler: Handler,
+  fetch: Fetch,
   { cert }: StartOptions,
   isDraining: () => boolean,
-): Handler {
+): Fetch {
   const isSecure = cert !== undefined;
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
-    if (isDraining()) return refusal(503, "The server is shutting down");
+    if (isDraining()) {
+      const init = { status: 503, headers: { connection: "close" } };
+      return new Response("The server is shutting down", init);
+    }
     const { url } = request;
     if (url.startsWith(own) || /^https:/i.test(url) === isSecure) {
-      return handler(request, info);
+      return fetch(request, info);
     }
-    return refusal(400, "The request target has another scheme");
+    const text = "The request target has another scheme";
+    return new Response(text, { status: 400 });
   };
-}
-
-function refusal(status: number, text: string): Response {
-  const headers: HeadersInit = status === 503 ? { connection: "close" } : {};
-  return new Response(text, { status, headers });
 }
 
 /** Logs the errors that the application did not handle, such as that of a failed stream. */
@@ -137,19 +122,18 @@ function onError(error: unknown): Response {
   return new Response("Internal Server Error", { status: 500 });
 }
 
-function announcer(
+/** Prints where the server listens. */
+function announce(
+  address: Deno.Addr,
   { cert, signals = true }: StartOptions,
-): (address: Deno.Addr) => void {
+): void {
   const scheme = cert === undefined ? "http" : "https";
-  return (address) => {
-    const at = "hostname" in address
-      ? `${scheme}://${joined(address.hostname, address.port)}/`
-      : (address as Deno.UnixAddr).path;
-    // deno-lint-ignore no-console -- it tells where to find the server
-    console.log(
-      `Listening on ${at}${signals ? " (press Ctrl+C to stop)" : ""}`,
-    );
-  };
+  const at = "hostname" in address
+    ? `${scheme}://${joined(address.hostname, address.port)}/`
+    : (address as Deno.UnixAddr).path;
+  const hint = signals ? " (press Ctrl+C to stop)" : "";
+  // deno-lint-ignore no-console -- it tells where to find the server
+  console.log(`Listening on ${at}${hint}`);
 }
 
 /** A host and a port as a URL joins them. */
@@ -160,11 +144,10 @@ function joined(hostname: string, port: number): string {
 
 /** An error of the class that the runtime threw, which says where it was to listen and what to do. */
 function explained(
-  cause: unknown,
+  cause: Error,
   path: string | undefined,
   address: string,
-): unknown {
-  if (!(cause instanceof Error)) return cause;
+): Error {
   const flags = path === undefined
     ? `--allow-net=${address}`
     : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;

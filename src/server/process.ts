@@ -3,15 +3,9 @@
  * a server cannot go on.
  */
 
-import type { Unfinished } from "../state/background.ts";
-import type { DrainingServer } from "./server.ts";
+import { unfinished } from "../state/background.ts";
 import { surviveErrors } from "../state/uncaught.ts";
-
-/** The signals that end a process, with the status of one that they end at once. */
-export const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
-  Deno.build.os === "windows"
-    ? [["SIGINT", 130]]
-    : [["SIGINT", 130], ["SIGTERM", 143]];
+import type { DrainingServer } from "./server.ts";
 
 /**
  * How many milliseconds pass at least between two signals that were sent on purpose: `deno task` and
@@ -19,47 +13,40 @@ export const SIGNALS: readonly (readonly [Deno.Signal, number])[] =
  */
 const ONE_PRESS = 250;
 
-/** The kinds of unfinished work, and their names in the message. */
-const UNITS: readonly (readonly [keyof Unfinished, string])[] = [
-  ["requests", "request"],
-  ["streams", "stream"],
-  ["deferred", "deferred task"],
-];
-
 /** The servers that end with the process. */
 const servers = new Set<DrainingServer>();
+let release: () => void;
 let firstSignal: number | undefined;
 let ending: Promise<void> | undefined;
 
-const listeners = SIGNALS.map(([signal, status]) =>
-  [signal, () => onSignal(signal, status)] as const
-);
-
 /** Drains on the first signal and ends the process; a second signal ends it at once. */
 export function endWithProcess(server: DrainingServer): void {
-  if (servers.size === 0) {
-    for (const [signal, listener] of listeners) {
-      Deno.addSignalListener(signal, listener);
-    }
-  }
+  if (servers.size === 0) release = takeOver();
   servers.add(server);
-  const release = surviveErrors(() => endProcess(1));
-  const remove = (): void => {
+  server.ended.catch(() => endProcess(1)).then(() => {
     servers.delete(server);
-    release();
-    if (servers.size === 0 && ending === undefined) removeListeners();
-  };
-  server.ended.then(remove, () => {
-    endProcess(1);
-    remove();
+    if (servers.size === 0 && ending === undefined) release();
   });
   server.finished.catch(() => {}); // it was logged, and ends the process
 }
 
-function removeListeners(): void {
-  for (const [signal, listener] of listeners) {
-    Deno.removeSignalListener(signal, listener);
-  }
+/** Handles signals and uncaught errors, until the returned function is called. */
+function takeOver(): () => void {
+  const undo = [onSignals(onSignal), surviveErrors(() => endProcess(1))];
+  return () => undo.forEach((each) => each());
+}
+
+/** Calls back on signals that end a process, with the status of one that they end at once, until undone. */
+export function onSignals(
+  callback: (signal: Deno.Signal, status: number) => void,
+): () => void {
+  const listeners: [Deno.Signal, () => void][] = [
+    ["SIGINT", () => callback("SIGINT", 130)],
+    ["SIGTERM", () => callback("SIGTERM", 143)],
+  ];
+  if (Deno.build.os === "windows") listeners.pop();
+  for (const each of listeners) Deno.addSignalListener(...each);
+  return () => listeners.forEach((each) => Deno.removeSignalListener(...each));
 }
 
 function onSignal(signal: Deno.Signal, status: number): void {
@@ -78,11 +65,7 @@ function endProcess(status: number): void {
 
 /** Prints what the process waits for, if anything. */
 function announce(signal: Deno.Signal): void {
-  const counts = [...servers].map(({ unfinished }) => unfinished);
-  const parts = UNITS.flatMap(([kind, unit]) => {
-    const count = counts.reduce((sum, each) => sum + each[kind], 0);
-    return count === 0 ? [] : [`${count} ${unit}${count === 1 ? "" : "s"}`];
-  });
+  const parts = [...servers].flatMap(({ owner }) => unfinished(owner));
   if (parts.length === 0) return;
   const list = new Intl.ListFormat("en").format(parts);
   const hint = signal === "SIGINT" ? ", press again to end now" : "";

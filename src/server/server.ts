@@ -3,9 +3,14 @@
  * accepting connections. What it listens on is in `listen.ts`, ending the process in `process.ts`.
  */
 
-import type { BackgroundWork, Unfinished } from "../state/background.ts";
 import { report } from "../errors.ts";
-import { settles, sleep } from "../timer.ts";
+import {
+  abortStreams,
+  interruptBodies,
+  receiving,
+} from "../state/background.ts";
+import type { Owner } from "../state/scope.ts";
+import { settles, sleep, until } from "../timer.ts";
 
 /**
  * The handle of a running server. `shutdown()` drains it: it stops listening, gives running requests
@@ -14,59 +19,41 @@ import { settles, sleep } from "../timer.ts";
  */
 export type Server = Deno.HttpServer<Deno.Addr>;
 
-/** Makes the runtime listen: where the options say, or again on the address of before. */
-export type Listen = (address?: Deno.Addr) => Server;
-
-/** Why a stream ends that is still being sent when its server has to. */
-export const ABORTED: Error = new Deno.errors.Interrupted(
-  "The server has shut down",
-);
-
 /** How many seconds there are for cleaning up aborted streams, and for refusing uploads. */
 export const CLEAN_UP_SECONDS = 1;
 
-/** How many seconds pass before the server listens again: more each time, unless it listened for long. */
-const PAUSE_SECONDS = { least: 0.1, most: 2, long: 10 } as const;
+/** How many seconds pass before the server tries to listen again. */
+const PAUSE_SECONDS = 0.5;
 
 /** A server that drains, and listens again. */
 export class DrainingServer implements Server {
   readonly addr: Deno.Addr;
-  readonly finished: Promise<void>;
+  readonly #end = Promise.withResolvers<void>();
   /** Settles as `finished` does. For the framework: handling `finished` would hide its rejection from Deno. */
-  readonly ended: Promise<void>;
+  readonly ended = this.#end.promise;
+  readonly finished = this.ended.then();
   /** Whether it takes no new requests. */
   isDraining = false;
-  /** Whether it has drained, or failed. */
-  hasEnded = false;
-  readonly #listen: Listen;
-  readonly #work: BackgroundWork;
-  readonly #end: PromiseWithResolvers<void>;
+  readonly #listen: (port?: number) => Server;
   #server: Server;
   #isReferenced = true;
   #stopped: Promise<unknown> = Promise.resolve();
   #drained: Promise<void> | undefined;
 
-  /** Listens. The work's time-out bounds a drain, and for how long listening again is tried. */
-  constructor(listen: Listen, work: BackgroundWork) {
+  /**
+   * Listens; `listen` is called with the same port when it has to again. The owner's time-out bounds a
+   * drain, and for how long listening again is tried.
+   */
+  constructor(listen: (port?: number) => Server, readonly owner: Owner) {
     this.#listen = listen;
-    this.#work = work;
     this.#server = listen();
     this.addr = this.#server.addr;
-    this.#end = Promise.withResolvers();
-    this.ended = this.#end.promise;
-    this.finished = this.ended.then();
-    this.#keepListening().catch((error) => this.#fail(error));
-  }
-
-  /** How much it has not finished. */
-  get unfinished(): Unfinished {
-    return this.#work.count();
+    this.#keepListening();
   }
 
   /** Drains the server, once. */
   async shutdown(): Promise<void> {
     await (this.#drained ??= this.#drain());
-    this.hasEnded = true;
     this.#end.resolve();
   }
 
@@ -92,33 +79,33 @@ export class DrainingServer implements Server {
    * Shutting down what is left of the old server frees its idle connections; running requests go on.
    */
   async #keepListening(): Promise<void> {
-    let pause: number = PAUSE_SECONDS.least;
     for (;;) {
-      const since = performance.now();
       const cause = await this.#server.finished.catch((error) => error);
       if (this.isDraining) return;
+      const why = cause?.message ?? "the runtime closed it";
       report(
-        `The server stopped accepting connections, and will listen again: ${
-          cause?.message ?? "the runtime closed it"
-        }`,
+        `The server stopped accepting connections, and will listen again: ${why}`,
       );
       const old = this.#server.shutdown().catch(() => {});
       this.#stopped = Promise.all([this.#stopped, old]);
-      const lasted = (performance.now() - since) / 1_000;
-      if (lasted > PAUSE_SECONDS.long) pause = PAUSE_SECONDS.least;
-      await this.#listenAgain(pause);
-      pause = Math.min(pause * 2, PAUSE_SECONDS.most);
+      try {
+        await this.#listenAgain();
+      } catch (error) {
+        report(`The server cannot listen again: ${error}`);
+        await (this.#drained ??= this.#drain());
+        return this.#end.reject(error);
+      }
     }
   }
 
   /** Tries until it listens; throws when the time is over. */
-  async #listenAgain(pause: number): Promise<void> {
-    const end = performance.now() + this.#work.timeoutSeconds() * 1_000;
+  async #listenAgain(): Promise<void> {
+    const end = performance.now() + this.owner.shutdownSeconds() * 1_000;
     for (;;) {
-      await sleep(pause);
+      await sleep(PAUSE_SECONDS);
       if (this.isDraining) return;
       try {
-        this.#server = this.#listen(this.addr);
+        this.#server = this.#listen((this.addr as Deno.NetAddr).port);
         if (!this.#isReferenced) this.#server.unref();
         return report("The server accepts connections again");
       } catch (error) {
@@ -127,38 +114,36 @@ export class DrainingServer implements Server {
     }
   }
 
-  /** Ends a server that cannot listen any more. */
-  async #fail(error: unknown): Promise<void> {
-    report(`The server cannot listen again: ${error}`);
-    await (this.#drained ??= this.#drain());
-    this.hasEnded = true;
-    this.#end.reject(error);
-  }
-
   /**
    * Lets requests and deferred work finish, and aborts what is left after the time-out. The runtime
    * cancels bodies that are still arriving as soon as it is shut down: it listens until they are read.
    */
   async #drain(): Promise<void> {
     this.isDraining = true;
-    const seconds = this.#work.timeoutSeconds();
+    const { owner } = this;
+    const seconds = owner.shutdownSeconds();
     const end = performance.now() + seconds * 1_000;
-    await this.#work.bodiesRead(seconds);
-    const interrupted = this.#work.interruptBodies();
-    const done = Promise.all([this.#stopped, this.#server.shutdown()])
-      .then(() => this.#work.deferredDone());
-    if (await settles(done, Math.max(0, end - performance.now()) / 1_000)) {
-      return;
-    }
-    const aborted = this.#work.abortStreams(ABORTED);
+    await until(() => receiving(owner).length === 0, seconds);
+    const interrupted = interruptBodies(owner);
+    const done = this.#finish();
+    const left = Math.max(0, end - performance.now()) / 1_000;
+    if (await settles(done, left)) return;
+    const aborted = abortStreams(owner);
     const isDone = aborted + interrupted > 0 &&
       await settles(done, CLEAN_UP_SECONDS);
-    await this.#work.streamsEnded(CLEAN_UP_SECONDS);
+    await until(() => owner.streams.size === 0, CLEAN_UP_SECONDS);
     const outcome = [
       ...interrupted > 0 ? [`uploads refused: ${interrupted}`] : [],
       ...aborted > 0 ? [`streams aborted: ${aborted}`] : [],
       ...isDone ? [] : ["requests or deferred work left unfinished"],
     ].join(", ");
     report(`The server did not wait longer than ${seconds} s: ${outcome}`);
+  }
+
+  /** Stops listening; resolves when requests and deferred work are done. */
+  async #finish(): Promise<void> {
+    await Promise.all([this.#stopped, this.#server.shutdown()]);
+    const { deferred } = this.owner;
+    while (deferred.size > 0) await Promise.all(deferred);
   }
 }

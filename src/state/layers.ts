@@ -21,28 +21,21 @@ export class Layered<Layer> {
 
   /** The layer of the current request, if it has one yet. Give the scope where it is known. */
   own(scope: Scope | undefined = current(this.#owner)): Layer | undefined {
-    return scope?.root.hasOwn
-      ? scope.own(this) as Layer | undefined
-      : undefined;
+    return scope?.root.own?.get(this) as Layer | undefined;
   }
 
   /** Where a write goes: into the request's layer inside a request, else into the application's. */
   get writable(): Layer {
     const scope = writingScope(this.#owner);
     if (scope === undefined) return this.application;
-    const own = scope.own(this) as Layer | undefined;
-    if (own !== undefined) return own;
-    const created = this.#create();
-    scope.setOwn(this, created);
-    return created;
+    const own = this.own(scope) ?? this.#create();
+    scope.setOwn(this, own);
+    return own;
   }
 }
 
 /** Named values in two layers: reads fall through from the request's to the application's. */
 export class Store<Value> extends Layered<Map<string, Value | undefined>> {
-  /** The application's values as a record, until one changes. */
-  #record: Readonly<Record<string, Value>> | undefined;
-
   constructor(owner: Owner) {
     super(() => new Map(), owner);
   }
@@ -57,19 +50,16 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
 
   /** Whether there is a value that is neither undefined nor null. */
   has(key: string): boolean {
-    const value = this.get(key);
-    return value !== undefined && value !== null;
+    return (this.get(key) ?? null) !== null;
   }
 
   /** Sets a value. */
   set(key: string, value: Value): void {
-    this.#record = undefined;
     this.writable.set(key, value);
   }
 
   /** Clears a value; inside a request the application's stays, hidden from this request. */
   delete(key: string): void {
-    this.#record = undefined;
     const { writable, application } = this;
     if (writable === application) application.delete(key);
     else writable.set(key, undefined);
@@ -80,16 +70,9 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
     for (const key of this.all().keys()) this.delete(key);
   }
 
-  /** The same as `all()`, as a record to be read only. */
-  record(): Readonly<Record<string, Value>> {
-    if (this.own() !== undefined) return Object.fromEntries(this.all());
-    return this.#record ??= Object.fromEntries(this.all());
-  }
-
   /** Everything that has a value, by name. */
   all(): Map<string, Value> {
-    const all = new Map(this.application);
-    for (const [key, value] of this.own() ?? []) all.set(key, value);
+    const all = new Map([...this.application, ...this.own() ?? []]);
     for (const [key, value] of all) if (value === undefined) all.delete(key);
     return all as Map<string, Value>;
   }

@@ -3,10 +3,8 @@
  * module.
  */
 
-const waiting: (() => unknown)[] = [];
-let wake: () => void;
-
-runWaiting();
+let queue!: ReadableStreamDefaultController<() => unknown>;
+runQueued(new ReadableStream({ start: (controller) => queue = controller }));
 
 /**
  * Runs work without a request, a turn later, so that what it makes cannot hold on to one. The context is
@@ -16,16 +14,12 @@ runWaiting();
 export function withoutRequest<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    waiting.push(() => Promise.try(work).then(resolve, reject));
-    wake();
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  queue.enqueue(() => Promise.try(work).then(resolve, reject));
+  return promise;
 }
 
-/** Runs that work, from an empty context: each `await` returns to the one in which it was called. */
-async function runWaiting(): Promise<void> {
-  for (;;) {
-    while (waiting.length > 0) waiting.shift()!();
-    await new Promise<void>((resolve) => wake = resolve);
-  }
+/** Runs what comes in the empty context of now, to which each `await` returns. */
+async function runQueued(queued: ReadableStream<() => unknown>): Promise<void> {
+  for await (const work of queued) work();
 }

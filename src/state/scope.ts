@@ -26,6 +26,12 @@ export interface ConnectionInfo {
   readonly remoteAddr?: Deno.Addr;
 }
 
+/** A function from a web request to its response. */
+export type Fetch = (
+  request: Request,
+  info?: ConnectionInfo,
+) => Response | Promise<Response>;
+
 /** What a request asks for. */
 export interface Target {
   /** The method in capitals. */
@@ -37,31 +43,21 @@ export interface Target {
 }
 
 /** Stands for the target of a request whose own is malformed. */
-export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
+const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
-/** Whoever handles requests, an engine: its state is kept apart from that of other owners. */
+/** Whoever handles requests, an engine: its state and its work are kept apart from those of others. */
 export class Owner {
   /** Whether a server passes requests to it: its application is declared then. */
   isServing = false;
   /** Deferred work that is running, also that of engines which handle a part of its requests. */
   readonly deferred: Set<Promise<unknown>> = new Set();
-  readonly #bornAfter = lastId;
+  /** What aborts the streams that are being sent. */
+  readonly streams: Set<(reason: unknown) => void> = new Set();
+  /** Its requests have higher numbers. */
+  readonly bornAfter = lastId;
 
-  /** Notes that a server of its own begins. Call the returned function when that has ended. */
-  serve(): () => void {
-    this.isServing = true;
-    return () => void (this.isServing = false);
-  }
-
-  /** Notes where a request comes from: one that a server has passed on ends the declaring. */
-  receive({ nesting }: Scope): void {
-    this.isServing = nesting.some(({ request }) => isHandedOver(request));
-  }
-
-  /** Whether a request of that number may be its own: it began after the owner came to be. */
-  mayOwn(id: number): boolean {
-    return id > this.#bornAfter;
-  }
+  /** `shutdownSeconds` bounds the time that its work gets when its server ends. */
+  constructor(readonly shutdownSeconds: () => number = () => 0) {}
 }
 
 /** The plan that the application has compiled for its requests; this room reads no more of it. */
@@ -112,12 +108,11 @@ export class Scope {
   failure: { readonly reason: unknown } | undefined;
   /** The plan of the request. */
   plan: CompiledPlan | undefined;
-  /** Whether the request has a layer of its own. */
-  hasOwn = false;
+  /** What the request has of its own, such as its layers; undefined until it has something. */
+  own: Map<unknown, unknown> | undefined;
 
   readonly #parent: Scope | undefined;
   #remote: Deno.Addr | undefined;
-  #own: Map<unknown, unknown> | undefined;
   #parts: Scope[] | undefined;
   #tasks: Map<Promise<unknown>, string> | undefined;
   #hasRejected = false;
@@ -155,7 +150,6 @@ export class Scope {
     const { root } = this;
     const part = new Scope(this.owner, this.request, undefined, root);
     part.target = root.target;
-    part.httpRequest = root.httpRequest;
     part.httpResponse = response;
     part.page = page;
     (root.#parts ??= []).push(part);
@@ -163,16 +157,9 @@ export class Scope {
     return enter(part, work);
   }
 
-  /** What the request has of its own under a key. */
-  own(key: unknown): unknown {
-    return this.root.#own?.get(key);
-  }
-
   /** Gives the request something of its own under a key. */
   setOwn(key: unknown, value: unknown): void {
-    const { root } = this;
-    root.hasOwn = true;
-    (root.#own ??= new Map()).set(key, value);
+    (this.root.own ??= new Map()).set(key, value);
   }
 
   /** Counts asynchronous work as the request's until it settles; its outcome stays its caller's. */
@@ -207,16 +194,21 @@ export class Scope {
     return [...tasks.values()];
   }
 
-  /** Keeps the request open, as for a stream of its response, until the returned function is called. */
-  hold(): () => void {
-    const { root } = this;
+  /**
+   * Keeps the request open until the returned function is called. `abort` is given for a stream of its
+   * response, and ends that.
+   */
+  hold(abort?: (reason: unknown) => void): () => void {
+    const { root, owner } = this;
     root.remember();
     root.#holds += 1;
+    if (abort) owner.streams.add(abort);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       root.#holds -= 1;
+      if (abort) owner.streams.delete(abort);
       if (root.responded) root.end();
     };
   }
@@ -274,20 +266,8 @@ export function configure<Result>(owner: Owner, work: () => Result): Result {
   }
 }
 
-/**
- * Leaves the request of the calling context, for code that the runtime calls outside of every request.
- * Workaround: see `parentScope`.
- */
-export function leaveContext(): void {
-  if (storage.getStore() !== undefined) storage.enterWith(undefined);
-}
-
 /** Binds a function to the current request, for callers in another context such as a stream's. */
-export function bind<Arguments extends unknown[], Result>(
-  work: (...args: Arguments) => Result,
-): (...args: Arguments) => Result {
-  return AsyncLocalStorage.bind(work) as (...args: Arguments) => Result;
-}
+export const { bind } = AsyncLocalStorage;
 
 /**
  * The scope of the request that the owner is handling in the calling context, if any. Throws when the
@@ -296,7 +276,7 @@ export function bind<Arguments extends unknown[], Result>(
 export function current(owner: Owner): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
-  const scope = synchronous?.id === id ? synchronous : open.get(id);
+  const scope = find(id);
   return scope?.owner === owner ? scope : outerScope(scope, id, owner);
 }
 
@@ -349,7 +329,7 @@ function outerScope(
   if (id < 0) return undefined;
   const outer = scope?.nesting.find((each) => each.owner === owner);
   const isOver = scope === undefined || outer?.root.ended;
-  if (isOver && owner.mayOwn(id)) throw new EndedError();
+  if (isOver && id > owner.bornAfter) throw new EndedError();
   return isOver ? undefined : outer;
 }
 

@@ -33,10 +33,9 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
  * runtime: `end` is called then. Call the returned function to undo.
  */
 export function surviveErrors(end: () => void): () => void {
-  const keeper = (): void => end();
-  keepers.add(keeper);
+  keepers.add(end);
   watchMainModule();
-  return () => void keepers.delete(keeper);
+  return () => void keepers.delete(end);
 }
 
 /** The main module is imported once more, which gives its error, also one that comes late. */

@@ -92,7 +92,8 @@ export class View {
     file: string,
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<string> {
-    const locals = { ...this.#context.variables.record(), ...data };
+    const variables = Object.fromEntries(this.#context.variables.all());
+    const locals = { ...variables, ...data };
     const debug = this.#context.debug();
     const templates = this.#current() ?? await this.#load();
     return await templates.render(file, locals, debug);
