@@ -71,13 +71,13 @@ export type {
 // Requests and responses
 export { HttpRequest } from "./src/request/request.ts";
 export type { Cookies } from "./src/request/request.ts";
+export type { Data } from "./src/request/content.ts";
 export type {
-  Data,
   Fields,
   Files,
   Nested,
   NestedRecord,
-} from "./src/request/content.ts";
+} from "./src/request/fields.ts";
 export type {
   Schema,
   SchemaIssue,

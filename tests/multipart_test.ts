@@ -7,7 +7,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Content, parseMultipart } from "../src/request/content.ts";
+import { Content } from "../src/request/content.ts";
+import { parseMultipart } from "../src/request/multipart.ts";
 import { UploadedFile } from "../src/request/upload.ts";
 
 const type = "multipart/form-data; boundary=X";

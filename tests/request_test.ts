@@ -7,7 +7,9 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { HttpRequest, type RequestContext } from "../src/request/request.ts";
+import { Content } from "../src/request/content.ts";
+import { HttpRequest } from "../src/request/request.ts";
+import { Owner, Scope } from "../src/state/scope.ts";
 
 const tcp: Deno.NetAddr = {
   transport: "tcp",
@@ -15,21 +17,40 @@ const tcp: Deno.NetAddr = {
   port: 5000,
 };
 
+/** What is known of a request beside its head. */
+interface Known {
+  readonly path?: string;
+  readonly search?: string;
+  readonly base?: string;
+  readonly remote?: Deno.Addr | undefined;
+  readonly trustProxy?: boolean;
+  readonly body?: Uint8Array<ArrayBuffer> | undefined;
+}
+
 function requestOf(
   headers: Record<string, string> = {},
-  context: Partial<RequestContext> = {},
+  known: Known = {},
   url = "http://localhost/",
 ): HttpRequest {
-  return new HttpRequest(new Request(url, { headers }), {
-    path: "/",
-    search: "",
-    base: "",
-    remote: tcp,
-    trustProxy: false,
-    methodOverride: false,
-    body: undefined,
-    ...context,
+  return requestFrom(new Request(url, { headers }), known);
+}
+
+function requestFrom(web: Request, known: Known = {}): HttpRequest {
+  const { path = "/", search = "", base = "", trustProxy = false } = known;
+  const remoteAddr = "remote" in known ? known.remote : tcp;
+  const info = remoteAddr === undefined ? {} : { remoteAddr };
+  const { method, headers } = web;
+  const type = headers.get("content-type") ?? "";
+  const scope = Object.assign(new Scope(new Owner(), web, info), {
+    target: { method, path, search },
+    plan: {
+      needsResponse: false,
+      base,
+      settings: { "framework.trust_proxy": trustProxy },
+    },
+    body: known.body && new Content(known.body, type),
   });
+  return new HttpRequest(scope);
 }
 
 function queryOf(text: string): unknown {
@@ -312,15 +333,7 @@ Deno.test("`getBody()` and `getBytes()` return the same any number of times", ()
 
 Deno.test("`data` of a route that takes the raw stream is an error, the stream is whole", async () => {
   const raw = new Request("http://localhost/", { method: "PUT", body: "abc" });
-  const context = {
-    path: "/",
-    search: "",
-    base: "",
-    remote: tcp,
-    trustProxy: false,
-    methodOverride: false,
-  };
-  const request = new HttpRequest(raw, { ...context, body: undefined });
+  const request = requestFrom(raw);
   for (
     const read of [
       () => request.data,
@@ -340,15 +353,7 @@ Deno.test("`raw` can be read although the body was", async () => {
     body: '{"a":1}',
   });
   const body = await original.bytes();
-  const context = {
-    path: "/a",
-    search: "?b=1",
-    base: "",
-    remote: tcp,
-    trustProxy: false,
-    methodOverride: false,
-  };
-  const { raw } = new HttpRequest(original, { ...context, body });
+  const { raw } = requestFrom(original, { body });
   assertEquals([raw.url, raw.method], [original.url, "POST"]);
   assertEquals([...raw.headers], [...original.headers]);
   assertEquals(await raw.json(), { a: 1 });
@@ -356,15 +361,7 @@ Deno.test("`raw` can be read although the body was", async () => {
 
 Deno.test("`raw` is the very request where no body was read", () => {
   const original = new Request("http://localhost/");
-  const context = {
-    path: "/",
-    search: "",
-    base: "",
-    remote: tcp,
-    trustProxy: false,
-    methodOverride: false,
-  };
-  const request = new HttpRequest(original, { ...context, body: undefined });
+  const request = requestFrom(original);
   assertStrictEquals(request.raw, original);
   assert(!original.bodyUsed);
 });

@@ -8,7 +8,7 @@ import type {
   Component,
   RequestScope,
 } from "../application/application.ts";
-import { HttpRequest, type RequestContext } from "../request/request.ts";
+import { HttpRequest } from "../request/request.ts";
 import type { ResponseContext } from "../response/outcome.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
@@ -23,7 +23,7 @@ export function components(app: Application): Record<string, Component> {
   return {
     request: {
       type: HttpRequest,
-      params: (scope = app.scope("request()")) => requestParams(scope),
+      params: (scope = app.scope("request()")) => [scope.root],
       slot: "httpRequest",
     },
     response: {
@@ -44,23 +44,6 @@ function takeOutcome(response: object, scope: Scope): void {
   if (outcome === undefined || !(response instanceof HttpResponse)) return;
   if (sealedBy === undefined) response.write(outcome.text!);
   else response.respond(sealedBy, outcome);
-}
-
-function requestParams(scope: Scope): [Request, RequestContext] {
-  const { request, target, root } = scope as RequestScope;
-  const { base, settings } = root.plan;
-  scope.remember();
-  return [request, {
-    path: target.path,
-    search: target.search,
-    base,
-    remote: scope.remote,
-    trustProxy: settings["framework.trust_proxy"],
-    methodOverride: settings["framework.method_override"],
-    body: root.body,
-    hold: () => scope.hold(),
-    began: root.began,
-  }];
 }
 
 /** What a response asks its application. */

@@ -6,9 +6,15 @@
 import type { Application, RequestScope } from "../application/application.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { hasBody, readBody } from "../request/body.ts";
+import { Content } from "../request/content.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
-import { finishUpgrade, isHandedOver, resetsNoticed } from "../runtime.ts";
+import {
+  finishUpgrade,
+  headerOf,
+  isHandedOver,
+  resetsNoticed,
+} from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
@@ -85,19 +91,22 @@ async function readThenStart(
   scope: RequestScope,
 ): Promise<void> {
   if (!matchOnce(app, scope)?.route.takesStream) {
-    const { settings } = scope.plan;
+    const { request, plan: { settings } } = scope;
     const limit = settings["framework.body_limit"];
     const timeout = settings["framework.body_timeout"];
-    scope.body = await readBody(scope.request, limit, timeout);
-    if (settings["framework.method_override"]) overrideMethod(app, scope);
+    const bytes = await readBody(request, limit, timeout);
+    scope.body = new Content(bytes, headerOf(request, "content-type") ?? "");
+    if (settings["framework.method_override"]) {
+      overrideMethod(scope, scope.body);
+    }
   }
   await callStart(app, scope);
 }
 
-/** A form may ask for another method: the route for that one is looked for. */
-function overrideMethod(app: Application, scope: RequestScope): void {
-  const { method } = app.request();
-  if (method === scope.target.method) return;
+/** The form of a POST may ask for another method: the route for that one is looked for. */
+function overrideMethod(scope: RequestScope, form: Content): void {
+  const method = scope.target.method === "POST" && form.methodOverride;
+  if (!method) return;
   scope.target = { ...scope.target, method };
   scope.match = undefined;
 }

@@ -1,12 +1,12 @@
 /** Owns `mount`: handing the requests under a prefix to another application. */
 
-import type { Application } from "../application/application.ts";
+import type { Application, RequestScope } from "../application/application.ts";
 import { isClass } from "../callback.ts";
 import { HttpError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
-import type { Fetch, Scope } from "../state/scope.ts";
+import type { Fetch } from "../state/scope.ts";
 
 /** Another application: a function, or an object with such a `fetch`, such as an engine. */
 export type Mountable = Fetch | { readonly fetch: Fetch };
@@ -50,11 +50,11 @@ function below(path: string, base: string, { pattern }: Route): string {
 }
 
 /** The request under another target. Its body is not read here, but a route that passed on may have. */
-function forwarded({ request, body }: Scope, target: string): Request {
+function forwarded({ request, body }: RequestScope, target: string): Request {
   const { origin } = new URL(request.url);
   const { method, headers } = request;
   const url = (origin === "null" ? "http://localhost" : origin) + target;
-  const init = { method, headers, body: body ?? request.body };
+  const init = { method, headers, body: body?.bytes ?? request.body };
   const made = new Request(url, init);
   if (headers.has("upgrade")) forwardUpgrade(request, made);
   // Given to the constructor, the signal would cost more than the rest.

@@ -1,9 +1,11 @@
 /**
  * Owns the syntax of multipart forms (RFC 7578): finds the parts in the bytes, without a copy. It is
- * strict: what cannot be read is refused, never skipped. Fields and files are made in `content.ts`.
+ * strict: what cannot be read is refused, never skipped.
  */
 
 import { refusal } from "../errors.ts";
+import { checkCount, type Fields, type Files, nest } from "./fields.ts";
+import { UploadedFile } from "./upload.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -32,19 +34,33 @@ const PARAMETER =
 const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true });
 const LATIN1 = new TextDecoder("latin1");
 
-/** A part of a form; one with a file name is a file. */
-export interface Part {
-  readonly name: string;
-  readonly filename: string | undefined;
-  readonly type: string;
-  readonly content: Bytes;
-}
+/** For the text of a part, which is UTF-8 whatever its headers say; a byte order mark belongs to it. */
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * Finds the parts of a form. Throws {@linkcode HttpError} 400 when it is malformed or cut short, and 413
- * for more than 8 KiB of headers in a part.
+ * Parses a multipart form. Throws {@linkcode HttpError} 400 when it is malformed or cut short, and 413
+ * beyond 1,000 fields, 100 files, or 8 KiB of headers in a part.
  */
-export function* partsOf(bytes: Bytes, type: string): Generator<Part> {
+export function parseMultipart(
+  bytes: Bytes,
+  contentType: string,
+): { data: Fields; files: Files } {
+  const fields: [string, string][] = [];
+  const files: [string, UploadedFile][] = [];
+  for (const part of partsOf(bytes, contentType)) {
+    const { name, filename, type, content } = part;
+    if (filename === undefined) fields.push([name, UTF8.decode(content)]);
+    else files.push([name, new UploadedFile([content], filename, { type })]);
+    checkCount("fields", fields.length, SOURCE);
+    checkCount("files", files.length, SOURCE);
+  }
+  // A file input that was left empty comes as an empty file without a name.
+  const chosen = files.filter(([, file]) => file.name !== "" || file.size > 0);
+  return { data: nest(fields), files: nest(chosen) };
+}
+
+/** Finds the parts of a form. */
+function* partsOf(bytes: Bytes, type: string) {
   const boundary = parametersOf(type, SOURCE).get("boundary");
   if (!boundary) throw refusal(400, SOURCE, "its Content-Type has no boundary");
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
@@ -65,7 +81,7 @@ export function* partsOf(bytes: Bytes, type: string): Generator<Part> {
 }
 
 /** Parses a part from the line break before its headers to the one after its content. */
-function parsePart(bytes: Bytes, number: number): Part {
+function parsePart(bytes: Bytes, number: number) {
   const source = `the headers of part ${number} of the form`;
   const end = endOf(BLANK_LINE, bytes.subarray(0, MAX_HEADER_BYTES));
   if (end === -1) {
@@ -110,11 +126,7 @@ function parametersOf(header: string, source: string): Map<string, string> {
 }
 
 /** Reads the pairs of a text; they must fill it without gaps, and none may be repeated. */
-function pairsOf(
-  text: string,
-  pair: RegExp,
-  source: string,
-): Map<string, string> {
+function pairsOf(text: string, pair: RegExp, source: string) {
   const pairs = new Map<string, string>();
   let end = 0;
   for (const [whole, name, value, unquoted] of text.matchAll(pair)) {

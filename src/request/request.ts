@@ -4,38 +4,23 @@
  */
 
 import { accepts } from "@std/http/negotiation";
-import { hasBody } from "./body.ts";
-import {
-  Content,
-  type Data,
-  type Fields,
-  type Files,
-  parseFields,
-} from "./content.ts";
 import { HttpError } from "../errors.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
+import { type CompiledPlan, NO_TARGET, type Scope } from "../state/scope.ts";
+import { hasBody } from "./body.ts";
+import { Content, type Data } from "./content.ts";
+import { type Fields, type Files, parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 
-/** What is known of a request apart from the web `Request`. */
-export interface RequestContext {
-  /** The path, encoded, with the base in front. */
-  readonly path: string;
-  /** The query, encoded, with its "?"; or "". */
-  readonly search: string;
-  /** The path of the application, without a slash at its end; or "". */
-  readonly base: string;
-  /** The address of the client or, behind a proxy, of the proxy. */
-  readonly remote: Deno.Addr | undefined;
-  /** Whether the requests come from a proxy whose `X-Forwarded-*` headers are true. */
-  readonly trustProxy: boolean;
-  /** Whether the form field `_method` of a POST replaces the method. */
-  readonly methodOverride: boolean;
-  /** The body, already read; undefined when there is none or a route takes it as a stream. */
-  readonly body: Uint8Array<ArrayBuffer> | undefined;
-  /** The `performance.now()` at which the request came in, where it was noted. */
-  readonly began?: number | undefined;
-  /** Keeps the request open until the returned function is called. */
-  hold?(): () => void;
+/** The scope of a request, with what the request reads of it. */
+export interface RequestSource extends Scope {
+  /** The body, once it was read; undefined also where a route takes it as a stream. */
+  body: Content | undefined;
+  plan: CompiledPlan & {
+    /** The path of the application, without a slash at its end; or "". */
+    readonly base: string;
+    readonly settings: { readonly "framework.trust_proxy": boolean };
+  };
 }
 
 /** Cookies by name. */
@@ -44,12 +29,9 @@ export type Cookies = Record<string, string | undefined>;
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
-/** How many characters an address with a port may have. */
-const MAX_ADDRESS_LENGTH = 64;
-
 /** An address, possibly in brackets, with a port, or IPv4 mapped to IPv6. */
 const ADDRESS =
-  /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]*:[\da-f:.]*?)(?:\](?::\d+)?)?$/i;
+  /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]+)(?:\](?::\d+)?)?$/i;
 
 /**
  * One request. `query`, `data`, `cookies` and `files` are records without prototype, so every name
@@ -69,22 +51,21 @@ const ADDRESS =
  * ```
  */
 export class HttpRequest {
-  readonly #raw: Request;
-  readonly #context: RequestContext;
-  #loaded: Content | undefined;
+  readonly #scope: RequestSource;
+  #content: Content | undefined;
   #id: string | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
 
   /**
-   * Computes nothing.
+   * Keeps what Deno drops after the response.
    *
    * @ignore
    */
-  constructor(raw: Request, context: RequestContext) {
-    this.#raw = raw;
-    this.#context = context;
+  constructor(scope: RequestSource) {
+    this.#scope = scope;
+    scope.remember();
   }
 
   /** Names the request in error pages and log lines: eight random hexadecimal digits. */
@@ -97,18 +78,19 @@ export class HttpRequest {
    * `send` is mapped or filtered: nothing else needs the time, and taking it is not free.
    */
   get elapsed(): number | undefined {
-    const { began } = this.#context;
+    const { began } = this.#scope;
     return began === undefined ? undefined : performance.now() - began;
   }
 
   /** The path with its query: encoded, and with the base in front. */
   get url(): string {
-    return this.#context.path + this.#context.search;
+    const { path, search } = this.#scope.target;
+    return path + search;
   }
 
   /** The path of the application: "/", or such as "/blog". */
   get base(): string {
-    return this.#context.base || "/";
+    return this.#scope.plan.base || "/";
   }
 
   /**
@@ -116,10 +98,8 @@ export class HttpRequest {
    * PATCH or DELETE.
    */
   get method(): string {
-    const { methodOverride, body } = this.#context;
-    const { method } = this.#raw;
-    const isForm = methodOverride && method === "POST" && body !== undefined;
-    return isForm && this.#content.methodOverride || method;
+    const { target, request } = this.#scope;
+    return target === NO_TARGET ? request.method : target.method;
   }
 
   /** The URL of the page that linked here, from the `Referer` header. */
@@ -135,7 +115,7 @@ export class HttpRequest {
   get ip(): string {
     const forwarded = addressOf(this.#forwarded("x-forwarded-for"));
     if (forwarded !== "") return forwarded;
-    const { remote } = this.#context;
+    const { remote } = this.#scope;
     return remote && "hostname" in remote ? addressOf(remote.hostname) : "";
   }
 
@@ -148,7 +128,7 @@ export class HttpRequest {
   get scheme(): "http" | "https" {
     const forwarded = this.#forwarded("x-forwarded-proto").toLowerCase();
     if (forwarded === "http" || forwarded === "https") return forwarded;
-    return this.#raw.url.startsWith("https:") ? "https" : "http";
+    return this.#scope.request.url.startsWith("https:") ? "https" : "http";
   }
 
   /** The `User-Agent` header. */
@@ -165,7 +145,7 @@ export class HttpRequest {
   get length(): number {
     const length = this.getHeader("content-length");
     if (/^\d{1,15}$/.test(length)) return Number(length);
-    return this.#context.body?.length ?? 0;
+    return this.#scope.body?.bytes.length ?? 0;
   }
 
   /**
@@ -173,7 +153,7 @@ export class HttpRequest {
    * record. Throws `HttpError` 400 beyond 1,000 fields, or eight brackets in a name.
    */
   get query(): Fields {
-    const { search } = this.#context;
+    const { search } = this.#scope.target;
     return this.#query ??= parseFields(search, "the query", 400);
   }
 
@@ -182,7 +162,7 @@ export class HttpRequest {
    * 400 when the body is malformed, 413 beyond 1,000 fields or 100 files.
    */
   get data(): Data {
-    return this.#content.data;
+    return this.#body.data;
   }
 
   /**
@@ -190,7 +170,7 @@ export class HttpRequest {
    * type, 400 when it is malformed.
    */
   get json(): unknown {
-    return this.#content.json;
+    return this.#body.json;
   }
 
   /**
@@ -201,11 +181,8 @@ export class HttpRequest {
   async validate<Type extends Schema>(
     schema: Type,
   ): Promise<SchemaOutput<Type>> {
-    const content = this.#content;
-    return await validated(
-      schema,
-      content.isJson ? content.json : content.data,
-    );
+    const { isJson } = this.#body;
+    return await validated(schema, isJson ? this.json : this.data);
   }
 
   /** The cookies, percent-decoded where possible; a repeated name keeps its first value. */
@@ -218,7 +195,7 @@ export class HttpRequest {
    * ends with `[]`. Throws as `data` does.
    */
   get files(): Files {
-    return this.#content.files;
+    return this.#body.files;
   }
 
   /** Whether the connection is secure, by its `scheme`. */
@@ -236,7 +213,9 @@ export class HttpRequest {
    * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    return types.length > 0 ? accepts(this.#raw, ...types) : undefined;
+    return types.length > 0
+      ? accepts(this.#scope.request, ...types)
+      : undefined;
   }
 
   /**
@@ -244,7 +223,7 @@ export class HttpRequest {
    * is sent, too, and says so in its log once, unless it runs with `--unstable-no-legacy-abort`.
    */
   get signal(): AbortSignal {
-    return this.#raw.signal;
+    return this.#scope.request.signal;
   }
 
   /** The client's address as a proxy passed it on, or "". Unverified: any client can send one. */
@@ -258,17 +237,17 @@ export class HttpRequest {
    * unknown charset.
    */
   getBody(): string {
-    return this.#content.text();
+    return this.#body.text();
   }
 
   /** The body as bytes: the same array on every call. */
   getBytes(): Uint8Array<ArrayBuffer> {
-    return this.#content.bytes;
+    return this.#body.bytes;
   }
 
   /** A header by its name in any case; "" when it was not sent. */
   getHeader(name: string): string {
-    return this.#raw.headers.get(name) ?? "";
+    return this.#scope.request.headers.get(name) ?? "";
   }
 
   /**
@@ -282,9 +261,9 @@ export class HttpRequest {
       throw new HttpError(426, "Only a WebSocket gets through", { headers });
     }
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
-    const release = this.#context.hold?.();
+    const release = this.#scope.hold();
     // After the application's own handlers of the event, which still have the request.
-    const releaseLater = (): void => void (release && queueMicrotask(release));
+    const releaseLater = (): void => queueMicrotask(release);
     for (const event of ["close", "error"]) {
       upgrade.socket.addEventListener(event, releaseLater, { once: true });
     }
@@ -296,29 +275,30 @@ export class HttpRequest {
    * is `streamed()` it is the stream of the connection.
    */
   get raw(): Request {
-    const bytes = this.#context.body;
-    if (bytes === undefined) {
-      if (headerOf(this.#raw, "upgrade") !== null) postponeUpgrade(this.#raw);
-      return this.#raw;
+    const { request, body: content } = this.#scope;
+    if (content === undefined) {
+      if (headerOf(request, "upgrade") !== null) postponeUpgrade(request);
+      return request;
     }
     // Made from the request itself, it would take over its signal, about which Deno warns.
-    const { url, method, headers } = this.#raw;
-    return this.#replay ??= new Request(url, { method, headers, body: bytes });
+    const { url, method, headers } = request;
+    const body = content.bytes;
+    return this.#replay ??= new Request(url, { method, headers, body });
   }
 
-  get #content(): Content {
-    const { body } = this.#context;
-    if (body === undefined && hasBody(this.#raw)) {
-      throw new TypeError(
-        "Cannot read the body: the route takes the raw stream, raw.body",
-      );
-    }
-    return this.#loaded ??= new Content(body, this.type);
+  get #body(): Content {
+    const { request, body } = this.#scope;
+    if (body !== undefined) return body;
+    if (!hasBody(request)) return this.#content ??= new Content();
+    throw new TypeError(
+      "Cannot read the body: the route takes the raw stream, raw.body",
+    );
   }
 
   /** The last value in a header, which a trusted proxy added; "" without one. */
   #forwarded(name: string): string {
-    const list = this.#context.trustProxy ? this.getHeader(name) : "";
+    const { settings } = this.#scope.plan;
+    const list = settings["framework.trust_proxy"] ? this.getHeader(name) : "";
     return list.slice(list.lastIndexOf(",") + 1).trim();
   }
 }
@@ -330,7 +310,6 @@ export class HttpRequest {
 function addressOf(list: string): string {
   const first = list.split(",", 1)[0]!;
   const node = /(?:^|;)\s*for="?([^;"]*)/i.exec(first)?.[1] ?? first;
-  if (node.length > MAX_ADDRESS_LENGTH) return "";
   const { ip4, ip6 } = ADDRESS.exec(node.trim())?.groups ?? {};
   const host = ip6 === undefined ? ip4 : `[${ip6}]`;
   return URL.canParse(`http://${host}`) ? (ip4 ?? ip6 ?? "") : "";

@@ -1,0 +1,122 @@
+/**
+ * Owns the fields of queries and forms: their types, how many there may be, and how the brackets in their
+ * names nest them. What a body holds besides is in `content.ts`.
+ */
+
+import { refusal } from "../errors.ts";
+import type { UploadedFile } from "./upload.ts";
+
+/** Named values as the client nested them: a record without prototype, so that any name is data. */
+export interface NestedRecord<Leaf> {
+  /** The value under a name, or undefined when the client sent none. */
+  [name: string]: Nested<Leaf> | undefined;
+}
+
+/** One value, a list of values, or a record of them. */
+export type Nested<Leaf> = Leaf | Nested<Leaf>[] | NestedRecord<Leaf>;
+
+/** The fields of a query or a form. */
+export type Fields = NestedRecord<string>;
+
+/** Uploads by the name of their field: one file, or a list when a name came more than once. */
+export type Files = NestedRecord<UploadedFile>;
+
+type AnyRecord = NestedRecord<unknown>;
+
+/** How many fields a query or a form may have, and how many files. */
+const LIMITS = { fields: 1_000, files: 100 } as const;
+
+/** How many brackets a name may have: `a[b][c]` has two. */
+const MAX_DEPTH = 8;
+
+/**
+ * Parses `a=1&b[]=2` by the form decoder of the URL standard, which accepts any text and drops one "?" at
+ * the start. Throws {@linkcode HttpError} of the given status beyond 1,000 fields.
+ */
+export function parseFields(
+  text: string,
+  source: string,
+  status: number,
+): Fields {
+  const { length } = text.split("&", LIMITS.fields + 1);
+  checkCount("fields", length, source, status);
+  return nest(new URLSearchParams(text));
+}
+
+/** Throws {@linkcode HttpError} for more fields, or more files, than there may be. */
+export function checkCount(
+  kind: keyof typeof LIMITS,
+  count: number,
+  source: string,
+  status = 413,
+): void {
+  if (count <= LIMITS[kind]) return;
+  throw refusal(status, source, `it has more than ${LIMITS[kind]} ${kind}`);
+}
+
+/**
+ * Nests values by their names: `a[b]` is a member of a record, `a[]` appends to a list, and keys that
+ * count from 0 make a list. A repeated name keeps the last text; other values become a list. Unpaired
+ * brackets belong to the name. Throws {@linkcode HttpError} 400 for more than eight brackets.
+ */
+export function nest<Leaf>(
+  entries: Iterable<[string, Leaf]>,
+): NestedRecord<Leaf> {
+  const root: NestedRecord<Leaf> = Object.create(null);
+  for (const [name, value] of entries) {
+    let parent: AnyRecord = root;
+    let [key, ...rest] = keysOf(name);
+    while (rest.length > 0 || key in parent && typeof value !== "string") {
+      parent = childOf(parent, key);
+      key = rest.shift() || nextIndex(parent);
+    }
+    parent[key] = value;
+  }
+  for (const key in root) root[key] = withLists(root[key]) as Nested<Leaf>;
+  return root;
+}
+
+/** Splits `a[b][]` into `a`, `b` and the empty key. */
+function keysOf(name: string): [string, ...string[]] {
+  const open = name.endsWith("]") ? name.indexOf("[") : -1;
+  if (open < 1) return [name];
+  const keys = name.slice(open + 1, -1).split("][");
+  if (keys.some((key) => /[[\]]/.test(key))) return [name];
+  if (keys.length <= MAX_DEPTH) return [name.slice(0, open), ...keys];
+  const field = `the field ${JSON.stringify(name.slice(0, 40))}`;
+  throw refusal(400, field, `it is nested deeper than ${MAX_DEPTH}`);
+}
+
+/** The record under a key, added when there is none. Text there is replaced, another value is kept. */
+function childOf(parent: AnyRecord, key: string): AnyRecord {
+  const old = parent[key];
+  if (isRecord(old)) return old;
+  const child: AnyRecord = Object.create(null);
+  if (typeof old === "object") child[0] = old;
+  return parent[key] = child;
+}
+
+function isRecord(value: unknown): value is AnyRecord {
+  return typeof value === "object" && Object.getPrototypeOf(value) === null;
+}
+
+/**
+ * A free index; the first one when the others count from 0. It is found in leaps, since the client
+ * chooses how many there are.
+ */
+function nextIndex(record: AnyRecord): string {
+  let index = 0;
+  for (let step = 256; step >= 1; step /= 2) {
+    while (index + step - 1 in record) index += step;
+  }
+  return String(index);
+}
+
+/** Replaces each record whose keys count from 0 by a list, at every depth. */
+function withLists(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const keys = Object.keys(value);
+  for (const key of keys) value[key] = withLists(value[key]);
+  const isList = keys.every((key, index) => key === String(index));
+  return isList ? Object.values(value) : value;
+}
