@@ -71,7 +71,7 @@ export type {
 // Requests and responses
 export { HttpRequest } from "./src/request/request.ts";
 export type { Cookies } from "./src/request/request.ts";
-export type { Data } from "./src/request/content.ts";
+export type { Data } from "./src/request/body.ts";
 export type {
   Fields,
   Files,

@@ -7,7 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Content } from "../src/request/content.ts";
+import { Content } from "../src/request/body.ts";
 
 function contentOf(text: string, type: string): Content {
   return new Content(new TextEncoder().encode(text), type);

@@ -7,7 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Content } from "../src/request/content.ts";
+import { Content } from "../src/request/body.ts";
 import { parseMultipart } from "../src/request/multipart.ts";
 import { UploadedFile } from "../src/request/upload.ts";
 

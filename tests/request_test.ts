@@ -7,7 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Content } from "../src/request/content.ts";
+import { Content } from "../src/request/body.ts";
 import { HttpRequest } from "../src/request/request.ts";
 import { Owner, Scope } from "../src/state/scope.ts";
 

@@ -5,8 +5,7 @@
 
 import type { Application, RequestScope } from "../application/application.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
-import { hasBody, readBody } from "../request/body.ts";
-import { Content } from "../request/content.ts";
+import { Content, hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
 import {

@@ -1,14 +1,13 @@
 /**
  * Owns what a handler can ask about its request. Each property is computed when it is first read, so that
- * a request costs nothing until then. The body is in `content.ts`.
+ * a request costs nothing until then. The body is in `body.ts`.
  */
 
 import { accepts } from "@std/http/negotiation";
 import { HttpError } from "../errors.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { type CompiledPlan, NO_TARGET, type Scope } from "../state/scope.ts";
-import { hasBody } from "./body.ts";
-import { Content, type Data } from "./content.ts";
+import { Content, type Data, hasBody } from "./body.ts";
 import { type Fields, type Files, parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 
