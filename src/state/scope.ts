@@ -43,7 +43,7 @@ export interface Target {
 }
 
 /** Stands for the target of a request whose own is malformed. */
-const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
+export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
 /** Whoever handles requests, an engine: its state and its work are kept apart from those of others. */
 export class Owner {
