@@ -21,7 +21,7 @@ import type {
 import type { Settings, VariableValue } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { beginning } from "./handling/defaults.ts";
-import { type Handler, handlerOf } from "./handling/handle.ts";
+import { handlerOf } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
 import type { HttpResponse } from "./response/response.ts";
@@ -31,7 +31,12 @@ import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/declarative.ts";
-import { type ConnectionInfo, current, Owner } from "./state/scope.ts";
+import {
+  type ConnectionInfo,
+  current,
+  type Fetch,
+  Owner,
+} from "./state/scope.ts";
 import type { View } from "./view/view.ts";
 
 export type { ConnectionInfo, Original, VariableValue };
@@ -87,7 +92,7 @@ export class Engine {
     this.configure(() => this.#app.setting("framework.shutdown_timeout"))
   );
   #app!: Application;
-  #handle!: Handler;
+  #handle!: Fetch;
   #server: Server | undefined;
 
   static {

@@ -160,9 +160,10 @@ function shown(thrown: unknown, options?: Deno.InspectOptions): string {
 
 /**
  * Writes an error to the server's error log, with the place it came from: in one line where the fault
- * is the client's.
+ * is the client's. The signal that ends a request is no error.
  */
 export function reportError(thrown: unknown, place: string): void {
+  if (isStop(thrown)) return;
   const isRefusal = isError(thrown) && thrown instanceof HttpError &&
     thrown.status < 500 && thrown.cause === undefined;
   const what = isRefusal

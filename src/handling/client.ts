@@ -1,6 +1,5 @@
 /** Owns where the client of a request is: on this machine, or somewhere else. */
 
-import { isHandedOver } from "../runtime.ts";
 import type { Scope } from "../state/scope.ts";
 
 /** The headers that give away a proxy, and so a client that is somewhere else. */
@@ -15,14 +14,12 @@ const LOOPBACK =
  * Whether the client is on this machine, or the program made the request itself. A host name of somebody
  * else's says that a foreign page had its name resolved to this machine, to read what it shows.
  */
-export function isLocal({ request, remote, nesting }: Scope): boolean {
+export function isLocal({ request, remote, isServed }: Scope): boolean {
   const { url } = request;
   if ([...headersOf(request).keys()].some((name) => OF_PROXIES.test(name))) {
     return false;
   }
-  if (remote === undefined) {
-    return !nesting.some((each) => isHandedOver(each.request));
-  }
+  if (remote === undefined) return !isServed;
   return "hostname" in remote &&
     LOOPBACK.test(remote.hostname) &&
     LOOPBACK.test(URL.parse(url)?.hostname ?? "");

@@ -8,13 +8,8 @@ import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { Content, hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
-import {
-  finishUpgrade,
-  headerOf,
-  isHandedOver,
-  resetsNoticed,
-} from "../runtime.ts";
-import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
+import { finishUpgrade, headerOf, resetsNoticed } from "../runtime.ts";
+import { enter, type Fetch, Scope } from "../state/scope.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
@@ -22,35 +17,15 @@ import { send } from "./send.ts";
 import { callStart, matchOnce } from "./start.ts";
 
 /** Refusals of the input itself: they get their page even when errors are not handled. */
-const REFUSALS: ReadonlySet<number> = new Set([
-  400,
-  405,
-  408,
-  413,
-  415,
-  421,
-  422,
-  426,
-  503,
-]);
-
-/** Handles a web request, with what the server passes on about its connection. */
-export type Handler = (
-  request: Request,
-  info?: ConnectionInfo,
-) => Response | Promise<Response>;
+const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
 /** Returns what handles the requests of an application, each in a scope of its own. */
-export function handlerOf(app: Application): Handler {
+export function handlerOf(app: Application): Fetch {
   const { owner } = app;
-  const work = (scope: Scope): ReturnType<Handler> =>
-    handle(app, scope as RequestScope);
+  const work = (scope: Scope) => handle(app, scope as RequestScope);
   return (request, info) => {
     const scope = new Scope(owner, request, info);
-    // A request that a server has passed on ends the declaring.
-    owner.isServing ||= scope.nesting.some((each) =>
-      isHandedOver(each.request)
-    );
+    owner.isServing ||= scope.isServed; // which ends the declaring
     return enter(scope, work);
   };
 }
@@ -151,27 +126,20 @@ function finish(
   const sent = plan.send === undefined
     ? response
     : run(send(scope, plan.send, response));
-  return sent instanceof Promise
-    ? sent.then((late) => endWith(scope, late))
-    : endWith(scope, sent);
+  if (sent instanceof Promise || sent.status === 101) {
+    return finishAsync(scope, sent);
+  }
+  end(scope, sent.status);
+  return sent;
 }
 
-function endWith(
+/** Waits for `send`, and for a WebSocket until the runtime knows whether its client has left. */
+async function finishAsync(
   scope: RequestScope,
-  response: Response,
-): Response | Promise<Response> {
-  const { status } = response;
-  if (status === 101) return endWithUpgrade(scope, response);
-  end(scope, status);
-  return response;
-}
-
-/** Waits until the runtime knows whether the client of a WebSocket has left. */
-async function endWithUpgrade(
-  scope: RequestScope,
-  response: Response,
+  sent: Response | Promise<Response>,
 ): Promise<Response> {
-  await resetsNoticed();
+  const response = await sent;
+  if (response.status === 101) await resetsNoticed();
   end(scope, response.status);
   return response;
 }
@@ -191,20 +159,14 @@ async function recover(
 ): Promise<Response> {
   try {
     if (!isStop(thrown)) await runError(app, scope, thrown);
-    await settleAgain(scope);
+    if (scope.isUnsettled) {
+      const place = "in work that nobody awaited";
+      await settle(scope).catch((late) => reportError(late, place));
+    }
     return await finish(app, scope);
   } catch (unhandled) {
     end(scope, 500);
     throw unhandled;
-  }
-}
-
-/** What is thrown once there is a response can only be logged. */
-async function settleAgain(scope: RequestScope): Promise<void> {
-  try {
-    if (scope.isUnsettled) await settle(scope);
-  } catch (late) {
-    if (!isStop(late)) reportError(late, "in work that nobody awaited");
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Application, RequestScope } from "../application/application.ts";
 import { isClass } from "../callback.ts";
-import { HttpError } from "../errors.ts";
+import { HttpError, wrongKind } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
@@ -12,7 +12,7 @@ import type { Fetch } from "../state/scope.ts";
 export type Mountable = Fetch | { readonly fetch: Fetch };
 
 /** Methods of which no web request can be made. */
-const FORBIDDEN: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 /** How deeply applications may be mounted in each other before it counts as a loop. */
 const MAX_DEPTH = 32;
@@ -23,12 +23,10 @@ export function mount(
   prefix: string,
   mounted: Mountable,
 ): void {
-  const fetch = fetchOf(mounted, prefix);
+  const fetch = fetchOf(mounted);
   if (typeof prefix !== "string" || /[(*]/.test(prefix)) {
-    const got = Deno.inspect(prefix);
-    throw new TypeError(
-      `Cannot mount an application: the prefix must be a path without optional parts, got ${got}`,
-    );
+    const rule = "the prefix must be a path without optional parts";
+    throw wrongKind("mount an application", rule, prefix);
   }
   const forward = (route: Route): Response | Promise<Response> => {
     const { root } = app.scope("mount()");
@@ -51,26 +49,20 @@ function below(path: string, base: string, { pattern }: Route): string {
 
 /** The request under another target. Its body is not read here, but a route that passed on may have. */
 function forwarded({ request, body }: RequestScope, target: string): Request {
-  const { origin } = new URL(request.url);
+  const { protocol, host } = new URL(request.url);
   const { method, headers } = request;
-  const url = (origin === "null" ? "http://localhost" : origin) + target;
   const init = { method, headers, body: body?.bytes ?? request.body };
-  const made = new Request(url, init);
+  const made = new Request(`${protocol}//${host}${target}`, init);
   if (headers.has("upgrade")) forwardUpgrade(request, made);
   // Given to the constructor, the signal would cost more than the rest.
   return Object.defineProperty(made, "signal", { get: () => request.signal });
 }
 
-function fetchOf(mounted: Mountable, prefix: string): Fetch {
-  if (typeof mounted === "function" && !isClass(mounted)) {
-    return mounted as Fetch;
+function fetchOf(mounted: Mountable): Fetch {
+  const fetch: unknown = Object(mounted).fetch ?? mounted;
+  if (typeof fetch === "function" && !isClass(fetch)) {
+    return fetch.bind(mounted);
   }
-  const fetch = (Object(mounted) as { fetch?: Fetch }).fetch;
-  if (typeof fetch === "function") {
-    return (request, info) => fetch.call(mounted, request, info);
-  }
-  const got = Deno.inspect(mounted, { depth: 0 });
-  throw new TypeError(
-    `Cannot mount an application under "${prefix}": it must be a function or have a method "fetch", got ${got}`,
-  );
+  const rule = 'it must be a function or have a method "fetch"';
+  throw wrongKind("mount an application", rule, mounted);
 }

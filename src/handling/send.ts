@@ -4,7 +4,7 @@
  */
 
 import type { MappedMethod } from "../application/callable.ts";
-import { isStop, reportError } from "../errors.ts";
+import { isStop, reportError, wrongKind } from "../errors.ts";
 import { discard } from "../response/stream.ts";
 import type { Scope } from "../state/scope.ts";
 import type { Steps } from "../steps.ts";
@@ -28,10 +28,6 @@ export function* send(
 
 function checkSent(sent: unknown): Response {
   if (sent instanceof Response && !sent.bodyUsed) return sent;
-  const got = sent instanceof Response
-    ? "one whose body was read"
-    : Deno.inspect(sent, { depth: 0 });
-  throw new TypeError(
-    `Cannot send the response: "send" must return a web Response, got ${got}`,
-  );
+  const rule = '"send" must return a web Response that nobody has read';
+  throw wrongKind("send the response", rule, sent);
 }

@@ -100,10 +100,8 @@ export class Scope {
   isInterrupted = false;
   /** Whether the request is over. */
   ended = false;
-  /** Work that is kept for after the response. */
+  /** Work that is kept for after the response, until all of it has run. */
   deferred: (() => unknown)[] | undefined;
-  /** Whether deferred work is running. */
-  isDeferring = false;
   /** The reason of a rejected promise that nobody awaited. */
   failure: { readonly reason: unknown } | undefined;
   /** The plan of the request. */
@@ -135,6 +133,11 @@ export class Scope {
   /** This scope and those around it, from the innermost: an engine can be mounted in another one. */
   get nesting(): Scope[] {
     return [this, ...this.#parent?.nesting ?? []];
+  }
+
+  /** Whether a server has passed on this request, or one around it. */
+  get isServed(): boolean {
+    return this.nesting.some(({ request }) => isHandedOver(request));
   }
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */

@@ -55,8 +55,7 @@ function catchError(event: Event, reason: unknown): Scope | undefined {
     isError(reason) && reason instanceof EndedError;
   if (scope === undefined && !isOwn && keepers.size === 0) return undefined;
   event.preventDefault();
-  if (isStop(reason)) return undefined;
-  if (!scope || scope.responded || scope.failure) {
+  if (!scope || scope.responded || scope.failure || isStop(reason)) {
     reportError(reason, "in work that nobody awaited");
     return undefined;
   }
