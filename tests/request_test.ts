@@ -41,7 +41,7 @@ function requestFrom(web: Request, known: Known = {}): HttpRequest {
   const info = remoteAddr === undefined ? {} : { remoteAddr };
   const { method, headers } = web;
   const type = headers.get("content-type") ?? "";
-  const scope = Object.assign(new Scope(new Owner(), web, info), {
+  const scope = Object.assign(new Scope({ owner: new Owner() }, web, info), {
     target: { method, path, search },
     plan: {
       needsResponse: false,

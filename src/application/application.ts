@@ -42,6 +42,7 @@ import { checkSetting, defaults, type Settings } from "./settings.ts";
 
 /** A scope with what the application keeps in it. */
 export interface RequestScope extends RequestSource {
+  readonly app: Application;
   readonly root: RequestScope;
   /** Compiled before everything else. */
   plan: Plan;

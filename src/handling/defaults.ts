@@ -60,7 +60,7 @@ export const beginning: Beginning = {
 /** A filter may have sealed the response: what it kept the client from must not run all the same. */
 function startUnlessSealed(app: Application): unknown {
   const scope = app.scope("start()");
-  return app.isSealed(scope) ? undefined : start(app, scope);
+  return app.isSealed(scope) ? undefined : start(scope);
 }
 
 /** What a mapped `start` returns is sent as if a callback had returned it. */

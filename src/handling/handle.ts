@@ -22,32 +22,28 @@ const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 /** Returns what handles the requests of an application, each in a scope of its own. */
 export function handlerOf(app: Application): Fetch {
   const { owner } = app;
-  const work = (scope: Scope) => handle(app, scope as RequestScope);
   return (request, info) => {
-    const scope = new Scope(owner, request, info);
+    const scope = new Scope(app, request, info) as RequestScope;
     owner.isServing ||= scope.isServed; // which ends the declaring
-    return enter(scope, work);
+    return enter(scope, handle);
   };
 }
 
 /** Handles a request: in plain calls, until there is something to wait for. */
-function handle(
-  app: Application,
-  scope: RequestScope,
-): Response | Promise<Response> {
+function handle(scope: RequestScope): Response | Promise<Response> {
   try {
-    const pending = begin(app, scope);
+    const pending = begin(scope);
     return pending === undefined && !scope.isUnsettled
-      ? finish(app, scope)
-      : continueAsync(app, scope, pending);
+      ? finish(scope)
+      : continueAsync(scope, pending);
   } catch (thrown) {
-    return recover(app, scope, thrown);
+    return recover(scope, thrown);
   }
 }
 
 /** From the target to the end of `start`: undefined when that is done, or what is to be awaited. */
-function begin(app: Application, scope: RequestScope): unknown {
-  const { request } = scope;
+function begin(scope: RequestScope): unknown {
+  const { app, request } = scope;
   const plan = scope.plan = app.plan ?? app.compile();
   if (plan.send !== undefined) scope.began = performance.now();
   const target = scope.target = targetOf(request);
@@ -55,16 +51,13 @@ function begin(app: Application, scope: RequestScope): unknown {
   if (hosts !== null) checkHost(request, hosts);
   // GET and HEAD have no body (Fetch standard), which saves asking Deno.
   const isBodiless = target.method === "GET" || target.method === "HEAD";
-  if (!isBodiless && hasBody(request)) return readThenStart(app, scope);
-  return callStart(app, scope);
+  if (!isBodiless && hasBody(request)) return readThenStart(scope);
+  return callStart(scope);
 }
 
 /** Reads the body, unless the matching route takes it as a stream. */
-async function readThenStart(
-  app: Application,
-  scope: RequestScope,
-): Promise<void> {
-  if (!matchOnce(app, scope)?.route.takesStream) {
+async function readThenStart(scope: RequestScope): Promise<void> {
+  if (!matchOnce(scope)?.route.takesStream) {
     const { request, plan: { settings } } = scope;
     const limit = settings["framework.body_limit"];
     const timeout = settings["framework.body_timeout"];
@@ -74,7 +67,7 @@ async function readThenStart(
       overrideMethod(scope, scope.body);
     }
   }
-  await callStart(app, scope);
+  await callStart(scope);
 }
 
 /** The form of a POST may ask for another method: the route for that one is looked for. */
@@ -86,17 +79,16 @@ function overrideMethod(scope: RequestScope, form: Content): void {
 }
 
 async function continueAsync(
-  app: Application,
   scope: RequestScope,
   pending: unknown,
 ): Promise<Response> {
   try {
     await pending;
     if (scope.isUnsettled) await settle(scope);
-    const response = finish(app, scope);
+    const response = finish(scope);
     return response instanceof Promise ? await response : response;
   } catch (thrown) {
-    return await recover(app, scope, thrown);
+    return await recover(scope, thrown);
   }
 }
 
@@ -114,12 +106,9 @@ async function settle(scope: RequestScope): Promise<void> {
 }
 
 /** Makes the response, with which the request ends. */
-function finish(
-  app: Application,
-  scope: RequestScope,
-): Response | Promise<Response> {
-  const { outcome, plan } = scope;
-  const isHead = scope.request.method === "HEAD";
+function finish(scope: RequestScope): Response | Promise<Response> {
+  const { app, outcome, plan, request } = scope;
+  const isHead = request.method === "HEAD";
   const response = outcome === undefined || isHead
     ? app.response(scope).toResponse(isHead)
     : textResponse(outcome, app.responseContext);
@@ -153,33 +142,27 @@ function end(scope: RequestScope, status: number): void {
 
 /** Responds when something was thrown: the stop signal ends the request, all else goes to `error`. */
 async function recover(
-  app: Application,
   scope: RequestScope,
   thrown: unknown,
 ): Promise<Response> {
   try {
-    if (!isStop(thrown)) await runError(app, scope, thrown);
+    if (!isStop(thrown)) await runError(scope, thrown);
     if (scope.isUnsettled) {
       const place = "in work that nobody awaited";
       await settle(scope).catch((late) => reportError(late, place));
     }
-    return await finish(app, scope);
+    return await finish(scope);
   } catch (unhandled) {
     end(scope, 500);
     throw unhandled;
   }
 }
 
-async function runError(
-  app: Application,
-  scope: RequestScope,
-  thrown: unknown,
-): Promise<void> {
+async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
+  const { app, plan: { settings } } = scope;
   const error = toError(thrown);
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
-  if (!isRefusal && !scope.plan.settings["framework.handle_errors"]) {
-    throw thrown;
-  }
+  if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   const response = app.response(scope);
   if (response.sent) {
     return reportError(thrown, "after the response was sealed");

@@ -3,7 +3,7 @@
  * unknown path gets.
  */
 
-import type { Application, RequestScope } from "../application/application.ts";
+import type { RequestScope } from "../application/application.ts";
 import { HttpError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { keepText } from "../response/outcome.ts";
@@ -14,25 +14,22 @@ import { onMiddlewareError } from "./pages.ts";
 import { respondWith } from "./respond.ts";
 
 /** Runs `start`, the default one or a changed one. */
-export function callStart(app: Application, scope: RequestScope): unknown {
+export function callStart(scope: RequestScope): unknown {
   const { start: changed } = scope.plan;
-  return changed === undefined ? start(app, scope) : changed.call([], scope);
+  return changed === undefined ? start(scope) : changed.call([], scope);
 }
 
 /** Responds to a request by the first matching route, or by the next one while they pass. */
-export function start(app: Application, scope: RequestScope): unknown {
-  const match = matchOnce(app, scope);
+export function start(scope: RequestScope): unknown {
+  const match = matchOnce(scope);
   return match === undefined
-    ? respondUnmatched(app, scope)
-    : follow(app, scope, match, callRoute(app, scope, match));
+    ? respondUnmatched(scope)
+    : follow(scope, match, callRoute(scope, match));
 }
 
 /** The first matching route. It is looked for once, unless the request has changed its plan since. */
-export function matchOnce(
-  app: Application,
-  scope: RequestScope,
-): Match | undefined {
-  const { plan, target } = scope;
+export function matchOnce(scope: RequestScope): Match | undefined {
+  const { app, plan, target } = scope;
   if (scope.match !== undefined && plan === app.plan) return scope.match;
   const { method, path } = target;
   const below = plan.base === "" ? path : withoutBase(path, plan.base);
@@ -42,12 +39,9 @@ export function matchOnce(
 }
 
 /** Calls the callback of a route between its middleware. */
-function callRoute(
-  app: Application,
-  scope: RequestScope,
-  match: Match,
-): unknown {
-  scope.root.match = match;
+function callRoute(scope: RequestScope, match: Match): unknown {
+  const { app, root } = scope;
+  root.match = match;
   const { middleware } = match.route;
   if (middleware.length === 0) return match.call();
   const call = () => match.call();
@@ -61,16 +55,16 @@ function callRoute(
 
 /** Goes on from what a route returned: the next one while they pass, else the response. */
 function follow(
-  app: Application,
   scope: RequestScope,
   match: Match,
   returned: unknown,
 ): unknown {
+  const { app } = scope;
   while (returned === true) {
     const next = app.router(scope).next(match);
     if (next === undefined) return app.call("notFound");
     match = next;
-    returned = callRoute(app, scope, match);
+    returned = callRoute(scope, match);
   }
   if (returned === undefined) return;
   if (typeof returned === "string") {
@@ -78,23 +72,23 @@ function follow(
       app.response(scope).write(returned));
   }
   return isThenable(returned)
-    ? followAsync(app, scope, match, returned)
+    ? followAsync(scope, match, returned)
     : respondWith(app, returned, scope, match);
 }
 
 async function followAsync(
-  app: Application,
   scope: RequestScope,
   match: Match,
   pending: PromiseLike<unknown>,
 ): Promise<unknown> {
   const returned = await pending;
-  app.scope("start()"); // throws when the request has ended meanwhile
-  return follow(app, scope, match, returned);
+  scope.app.scope("start()"); // throws when the request has ended meanwhile
+  return follow(scope, match, returned);
 }
 
 /** Tells which methods a path has, or that nothing was found. */
-function respondUnmatched(app: Application, scope: RequestScope): unknown {
+function respondUnmatched(scope: RequestScope): unknown {
+  const { app } = scope;
   const { settings, base, router = app.router(scope) } = scope.plan;
   if (!router.hasOtherMethods) {
     return app.call("notFound", [], scope);

@@ -69,13 +69,10 @@ export interface CompiledPlan {
 /** One request being handled by one owner, or a part of it with a response of its own. */
 export class Scope {
   /** The number under which asynchronous work finds this scope. */
-  readonly id: number = ++lastId;
+  readonly id = ++lastId;
   readonly owner: Owner;
-  readonly request: Request;
   /** The scope of the whole request; itself, unless this is a part of one. */
   readonly root: Scope;
-  /** What the server passed on about the connection. */
-  readonly info: ConnectionInfo | undefined;
   /** When it came in, in milliseconds of `performance.now()`; undefined where nothing reads the time. */
   began: number | undefined;
   /** What is asked for, once it was read. */
@@ -116,17 +113,15 @@ export class Scope {
   #hasRejected = false;
   #holds = 0;
 
-  /** `root` is given for a part of a request. */
+  /** `info` is what the server passed on about the connection; `root` is given for a part of a request. */
   constructor(
-    owner: Owner,
-    request: Request,
-    info?: ConnectionInfo,
+    readonly app: { readonly owner: Owner },
+    readonly request: Request,
+    readonly info: ConnectionInfo | undefined,
     root?: Scope,
   ) {
-    this.owner = owner;
-    this.request = request;
+    this.owner = app.owner;
     this.root = root ?? this;
-    this.info = root ? root.info : info;
     this.#parent = root ? root.#parent : parentScope(request);
   }
 
@@ -151,7 +146,7 @@ export class Scope {
     work: () => Result,
   ): Result {
     const { root } = this;
-    const part = new Scope(this.owner, this.request, undefined, root);
+    const part = new Scope(this.app, this.request, this.info, root);
     part.target = root.target;
     part.httpResponse = response;
     part.page = page;
@@ -233,9 +228,9 @@ export class Scope {
 }
 
 /** Runs work inside a scope; one whose work goes on asynchronously stays findable until it ends. */
-export function enter<Result>(
-  scope: Scope,
-  work: (scope: Scope) => Result,
+export function enter<Entered extends Scope, Result>(
+  scope: Entered,
+  work: (scope: Entered) => Result,
 ): Result {
   const before = synchronous;
   // What is bound to the request around this one must find it meanwhile.
