@@ -8,25 +8,36 @@
 
 import type { Application } from "../application/application.ts";
 import { throwStop } from "../errors.ts";
-import { WITHOUT_CONTENT, WITHOUT_PAGE } from "../response/header.ts";
+import { CONTENT_HEADERS, PAGE_HEADERS } from "../response/header.ts";
 
 /** The last second that a date in a header can name; what is above was given in milliseconds. */
 const LAST_SECOND = 253_402_300_799;
 
-const DATES: readonly [pattern: RegExp, zone: string][] = [
-  [/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/, ""],
-  [/^\w{6,9}, \d\d-\w{3}-\d\d \d\d:\d\d:\d\d GMT$/, ""],
-  [/^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/, " GMT"],
-];
+/** A date in one of its three forms (section 5.6.7), of which the last has no zone. */
+const DATE = /^\w{3,9},? [\w -]+ \d\d:\d\d:\d\d (?:GMT|\d{4})$/;
 
 /** Sets the ETag and checks `If-Match` and `If-None-Match` (sections 13.1.1 and 13.1.2). */
 export function etag(app: Application, id: string, type = "string"): void {
-  const tag = entityTag(id, type);
-  app.response().header("etag", tag);
+  if (!["string", "strong", "weak"].includes(type)) {
+    throw new TypeError(
+      `Cannot set the ETag: the type must be "strong", "string" or "weak", got "${type}"`,
+    );
+  }
+  if (typeof id !== "string" || !/^[\x21\x23-\x7e]*$/.test(id)) {
+    throw new TypeError(
+      `Cannot set the ETag "${id}": only visible ASCII characters other than quotes make a tag`,
+    );
+  }
+  const [strong, weak] = [`"${id}"`, `W/"${id}"`];
+  const isWeak = type === "weak";
+  app.response().header("etag", isWeak ? weak : strong);
   const match = condition(app, "if-match");
-  if (match !== null && !namesStrongly(match, tag)) end(app, "etag()", 412);
+  // What is weak on either side is not the same (section 8.8.3.2).
+  if (match !== null && !names(match, isWeak ? [] : [strong])) {
+    end(app, "etag()", 412);
+  }
   const noneMatch = condition(app, "if-none-match");
-  if (noneMatch === null || !namesWeakly(noneMatch, tag)) return;
+  if (noneMatch === null || !names(noneMatch, [strong, weak])) return;
   end(app, "etag()", isReading(app) ? 304 : 412);
 }
 
@@ -44,8 +55,10 @@ export function lastModified(app: Application, time: number): void {
   const date = new Date(modified * 1000).toUTCString();
   app.response().header("last-modified", date);
   if (condition(app, "if-none-match") !== null || !isReading(app)) return;
-  const since = seconds(condition(app, "if-modified-since"));
-  if (modified <= since) end(app, "lastModified()", 304);
+  const since = condition(app, "if-modified-since") ?? "";
+  if (!DATE.test(since)) return;
+  const zoned = since.endsWith("GMT") ? since : `${since} GMT`;
+  if (modified * 1000 <= Date.parse(zoned)) end(app, "lastModified()", 304);
 }
 
 /** A condition of the client; it counts only for what would succeed (section 13.2.1). */
@@ -55,6 +68,12 @@ function condition(app: Application, name: string): string | null {
   return app.request().raw.headers.get(name);
 }
 
+/** Whether a list is `*` or names one of the tags; a comma inside the quotes belongs to its tag. */
+function names(list: string, tags: readonly string[]): boolean {
+  const named: string[] = list.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return list.trim() === "*" || tags.some((tag) => named.includes(tag));
+}
+
 function isReading(app: Application): boolean {
   const { method } = app.request();
   return method === "GET" || method === "HEAD";
@@ -62,45 +81,13 @@ function isReading(app: Application): boolean {
 
 /** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
 function end(app: Application, by: string, status: 304 | 412): never {
-  const without = status === 304 ? WITHOUT_CONTENT : WITHOUT_PAGE;
-  app.response().respond(by, { status, headers: without });
+  const response = app.response();
+  const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
+  if (!response.sent) {
+    for (const name of without) {
+      response.header(name, null);
+    }
+  }
+  response.respond(by, { status });
   throwStop();
-}
-
-function entityTag(id: string, type: string): string {
-  if (type !== "string" && type !== "strong" && type !== "weak") {
-    throw new TypeError(
-      `Cannot set the ETag: the type must be "strong", "string" or "weak", got "${type}"`,
-    );
-  }
-  if (typeof id !== "string" || !/^[\x21\x23-\x7e]*$/.test(id)) {
-    throw new TypeError(
-      `Cannot set the ETag "${id}": only visible ASCII characters other than quotes make a tag`,
-    );
-  }
-  return `${type === "weak" ? "W/" : ""}"${id}"`;
-}
-
-/** Whether a list names the tag; what both share is weak then (section 8.8.3.2). */
-function namesWeakly(list: string, tag: string): boolean {
-  const opaque = tag.replace(/^W\//, "");
-  return list.trim() === "*" ||
-    tagsOf(list).some((other) => other.replace(/^W\//, "") === opaque);
-}
-
-/** Whether a list names the tag and neither is weak. */
-function namesStrongly(list: string, tag: string): boolean {
-  return list.trim() === "*" ||
-    !tag.startsWith("W/") && tagsOf(list).includes(tag);
-}
-
-/** The tags of a list; a comma inside the quotes belongs to its tag. */
-function tagsOf(list: string): string[] {
-  return list.match(/(?:W\/)?"[^"]*"/g) ?? [];
-}
-
-/** A date in one of its three forms (section 5.6.7) as a UNIX timestamp; NaN for any other text. */
-function seconds(date: string | null): number {
-  const [, zone] = DATES.find(([pattern]) => pattern.test(date ?? "")) ?? [];
-  return zone === undefined ? NaN : Date.parse(date + zone) / 1000;
 }

@@ -15,7 +15,7 @@ import { etag, lastModified } from "./caching.ts";
 import { components, responseContext } from "./components.ts";
 import { defer } from "./deferred.ts";
 import { mount } from "./mount.ts";
-import { error, notFound, onErrorPage, onNotFoundPage } from "./pages.ts";
+import { error, notFound, onPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
 import { halt, redirect, respondWith, stop } from "./respond.ts";
@@ -52,8 +52,8 @@ export const beginning: Beginning = {
   frames: {
     start: startFrame,
     render: renderInPlace,
-    notFound: onNotFoundPage,
-    error: onErrorPage,
+    notFound: onPage("notFound"),
+    error: onPage("error"),
   },
 };
 

@@ -13,23 +13,17 @@ import { headerOf } from "../runtime.ts";
 const STYLE =
   ":root{color-scheme:light dark}body{font:1em/1.5 system-ui;margin:3em auto;max-width:40em;overflow-wrap:anywhere;padding:0 1em}";
 
-/** Caches must keep the forms of a page apart. */
-const VARY = { vary: "Accept" };
+const FORMS = ["text/html", "application/problem+json", "application/json"];
 
 /** A page, as an outcome. */
-interface Page {
-  readonly status: number;
-  readonly type: string;
-  readonly headers: { readonly vary: string };
-  readonly text: string;
-}
+type Page = ReturnType<typeof pageWith>;
 
 /** The HTML pages that say no more than their status. */
 const bare = new Map<number, Page>();
 
 /**
  * The page for a status in the form that the client asks for. The message is escaped; the details are HTML
- * already, and stand in the HTML page only.
+ * already, and stand in the HTML page only; the members stand in the problem details.
  */
 export function pageOf(
   request: Request,
@@ -38,39 +32,30 @@ export function pageOf(
   details = "",
   members: Readonly<Record<string, unknown>> = {},
 ): Page {
-  if (wantsJson(request)) return problemOf(status, message, members);
-  if (message !== "" || details !== "") {
-    return htmlOf(status, message, details);
+  const title = STATUS_TEXT[status as StatusCode] ?? "Error";
+  const detail = message === title ? "" : message;
+  if (wantsJson(request)) {
+    const problem = { ...members, type: "about:blank", title, status };
+    const text = JSON.stringify({ ...problem, ...detail && { detail } });
+    return pageWith(status, "application/problem+json", text);
   }
-  const known = bare.get(status) ?? htmlOf(status, "", "");
+  const heading = `${status} ${title}`;
+  if (detail !== "" || details !== "") {
+    return pageWith(status, HTML, htmlOf(heading, detail, details));
+  }
+  const known = bare.get(status) ?? pageWith(status, HTML, htmlOf(heading));
   bare.set(status, known);
   return known;
 }
 
-/** Problem details (RFC 9457, section 3.1). */
-function problemOf(
-  status: number,
-  message: string,
-  members: Readonly<Record<string, unknown>>,
-): Page {
-  const title = titleOf(status);
-  const detail = message === "" || message === title ? {} : { detail: message };
-  const problem = { ...members, type: "about:blank", title, status, ...detail };
-  const text = JSON.stringify(problem);
-  return { status, type: "application/problem+json", headers: VARY, text };
+/** Caches must keep the two forms of a page apart. */
+function pageWith(status: number, type: string, text: string) {
+  return { status, type, text, headers: { vary: "Accept" } };
 }
 
-function htmlOf(status: number, message: string, details: string): Page {
-  const title = titleOf(status);
-  const heading = `${status} ${title}`;
-  const paragraph = message === "" || message === title
-    ? ""
-    : `<p>${escape(message)}</p>\n`;
-  return {
-    status,
-    type: HTML,
-    headers: VARY,
-    text: `<!doctype html>
+function htmlOf(heading: string, detail = "", details = ""): string {
+  const paragraph = detail && `<p>${escape(detail)}</p>\n`;
+  return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -79,21 +64,10 @@ function htmlOf(status: number, message: string, details: string): Page {
 <main>
 <h1>${heading}</h1>
 ${paragraph}${details}</main>
-`,
-  };
-}
-
-function titleOf(status: number): string {
-  return STATUS_TEXT[status as StatusCode] ?? "Error";
+`;
 }
 
 function wantsJson(request: Request): boolean {
   if (!headerOf(request, "accept")?.includes("json")) return false;
-  const type = accepts(
-    request,
-    "text/html",
-    "application/problem+json",
-    "application/json",
-  );
-  return type !== undefined && type !== "text/html";
+  return accepts(request, ...FORMS)?.includes("json") ?? false;
 }

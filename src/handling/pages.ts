@@ -3,72 +3,71 @@
  * default pages.
  */
 
-import type { Application, RequestScope } from "../application/application.ts";
+import type {
+  Application,
+  DefaultFrame,
+  RequestScope,
+} from "../application/application.ts";
 import type { MappedMethod } from "../application/callable.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
-import { WITHOUT_PAGE } from "../response/header.ts";
+import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import { withoutRequest } from "../state/outside.ts";
+import { currentOrThrow } from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
 import { isLocal } from "./client.ts";
 import { pageOf } from "./page.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 
-/** The method that makes a page. */
-type PageName = "notFound" | "error";
+/** What `notFound` shows. */
+const MISS = new HttpError(404);
 
-/** Runs `notFound`, with its filters, on a page of status 404. */
-export function onNotFoundPage(
-  app: Application,
-  method: MappedMethod,
-  params: unknown[],
-  scope: RequestScope,
-): unknown {
-  return onPage(app, scope, "notFound", method, params);
+/** The default `notFound`. */
+export function notFound(app: Application): unknown {
+  const scope = currentOrThrow(app.owner, "notFound()");
+  return isUntouched(scope)
+    ? app.respond(scope, "notFound()", pageOf(scope.request, 404))
+    : showPage(new Failure(app.scope("notFound()"), MISS));
 }
 
-/** Runs `error`, with its filters, on a page that has the status and the headers of the error. */
-export function onErrorPage(
-  app: Application,
-  method: MappedMethod,
-  params: unknown[],
-  scope: RequestScope,
-): unknown {
-  const error = toError(params[0]);
-  logError(app, error);
-  return onPage(app, scope, "error", method, params, error);
+/** The default `error`. */
+export function error(app: Application, thrown: unknown): unknown {
+  return showPage(new Failure(app.scope("error()"), toError(thrown)));
+}
+
+/** Writes the default page where the method runs on a page already, or else in place of the response. */
+function showPage(failure: Failure): unknown {
+  const { scope, name } = failure;
+  const page = scope.page === name
+    ? scope.app.response(scope)
+    : failure.openPage();
+  return page && failure.writePage(page);
 }
 
 /**
- * Runs a method on a page of its own: what was written until now is dropped, and what it writes, or
- * returns, is the whole response. The page takes the place of the response it was called on.
+ * Runs a changed `notFound` or `error` with its filters on a page of its own: what was written until now
+ * is dropped, and what it writes, or returns, is the whole response.
  */
-function onPage(
-  app: Application,
-  scope: RequestScope,
-  name: PageName,
-  method: MappedMethod,
-  params: unknown[],
-  failure?: Error,
-): unknown {
-  if (scope.page === name) {
-    throw new Error(
-      `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
-    );
-  }
-  if (method.isPlain && failure === undefined && isUntouched(scope)) {
-    return app.respond(scope, `${name}()`, pageOf(scope.request, 404));
-  }
-  const response = app.response(scope);
-  const page = openPage(response, name, failure);
-  if (page === undefined) return;
-  if (method.isPlain) return writePage(app, scope, page, failure);
-  const work = (): unknown => run(makePage(app, response, method, params));
-  return scope.with({ response: page, page: name }, work);
+export function onPage(name: "notFound" | "error"): DefaultFrame {
+  return (app, method, params, scope) => {
+    if (method.isPlain) return method.run(params);
+    if (scope.page === name) {
+      throw new Error(
+        `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
+      );
+    }
+    const error = name === "notFound" ? MISS : toError(params[0]);
+    const response = app.response(scope);
+    const page = new Failure(scope, error).openPage();
+    if (page === undefined) return;
+    const work = () => run(makePage(app, response, method, params));
+    return scope.with({ response: page, page: name }, work);
+  };
 }
 
+/** A page that cannot be made leaves the response open. */
 function* makePage(
   app: Application,
   response: HttpResponse,
@@ -83,14 +82,11 @@ function* makePage(
   }
 }
 
-/** The default `notFound`. */
-export function notFound(app: Application): unknown {
-  return showPage(app, "notFound");
-}
-
-/** The default `error`. */
-export function error(app: Application, thrown: unknown): unknown {
-  return showPage(app, "error", toError(thrown));
+/** Responds with the default page of an error and no details, when `error` itself has failed. */
+export function respondPlainly(app: Application, error: Error): void {
+  const failure = new Failure(app.scope("error()"), error);
+  const page = failure.openPage();
+  if (page !== undefined) failure.fillPage(page);
 }
 
 /**
@@ -102,136 +98,106 @@ export function* onMiddlewareError(
   thrown: unknown,
   callHandler: () => unknown,
 ): Steps<void> {
-  const failure = toError(thrown);
+  const failure = new Failure(app.scope("error()"), toError(thrown));
   const response = app.response();
   const { sent } = response;
   if (!sent) {
-    for (const name in WITHOUT_PAGE) response.header(name, null);
-    response.clearBody().status(statusOf(failure));
-    addHeaders(response, failure);
+    for (const name of PAGE_HEADERS) response.header(name, null);
+    failure.setHead(response.clearBody());
   }
   const returned = yield callHandler();
   if (!sent) yield respondWith(app, returned);
   if (sent || !response.sent && response.isEmpty) throw thrown;
-  logError(app, failure);
+  failure.log();
 }
 
-/** Responds with the default page of an error and no details, when `error` itself has failed. */
-export function respondPlainly(app: Application, failure: Error): void {
-  const scope = app.scope("error()");
-  const page = openPage(app.response(scope), "error", failure);
-  if (page !== undefined) fillPage(app, scope, page, failure, "");
-}
+/** A miss or an error of a request: its page, who may read its message, and what of it is logged. */
+class Failure {
+  readonly name: "notFound" | "error";
+  readonly #status: number;
 
-/** Writes the default page where the method runs on a page already, or else in place of the response. */
-function showPage(
-  app: Application,
-  name: PageName,
-  failure?: Error,
-): unknown {
-  const scope = app.scope(`${name}()`);
-  const response = app.response(scope);
-  const page = scope.page === name
-    ? response
-    : openPage(response, name, failure);
-  return page && writePage(app, scope, page, failure);
-}
-
-/**
- * Puts a page in place of a response: for a failure with its status and headers, otherwise with 404.
- * Returns undefined where the response is sealed.
- */
-function openPage(
-  response: HttpResponse,
-  name: PageName,
-  failure?: Error,
-): HttpResponse | undefined {
-  const status = failure ? statusOf(failure) : 404;
-  const page = response.replace(`${name}()`, status);
-  if (page && failure) addHeaders(page, failure);
-  return page;
-}
-
-/** Writes the default page; under debug, with details for a developer on this machine. */
-function writePage(
-  app: Application,
-  scope: RequestScope,
-  page: HttpResponse,
-  failure?: Error,
-): unknown {
-  if (!scope.root.plan.settings["framework.debug"] || !isLocal(scope)) {
-    return fillPage(app, scope, page, failure, "");
+  constructor(readonly scope: RequestScope, readonly error: Error) {
+    this.name = error === MISS ? "notFound" : "error";
+    this.#status = error instanceof HttpError ? error.status : 500;
   }
-  // A module that is loaded inside a request would leave its context behind in Deno.
-  return withoutRequest(() => import("./debug.ts")).then(({ debugDetails }) =>
-    fillPage(app, scope, page, failure, debugDetails(app, failure))
-  );
-}
 
-function fillPage(
-  app: Application,
-  scope: RequestScope,
-  page: HttpResponse,
-  failure: Error | undefined,
-  details: string,
-): void {
-  const message = failure ? messageFor(app, scope, failure) : "";
-  const { type, text, headers } = pageOf(
-    scope.request,
-    page.status(),
-    message,
-    details,
-    failure instanceof HttpError ? failure.problem : undefined,
-  );
-  const vary = page.header("vary");
-  page.page(text, type)
-    .header("vary", vary === null ? headers.vary : `${vary}, ${headers.vary}`);
-}
-
-/**
- * What the client may read of an error. An `HttpError` is written for it. Any other is for the operator:
- * a client elsewhere gets a reference, and the log a line with the same reference.
- */
-function messageFor(
-  app: Application,
-  scope: RequestScope,
-  failure: Error,
-): string {
-  const [line = ""] = failure.message.split("\n", 1);
-  if (failure instanceof HttpError) return line;
-  if (isLocal(scope)) return masked(line);
-  const reference = app.request().id;
-  if (!scope.root.plan.settings["framework.log_errors"]) {
-    const shown = JSON.stringify(failure.message);
-    report(`Error ${reference} ${placeOf(scope)}: ${shown}`);
+  /** Puts a page in place of the response; returns undefined where that is sealed. */
+  openPage(): HttpResponse | undefined {
+    this.log();
+    const page = this.scope.app.response(this.scope).replace(`${this.name}()`);
+    if (page !== undefined) this.setHead(page);
+    return page;
   }
-  return `Reference: ${reference}`;
-}
 
-/** Logs an error whole where `framework.log_errors` asks for it. */
-function logError(app: Application, failure: Error): void {
-  if (!app.setting("framework.log_errors") || statusOf(failure) < 500) return;
-  const scope = app.scope("error()");
-  const isKnown = failure instanceof HttpError || isLocal(scope);
-  const reference = isKnown ? "" : `${app.request().id} `;
-  reportError(failure, reference + placeOf(scope));
-}
+  /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
+  setHead(response: HttpResponse): void {
+    response.status(this.#status);
+    if (!(this.error instanceof HttpError)) return;
+    const { headers } = this.error;
+    for (const [name, value] of headers) {
+      const isCookie = name === "set-cookie";
+      response.header(name, isCookie ? headers.getSetCookie() : value);
+    }
+  }
 
-function placeOf({ target: { method, path } }: RequestScope): string {
-  return `while handling ${method} ${path}`;
-}
+  /** Writes the default page; under debug, with details for a developer on this machine. */
+  writePage(page: HttpResponse): unknown {
+    const { scope, error } = this;
+    const { app, root } = scope;
+    if (!root.plan.settings["framework.debug"] || !isLocal(scope)) {
+      return this.fillPage(page);
+    }
+    const thrown = error === MISS ? undefined : error;
+    // A module that is loaded inside a request would leave its context behind in Deno.
+    return withoutRequest(() => import("./debug.ts")).then((debug) =>
+      this.fillPage(page, debug.debugDetails(app, thrown))
+    );
+  }
 
-function statusOf(failure: Error): number {
-  return failure instanceof HttpError ? failure.status : 500;
-}
+  fillPage(page: HttpResponse, details = ""): void {
+    const { scope: { request }, error } = this;
+    const { problem } = error instanceof HttpError ? error : MISS;
+    const status = page.status();
+    const { type, text, headers: { vary } } = pageOf(
+      request,
+      status,
+      this.#message(),
+      details,
+      problem,
+    );
+    const before = page.header("vary");
+    page.page(text, type)
+      .header("vary", before === null ? vary : `${before}, ${vary}`);
+  }
 
-/** Adds the headers of an error to the response that shows it, such as `Allow` or `Retry-After`. */
-function addHeaders(response: HttpResponse, failure: Error): void {
-  if (!(failure instanceof HttpError)) return;
-  for (const name of failure.headers.keys()) {
-    const value = name === "set-cookie"
-      ? failure.headers.getSetCookie()
-      : failure.headers.get(name);
-    response.header(name, value);
+  /**
+   * What the client may read. An `HttpError` is written for it. Any other error is for the operator: a
+   * client elsewhere gets a reference, and the log a line with the same reference.
+   */
+  #message(): string {
+    const { scope, error } = this;
+    const [line = ""] = error.message.split("\n", 1);
+    if (error instanceof HttpError) return line;
+    if (isLocal(scope)) return masked(line);
+    if (!scope.root.plan.settings["framework.log_errors"]) {
+      report(`Error ${this.#place()}: ${JSON.stringify(error.message)}`);
+    }
+    return `Reference: ${scope.app.request().id}`;
+  }
+
+  /** Logs an error whole where `framework.log_errors` asks for it. */
+  log(): void {
+    const { settings } = this.scope.root.plan;
+    if (this.#status < 500 || !settings["framework.log_errors"]) return;
+    reportError(this.error, this.#place());
+  }
+
+  /** The request, with the reference that its client gets. */
+  #place(): string {
+    const { scope, error } = this;
+    const isKnown = error instanceof HttpError || isLocal(scope);
+    const reference = isKnown ? "" : `${scope.app.request().id} `;
+    const { method, path } = scope.target;
+    return `${reference}while handling ${method} ${path}`;
   }
 }

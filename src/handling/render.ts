@@ -6,7 +6,6 @@
 import type { Application, RequestScope } from "../application/application.ts";
 import type { MappedMethod } from "../application/callable.ts";
 import { markup } from "../html.ts";
-import type { HttpResponse } from "../response/response.ts";
 import type { View } from "../view/view.ts";
 
 /** Marks what is being stored under a key: later renders of the request wait for it. */
@@ -33,29 +32,16 @@ export function render(
 ): Promise<void> {
   const scope = app.scope("render()");
   const view = app.call("view") as View;
-  const stored = scope.root.own?.get(STORING) as Promise<void> | undefined;
+  const stored = scope.root.own?.get(STORING);
   if (key === undefined) {
     const section = app.response(scope).section();
-    return renderInto(section, view, file, data, stored);
+    const rendering = renderText(view, file, data, stored);
+    return rendering.then((text) => void section.write(text));
   }
-  const store = renderUnder(key, view, file, data, stored);
-  scope.setOwn(STORING, store.catch(() => {}));
-  return store;
-}
-
-async function renderInto(
-  section: HttpResponse,
-  ...params: Parameters<typeof renderText>
-): Promise<void> {
-  section.write(await renderText(...params));
-}
-
-async function renderUnder(
-  key: string,
-  view: View,
-  ...params: [string, Record<string, unknown>, Promise<void> | undefined]
-): Promise<void> {
-  view.set(key, markup(await renderText(view, ...params)));
+  const rendering = renderText(view, file, data, stored);
+  const storing = rendering.then((text) => view.set(key, markup(text)));
+  scope.setOwn(STORING, storing.catch(() => {}));
+  return storing;
 }
 
 /** Renders once what is being stored is there. */
@@ -63,7 +49,7 @@ async function renderText(
   view: View,
   file: string,
   data: Record<string, unknown>,
-  stored: Promise<void> | undefined,
+  stored: unknown,
 ): Promise<string> {
   if (stored) await stored;
   if (typeof view.fetch === "function") return await view.fetch(file, data);

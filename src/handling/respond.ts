@@ -16,8 +16,7 @@ import { type Match, Router } from "../routing/router.ts";
 import type { Scope } from "../state/scope.ts";
 import { View } from "../view/view.ts";
 
-/** The framework's own objects: what a chain of calls ends with is no content. */
-const OWN = [HttpResponse, HttpRequest, Router, Route, View] as const;
+const OWN = [HttpResponse, HttpRequest, Router, Route, View];
 
 /** Makes the response of what a callback returned. Throws `TypeError` for what cannot be sent. */
 export function respondWith(
@@ -26,25 +25,17 @@ export function respondWith(
   scope?: Scope,
   match?: Match,
 ): unknown {
-  if (typeof returned === "string") {
+  if (returned === undefined || returned === null) return;
+  if (typeof returned === "string" || returned instanceof Markup) {
     return void app.response(scope).write(returned);
   }
-  if (returned === undefined || returned === null) return;
   if (typeof returned === "object" && isPlain(returned)) {
     return app.call("json", [returned], scope);
   }
-  if (typeof returned === "boolean" || FORM in Object(returned)) return;
-  if (typeof returned !== "object") throw unsendable(returned, match);
+  if (typeof returned === "boolean" || isOwn(returned)) return;
   if (returned instanceof Response) return app.response(scope).send(returned);
-  if (returned instanceof Markup) {
-    return void app.response(scope).write(returned);
-  }
-  if (OWN.some((type) => returned instanceof type)) return;
-  if (isContent(returned)) return void app.response(scope).body(returned);
-  if (Symbol.asyncIterator in returned) {
-    const stream = streamOf(returned as AsyncIterable<unknown>);
-    return void app.response(scope).body(stream);
-  }
+  const content = contentOf(returned);
+  if (content !== undefined) return void app.response(scope).body(content);
   if (!hasJson(returned)) throw unsendable(returned, match);
   return app.call("json", [returned]);
 }
@@ -73,19 +64,30 @@ export function redirect(app: Application, url: string, code = 303): void {
   response.respond("redirect()", { status: code, headers: { location } });
 }
 
+/** Whether it is the framework's own: what a chain of calls ends with is no content. */
+function isOwn(value: unknown): boolean {
+  return FORM in Object(value) || OWN.some((type) => value instanceof type);
+}
+
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null ||
     Array.isArray(value);
 }
 
-function isContent(value: object): value is Exclude<BodyContent, string> {
-  return value instanceof ReadableStream || value instanceof Blob ||
-    value instanceof ArrayBuffer || ArrayBuffer.isView(value);
+/** Bytes or a stream, of what is either. */
+function contentOf(value: unknown): BodyContent | undefined {
+  if (
+    value instanceof ReadableStream || value instanceof Blob ||
+    value instanceof ArrayBuffer || ArrayBuffer.isView(value)
+  ) return value as BodyContent;
+  if (!(Symbol.asyncIterator in Object(value))) return undefined;
+  return streamOf(value as AsyncIterable<unknown>);
 }
 
-/** Whether JSON can carry an object: of errors, maps, sets and generators it would show nothing. */
-function hasJson(value: object): boolean {
+/** Whether JSON can carry a value: of errors, maps, sets and generators it would show nothing. */
+function hasJson(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
   return "toJSON" in value && typeof value.toJSON === "function" ||
     !(value instanceof Error) && !(Symbol.iterator in value);
 }

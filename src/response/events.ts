@@ -44,14 +44,12 @@ export function eventStream(
   }
   const events = streamOf(source).getReader();
   const encode = encoder();
-  const ended = Promise.withResolvers<void>();
   let next: ReturnType<typeof events.read> | undefined;
-
-  return new ReadableStream<Uint8Array>({
+  return new ReadableStream({
     async pull(controller) {
       try {
         next ??= events.read();
-        if (!await comes(next)) {
+        if (!await comes(next, heartbeat)) {
           return controller.enqueue(await encode(HEARTBEAT));
         }
         const { done, value } = await next;
@@ -59,31 +57,24 @@ export function eventStream(
         if (done) controller.close();
         else controller.enqueue(await encode(value));
       } catch (error) {
-        await end(error).catch(() => {}); // the first error counts
+        await events.cancel(error).catch(() => {}); // the first error counts
         throw error;
       }
     },
-    cancel: end,
+    cancel: (reason) => events.cancel(reason),
   }, { highWaterMark: 0 });
+}
 
-  function end(reason: unknown): Promise<void> {
-    ended.resolve();
-    return events.cancel(reason);
-  }
-
-  /** Whether the event comes before a heartbeat is due. */
-  async function comes(event: Promise<unknown>): Promise<boolean> {
-    if (heartbeat === 0) return true;
-    const settled = event.then(() => {}, () => {});
-    return await settles(Promise.race([settled, ended.promise]), heartbeat);
-  }
+/** Whether an event, or the end, comes before a heartbeat is due. */
+function comes(event: Promise<unknown>, heartbeat: number): Promise<boolean> {
+  const settled = event.then(() => true, () => true);
+  return heartbeat === 0 ? settled : settles(settled, heartbeat);
 }
 
 /** Encodes one event at a time. */
 function encoder(): (event: ServerSentEvent) => Promise<Uint8Array> {
   const { readable, writable } = new ServerSentEventStream();
-  const writer = writable.getWriter();
-  const reader = readable.getReader();
+  const [reader, writer] = [readable.getReader(), writable.getWriter()];
   return async (event) => {
     const [{ value }] = await Promise.all([reader.read(), writer.write(event)]);
     return value!;

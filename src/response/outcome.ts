@@ -27,18 +27,15 @@ export interface Outcome {
   readonly text?: string;
   /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
   readonly type?: string | undefined;
-  /** Replace those of the same names; null removes one. */
-  readonly headers?: Readonly<Record<string, string | null>>;
+  /** Replace those of the same names. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
 
 /** The statuses without a body (Fetch standard, "null body status"). */
-const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
-
-/** From which to which length, in characters, a text is sent in one chunk. */
-const COALESCED = { least: 400, most: 32_768 } as const;
+export const BODILESS: ReadonlySet<unknown> = new Set([204, 205, 304]);
 
 /** Keeps text as the whole response; returns false where there is more to the response already. */
 export function keepText(scope: Scope, text: string): boolean {
@@ -54,7 +51,7 @@ export function keepOutcome(
   outcome: Outcome,
 ): boolean {
   const { text, status } = outcome;
-  if (!text || isBodiless(status) || !isUntouched(scope)) return false;
+  if (!text || BODILESS.has(status) || !isUntouched(scope)) return false;
   if (status !== undefined) checkStatus("respond", status, 200, 599);
   scope.outcome = outcome;
   scope.sealedBy = by;
@@ -74,19 +71,24 @@ export function textResponse(
 ): Response {
   const init: Record<string, string> = { "content-type": type };
   if (headers !== undefined) Object.assign(init, headers);
-  return webResponse(text, status, init, isCoalesced(text, context));
+  return webResponse(text, status, init, context);
 }
 
 /**
- * A web response, whose text goes out in one chunk if that is asked for. For a text, Deno makes the head
- * when it makes the response, unless the status is 200, and once more when a header is appended.
+ * A web response. A text of a middle length is sent in one chunk: the runtime sends a head and a body of
+ * more than 512 bytes together in two writes, at twice the cost, but a head and a chunk in one; a long text
+ * is better off with two. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. For a text, Deno makes the
+ * head when it makes the response, unless the status is 200, and once more when a header is appended. None
+ * of that is documented.
  */
 export function webResponse(
   body: BodyInit | null,
   status: number,
   headers: Record<string, string>,
-  isChunked: boolean,
+  context: ResponseContext,
 ): Response {
+  const isChunked = typeof body === "string" && body.length >= 400 &&
+    body.length <= 32_768 && context.coalesce();
   const isLate = status === 200;
   if (isChunked && !isLate) headers["transfer-encoding"] = "chunked";
   const response = new Response(body, { status, headers });
@@ -94,22 +96,4 @@ export function webResponse(
     response.headers.append("transfer-encoding", "chunked");
   }
   return response;
-}
-
-/** Whether a response of that status has no body. */
-export function isBodiless(status: number | undefined): boolean {
-  return status !== undefined && BODILESS.has(status);
-}
-
-/**
- * Whether a text is sent in one chunk. The runtime sends a head and a body of more than 512 bytes together
- * in two writes, at twice the cost, but a head and a chunk in one; a long text is better off with two.
- * HEAD, HTTP/1.0 and HTTP/2 get the length all the same. None of that is documented.
- */
-export function isCoalesced(
-  { length }: string,
-  context: ResponseContext,
-): boolean {
-  return length >= COALESCED.least && length <= COALESCED.most &&
-    context.coalesce();
 }

@@ -16,14 +16,15 @@ import {
 } from "./events.ts";
 import {
   cacheControl,
+  checkHeader,
   cookieLine,
   type CookieOptions,
-  HeaderLines,
+  type HeaderLines,
   type HeaderValue,
   PAGE_HEADERS,
 } from "./header.ts";
-import { type Outcome, type ResponseContext, textResponse } from "./outcome.ts";
-import { lengthOf, makeResponse, mergeResponse } from "./outgoing.ts";
+import type { Outcome, ResponseContext } from "./outcome.ts";
+import { lengthOf, makeResponse } from "./outgoing.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
 
 export type { ResponseContext } from "./outcome.ts";
@@ -53,10 +54,10 @@ const JSON_TYPE = /^[^;]*[/+]json\b/i;
 export class HttpResponse {
   readonly #context: ResponseContext;
   /** The response that this is a section of; itself, unless it is one. */
-  readonly #whole: HttpResponse;
+  #whole: HttpResponse = this;
   #status = 200;
-  /** The headers, once one is set; shared with a replacement. */
-  #headers: HeaderLines | undefined;
+  /** Shared with the page. */
+  #headers: HeaderLines = new Map();
   /** The content type that came with the text, where no header says another. */
   #type: string | undefined;
   /** The sections and the texts before them. */
@@ -66,23 +67,16 @@ export class HttpResponse {
   /** Bytes, a stream or a web response, sent in place of the text. */
   #content: Exclude<BodyContent, string> | Response | undefined;
   #sealedBy: string | undefined;
-  #replacement: HttpResponse | undefined;
+  /** The response that is sent in place of this one. */
+  #page: HttpResponse | undefined;
 
   /**
    * Made by the framework, once for each request.
    *
    * @ignore
    */
-  constructor(
-    context: ResponseContext,
-    whole?: HttpResponse,
-    kind?: "section" | "replacement",
-  ) {
+  constructor(context: ResponseContext) {
     this.#context = context;
-    this.#whole = this;
-    if (whole === undefined) return;
-    if (kind === "section") this.#whole = whole;
-    else this.#headers = whole.#lines;
   }
 
   /** The status. */
@@ -110,10 +104,14 @@ export class HttpResponse {
     const key = name.toLowerCase();
     const isType = key === "content-type";
     if (value === undefined) {
-      return whole.#headers?.get(key) ?? (isType && whole.#type || null);
+      const set = whole.#headers.get(key)?.join(", ");
+      return set ?? (isType && whole.#type || null);
     }
+    const lines = typeof value === "object" ? value ?? [] : [String(value)];
+    for (const line of lines) checkHeader(name, line);
     if (isType) whole.#type = undefined;
-    whole.#lines.set(key, value);
+    if (lines.length > 0) this.#whole.#headers.set(key, [...lines]);
+    else this.#whole.#headers.delete(key);
     return this;
   }
 
@@ -124,10 +122,10 @@ export class HttpResponse {
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     const secure = this.#context.secure();
-    this.#lines.setCookie(
-      name,
-      cookieLine(name, value, { secure, ...options }),
-    );
+    const line = cookieLine(name, value, { secure, ...options });
+    const others = this.#whole.#headers.get("set-cookie")
+      ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
+    this.#whole.#headers.set("set-cookie", [...others, line]);
     return this;
   }
 
@@ -143,19 +141,16 @@ export class HttpResponse {
   clear(): this {
     if (this.sent) return this.#ignore("clear()");
     this.#whole.#status = 200;
-    this.#whole.#headers?.clear();
+    this.#whole.#headers.clear();
     return this.clearBody();
   }
 
   /** Drops the body, and what un-awaited renders would still add to it; headers and status stay. */
   clearBody(): this {
     if (this.sent) return this.#ignore("clearBody()");
-    const whole = this.#whole;
-    whole.#drop();
-    if (this !== whole) {
-      this.#drop();
-      whole.#parts = [this];
-    }
+    this.#whole.#drop();
+    this.#drop();
+    if (this !== this.#whole) this.#whole.#parts = [this];
     return this;
   }
 
@@ -206,9 +201,7 @@ export class HttpResponse {
 
   /** How many bytes the body has by now, encoded as UTF-8; undefined for a stream. */
   get length(): number | undefined {
-    const whole = this.#whole;
-    if (whole.#replacement) return whole.#replacement.length;
-    return lengthOf(whole.#content ?? whole.#joinedText());
+    return lengthOf(this.#final.#body);
   }
 
   // For the default methods
@@ -256,12 +249,11 @@ export class HttpResponse {
    * @ignore
    */
   seal(by: string): boolean {
-    const whole = this.#whole;
-    if (whole.#sealedBy !== undefined) {
+    if (this.sent) {
       this.#ignore(by);
       return false;
     }
-    whole.#sealedBy = whole.#context.debug() ? `${by}${callSite()}` : by;
+    this.#whole.#sealedBy = this.#context.debug() ? by + callSite() : by;
     return true;
   }
 
@@ -300,11 +292,10 @@ export class HttpResponse {
    * @ignore
    */
   section(): HttpResponse {
-    const section = this.#another("section");
+    const section = this.#another();
+    section.#whole = this.#whole;
     if (this.#sealedBy !== undefined) return section;
-    const parts = this.#parts ??= [];
-    if (this.#text !== "") parts.push(this.#text);
-    parts.push(section);
+    (this.#parts ??= []).push(this.#text, section);
     this.#text = "";
     return section;
   }
@@ -315,14 +306,14 @@ export class HttpResponse {
    *
    * @ignore
    */
-  replace(by: string, status: number): HttpResponse | undefined {
+  replace(by: string): HttpResponse | undefined {
     const whole = this.#whole;
     if (!whole.seal(by)) return undefined;
     whole.#drop();
-    whole.#headers?.clear(PAGE_HEADERS);
-    const replacement = whole.#another("replacement");
-    replacement.#status = status;
-    return whole.#replacement = replacement;
+    for (const name of PAGE_HEADERS) whole.#headers.delete(name);
+    const page = whole.#page = this.#another();
+    page.#headers = whole.#headers;
+    return page;
   }
 
   /**
@@ -332,7 +323,7 @@ export class HttpResponse {
    */
   reopen(): void {
     const whole = this.#whole;
-    whole.#sealedBy = whole.#replacement = undefined;
+    whole.#sealedBy = whole.#page = undefined;
     whole.#drop();
   }
 
@@ -343,46 +334,37 @@ export class HttpResponse {
    * @ignore
    */
   toResponse(isHead: boolean): Response {
-    if (this.#replacement) return this.#replacement.toResponse(isHead);
-    this.#sealedBy ??= "the end of the request";
+    const final = this.#final;
+    final.#sealedBy ??= "the end of the request";
     try {
-      return this.#make(isHead);
+      return makeResponse(final.#body, {
+        status: final.#status,
+        type: final.#type,
+        headers: final.#headers,
+        isHead,
+        context: this.#context,
+      });
     } catch (error) {
       this.reopen();
       throw error;
     }
   }
 
-  #make(isHead: boolean): Response {
-    const content = this.#content ??
-      (this.#parts === undefined ? this.#text : this.#joinedText());
-    if (
-      typeof content === "string" && content !== "" && !isHead &&
-      this.#status === 200 && this.#headers === undefined
-    ) return textResponse({ text: content, type: this.#type }, this.#context);
-    const head = {
-      status: this.#status,
-      type: this.#type,
-      headers: this.#headers,
-      isHead,
-      context: this.#context,
-    };
-    return content instanceof Response
-      ? mergeResponse(content, head)
-      : makeResponse(content, head);
+  /** What is sent in the end: this response, or the page in its place. */
+  get #final(): HttpResponse {
+    const whole = this.#whole;
+    return whole.#page === undefined ? whole : whole.#page.#final;
   }
 
-  get #lines(): HeaderLines {
-    return this.#whole.#headers ??= new HeaderLines();
+  get #body(): BodyContent | Response {
+    return this.#content ?? this.#joinedText();
   }
 
   /** The type of a text takes the place of what the header says, unless both are JSON. */
   #setType(type: string): void {
-    const set = this.#headers?.get("content-type");
-    if (set) {
-      if (JSON_TYPE.test(set) && JSON_TYPE.test(type)) return;
-      this.#headers!.set("content-type", null);
-    }
+    const [set = ""] = this.#headers.get("content-type") ?? [];
+    if (JSON_TYPE.test(set) && JSON_TYPE.test(type)) return;
+    this.#headers.delete("content-type");
     this.#type = type;
   }
 
@@ -395,18 +377,14 @@ export class HttpResponse {
   }
 
   #drop(): void {
-    this.#parts = undefined;
+    if (this.#content !== undefined) discard(this.#content);
+    this.#content = this.#parts = this.#type = undefined;
     this.#text = "";
-    this.#type = undefined;
-    if (this.#content === undefined) return;
-    discard(this.#content);
-    this.#content = undefined;
   }
 
   /** One of the same class: an application may have registered its own. */
-  #another(kind: "section" | "replacement"): HttpResponse {
-    const type = this.constructor as typeof HttpResponse;
-    return new type(this.#context, this.#whole, kind);
+  #another(): HttpResponse {
+    return new (this.constructor as typeof HttpResponse)(this.#context);
   }
 
   /** Leaves a call without effect, since the response is sealed; under debug it is reported. */

@@ -90,13 +90,12 @@ export function streamOf<Chunk>(
 
 /** Throws `TypeError` for a body that was read or is being read, and for a network error. */
 export function checkUnread(content: BodyContent | Response): void {
-  if (content instanceof ReadableStream && content.locked) {
-    throw new TypeError("Cannot send the stream: something is reading it");
-  }
-  if (!(content instanceof Response)) return;
-  if (!content.bodyUsed && content.status !== 0) return;
+  const isRead = content instanceof Response
+    ? content.bodyUsed || content.status === 0
+    : content instanceof ReadableStream && content.locked;
+  if (!isRead) return;
   throw new TypeError(
-    "Cannot send the Response: its body was read, or it is a network error",
+    "Cannot send a body that was read, that something is reading, or that failed",
   );
 }
 
@@ -127,9 +126,7 @@ export function valueOf(
   return isValue ? value as string | Uint8Array<ArrayBuffer> : undefined;
 }
 
-interface InnerResponse {
-  readonly body?: { readonly streamOrStatic?: { readonly body?: unknown } };
-}
+type InnerResponse = { body?: { streamOrStatic?: { body?: unknown } } };
 
 const innerResponse = slot("response");
 const lazyBody = slot("lazy static body");
