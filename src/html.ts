@@ -70,19 +70,19 @@ export function html(
 ): Markup {
   let text = "";
   for (const [index, raw] of strings.raw.entries()) {
-    if (index > 0) text += printed(values[index - 1]);
+    if (index > 0) text += htmlOf(values[index - 1]);
     // What is no escape in JavaScript, such as "\\201C" of CSS, is only there as it was written.
     text += strings[index] ?? raw;
   }
   return new Markup(text);
 }
 
-/** The HTML of a value. */
-function printed(value: unknown): string {
+/** The HTML of a value, as {@linkcode html} and templates print it. */
+export function htmlOf(value: unknown): string {
   if (typeof value === "string") return escape(value);
   if (value === null || value === undefined) return "";
   if (value instanceof Markup) return value.toString();
-  if (Array.isArray(value)) return value.map(printed).join("");
+  if (Array.isArray(value)) return value.map(htmlOf).join("");
   if (value instanceof Promise) {
     throw new TypeError(
       "Cannot print a promise in html: it must be awaited first",
@@ -91,27 +91,19 @@ function printed(value: unknown): string {
   return escape(String(value));
 }
 
-const UNSAFE = /[&<>"']/;
+const UNSAFE = /[&<>"']/g;
 
-/** The entity of each unsafe character, by its code: looked up in a list, it takes a quarter of the time. */
-const ENTITIES: (string | undefined)[] = Array(64).fill(undefined);
-ENTITIES["&".charCodeAt(0)] = "&amp;";
-ENTITIES["<".charCodeAt(0)] = "&lt;";
-ENTITIES[">".charCodeAt(0)] = "&gt;";
-ENTITIES['"'.charCodeAt(0)] = "&quot;";
-ENTITIES["'".charCodeAt(0)] = "&#39;";
+/** The names of the entities. */
+const ENTITIES = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
 
 /** Escapes text for HTML content and quoted attributes. */
 export function escape(text: string): string {
-  const first = text.search(UNSAFE);
-  if (first < 0) return text;
   let html = "";
   let start = 0;
-  for (let at = first; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    const entity = code < ENTITIES.length ? ENTITIES[code] : undefined;
-    if (entity === undefined) continue;
-    html += text.slice(start, at) + entity;
+  while (UNSAFE.test(text)) {
+    const at = UNSAFE.lastIndex - 1;
+    const name = ENTITIES[text[at] as keyof typeof ENTITIES];
+    html += `${text.slice(start, at)}&${name};`;
     start = at + 1;
   }
   return html + text.slice(start);

@@ -14,7 +14,7 @@ import { HttpError } from "../src/errors.ts";
 import { Store } from "../src/state/layers.ts";
 import { Owner } from "../src/state/scope.ts";
 import { markup } from "../src/html.ts";
-import { View, type ViewContext } from "../src/view/view.ts";
+import { View, type ViewSettings } from "../src/view/view.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
 
@@ -33,28 +33,24 @@ async function withView(
       await Deno.writeTextFile(file, text);
     }
     const settings = new Settings(folder);
-    await test(new View(settings), folder, settings);
+    await test(
+      new View(new Store(new Owner()), () => settings),
+      folder,
+      settings,
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
 /** The settings of a view, which a test changes. */
-class Settings implements ViewContext {
-  readonly variables = new Store<unknown>(new Owner());
-  ending = ".php";
-  debugging = false;
+class Settings implements ViewSettings {
+  "framework.views.path": string;
+  "framework.views.extension" = ".php";
+  "framework.debug" = false;
 
-  constructor(public folder: string) {}
-
-  path(): string {
-    return this.folder;
-  }
-  extension(): string {
-    return this.ending;
-  }
-  debug(): boolean {
-    return this.debugging;
+  constructor(folder: string) {
+    this["framework.views.path"] = folder;
   }
 }
 
@@ -92,6 +88,12 @@ const prints: [
   ["false", "{{ open }}", { open: false }, "false"],
   ["NaN", "{{ count }}", { count: NaN }, "NaN"],
   ["nothing for null and undefined", "[{{ a }}{{ b }}]", { a: null }, "[]"],
+  [
+    "the items of arrays",
+    "{{ list }}",
+    { list: ["<", markup("<b>")] },
+    "&lt;<b>",
+  ],
   ["marked text as it is", "{{ html }}", { html: markup("<b>") }, "<b>"],
   ["what `safe` lets through", "{{ html |> safe }}", { html: "<b>" }, "<b>"],
   ["a name that is global", "{{ location }} {{ process }}", {
@@ -151,7 +153,7 @@ Deno.test("`fetch()` looks for the name, the name with the extension and the nam
     "c.vto": "vto",
   };
   await withView(files, async (view, _folder, settings) => {
-    settings.ending = ".html";
+    settings["framework.views.extension"] = ".html";
     const found = await Promise.all(
       ["a", "b", "c", "a.vto"].map((name) => view.fetch(name)),
     );
@@ -199,7 +201,7 @@ for (const name of escapes) {
     await withView(
       { "secret.vto": "secret", "views/a/b.vto": "" },
       async (view, folder, settings) => {
-        settings.folder = `${folder}/views`;
+        settings["framework.views.path"] = `${folder}/views`;
         await assertRejects(
           () => view.fetch(name),
           Error,
@@ -215,7 +217,7 @@ Deno.test("`fetch()` refuses the path of a file that exists elsewhere", async ()
   await withView(
     { "secret.vto": "secret", "views/a.vto": "" },
     async (view, folder, settings) => {
-      settings.folder = `${folder}/views`;
+      settings["framework.views.path"] = `${folder}/views`;
       await assertRejects(
         () => view.fetch(`${folder}/secret.vto`),
         Error,
@@ -229,7 +231,7 @@ Deno.test("`fetch()` follows links inside the views folder and none out of it", 
   await withView(
     { "views-2/secret.vto": "secret", "views/a.vto": "inside" },
     async (view, folder, settings) => {
-      settings.folder = `${folder}/views`;
+      settings["framework.views.path"] = `${folder}/views`;
       await link(`${folder}/views/a.vto`, `${folder}/views/in.vto`);
       await link(
         `${folder}/views-2/secret.vto`,
@@ -257,7 +259,7 @@ Deno.test("`fetch()` keeps what templates include in the views folder", async ()
     "views/a.vto": `{{ include "../../secret.vto" }}`,
   };
   await withView(files, async (view, folder, settings) => {
-    settings.folder = `${folder}/views`;
+    settings["framework.views.path"] = `${folder}/views`;
     await assertRejects(
       () => view.fetch("a"),
       Error,
@@ -371,12 +373,12 @@ Deno.test("`exists()` is false, and `fetch()` finds nothing, for names that no f
   });
 });
 
-Deno.test("`fetch()` compiles a template once, whatever query is behind its name", async () => {
+Deno.test("`fetch()` compiles a template once, however its name is written", async () => {
   await withView({ "page.vto": "1" }, async (view, folder) => {
-    assertEquals(await view.fetch("page?a"), "1");
+    assertEquals(await view.fetch("page"), "1");
     await Deno.writeTextFile(`${folder}/page.vto`, "2");
-    assertEquals(await view.fetch("page?b"), "1");
-    assertEquals(await view.fetch("page#c"), "1");
+    assertEquals(await view.fetch("./page"), "1");
+    assertEquals(await view.fetch("a/..//page"), "1");
   });
 });
 
@@ -421,7 +423,7 @@ Deno.test("`fetch()` reads a changed template at once under `framework.debug` on
     assertEquals(await view.fetch("page"), "<1>");
     await Deno.writeTextFile(`${folder}/frame.vto`, "[{{ content }}]");
     assertEquals(await view.fetch("page"), "<1>");
-    settings.debugging = true;
+    settings["framework.debug"] = true;
     assertEquals(await view.fetch("page"), "[1]");
   });
 });
@@ -431,7 +433,7 @@ Deno.test("`fetch()` follows an extension that changes", async () => {
     { "page.php": "php", "page.html": "html" },
     async (view, _folder, settings) => {
       assertEquals(await view.fetch("page"), "php");
-      settings.ending = ".html";
+      settings["framework.views.extension"] = ".html";
       assertEquals(await view.fetch("page"), "html");
     },
   );
@@ -441,9 +443,9 @@ Deno.test("`fetch()` follows a views folder that changes", async () => {
   await withView(
     { "one/page.vto": "1", "two/page.vto": "2" },
     async (view, folder, settings) => {
-      settings.folder = `${folder}/one/`;
+      settings["framework.views.path"] = `${folder}/one/`;
       assertEquals(await view.fetch("page"), "1");
-      settings.folder = `${folder}/two`;
+      settings["framework.views.path"] = `${folder}/two`;
       assertEquals(await view.fetch("page"), "2");
     },
   );
@@ -537,7 +539,7 @@ Deno.test("`fetch()` lets an `HttpError` and what is no error out of a template 
 
 Deno.test("`fetch()` names the absolute paths that it tried below a relative folder", async () => {
   await withView({}, async (view, _folder, settings) => {
-    settings.folder = "./no-views/";
+    settings["framework.views.path"] = "./no-views/";
     const root = `${Deno.cwd()}/no-views`;
     await assertRejects(
       () => view.fetch("home"),
@@ -637,7 +639,7 @@ for (const [what, template, locals, reported] of names) {
   Deno.test(`\`fetch()\` under debug ${verb} a name ${what}`, async () => {
     const log = await logOf(() =>
       withView({ "page.vto": template }, async (view, _folder, settings) => {
-        settings.debugging = true;
+        settings["framework.debug"] = true;
         await view.fetch("page", locals).catch(() => {});
         await view.fetch("page", locals).catch(() => {});
       })
@@ -655,7 +657,7 @@ Deno.test("`fetch()` under debug says what an undefined name may mean, once for 
   await withView(files, async (view, _folder, settings) => {
     const logged = () => logOf(() => view.fetch("page", { title: "x" }));
     assertEquals(await logged(), []);
-    settings.debugging = true;
+    settings["framework.debug"] = true;
     assertEquals(await logged(), [
       'The template "page" uses the undefined name "titles" at line 2: did you mean "title"?',
       'The template "part" uses the undefined name "titles" at line 1: did you mean "title"?',

@@ -15,7 +15,7 @@ import { Router } from "../routing/router.ts";
 import { RouteTable } from "../routing/table.ts";
 import { Layered, Store } from "../state/layers.ts";
 import type { Scope } from "../state/scope.ts";
-import { View, type ViewContext } from "../view/view.ts";
+import { View } from "../view/view.ts";
 
 /** The components of an application. */
 export function components(app: Application): Record<string, Component> {
@@ -33,7 +33,10 @@ export function components(app: Application): Record<string, Component> {
       opened: takeOutcome,
     },
     router: { type: Router, params: [routes, app.autoload] },
-    view: { type: View, params: [viewContext(app)] },
+    view: {
+      type: View,
+      params: [new Store(app.owner), () => app.planFor().settings],
+    },
   };
 }
 
@@ -55,14 +58,5 @@ export function responseContext(app: Application): ResponseContext {
       app.scope("response()").info !== undefined &&
       app.setting("framework.coalesce"),
     hold: (abort) => app.scope("response()").hold(abort),
-  };
-}
-
-function viewContext(app: Application): ViewContext {
-  return {
-    variables: new Store(app.owner),
-    path: () => app.setting("framework.views.path"),
-    extension: () => app.setting("framework.views.extension"),
-    debug: () => app.setting("framework.debug"),
   };
 }

@@ -1,51 +1,49 @@
 /**
- * Owns the templates of one folder: finding and reading their files, and the place of an error in them.
- * Templates are code of the application: they are confined to their folder, not to a sandbox.
+ * Owns the templates of one folder: finding, reading, compiling and running them, and the place of an
+ * error in them. Templates are code of the application: they are confined to their folder, not to a sandbox.
  *
  * The view imports this with the first render: an application without views does not pay for Vento.
  */
 
+import { resolve } from "@std/path/resolve";
+import { VentoError } from "ventojs/core/errors.js";
+import { join } from "ventojs/loaders/utils.js";
 import { HttpError, TemplateError } from "../errors.ts";
 import { withoutRequest } from "../state/outside.ts";
 import { reportUndefined } from "./undefined_names.ts";
-import { confine, type Locals, makeVento, type Vento } from "./vento.ts";
+import { makeVento, type Template } from "./vento.ts";
 
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
 
 /** The error codes of a missing file, and of a name that no file can have. */
-const NO_FILE: ReadonlySet<string | undefined> = new Set([
-  "ENOENT",
-  "ENOTDIR",
-  "ENAMETOOLONG",
-  "EINVAL",
-]);
+const NO_FILE = /^(?:ENOENT|ENOTDIR|ENAMETOOLONG|EINVAL)$/;
 
-/** An error of Vento, which knows its place. */
-interface VentoError extends Error {
-  getContext(): Promise<
-    { file?: string; source?: string; position?: number; code?: string }
-  >;
-}
+/** How deeply templates may include each other before it counts as a loop. */
+const MAX_DEPTH = 100;
+
+/** Keeps the depth of inclusion in the variables, which Vento copies from template to template. */
+const DEPTH = Symbol("depth");
+
+/** The variables of a template. */
+type Locals = Record<string, unknown> & { [DEPTH]?: number };
+
+/** What a template makes: its text is the `content`. */
+type Result = Awaited<ReturnType<Template>>;
 
 /** The templates of one folder, compiled when they are first used. */
 export class Templates {
-  readonly folder: string;
-  readonly extension: string;
-  readonly #vento: Vento;
+  readonly #folder: string;
+  readonly #extension: string;
+  readonly #vento = makeVento(this.#run.bind(this));
+  readonly #compiled = new Map<string, Promise<Template>>();
+  readonly #reported = new Set<string>();
   #isDebugging = false;
 
   /** Names are looked up as they are, with the extension, and with `.vto`. */
   constructor(folder: string, extension: string) {
-    this.folder = folder;
-    this.extension = extension;
-    const reported = new Set<string>();
-    this.#vento = makeVento({
-      read: (path) => this.#read(path),
-      starts: (template, locals) => {
-        if (this.#isDebugging) reportUndefined(template, locals, reported);
-      },
-    });
+    this.#folder = folder;
+    this.#extension = extension;
   }
 
   /**
@@ -54,9 +52,9 @@ export class Templates {
    */
   async render(name: string, locals: Locals, debug: boolean): Promise<string> {
     this.#isDebugging = debug;
-    if (debug) this.#vento.cache.clear();
+    if (debug) this.#compiled.clear();
     try {
-      return (await this.#vento.run(name, locals)).content;
+      return (await this.#run(name, locals)).content;
     } catch (error) {
       throw await this.#locate(error);
     }
@@ -64,25 +62,54 @@ export class Templates {
 
   /** Whether there is a file for a template of that name. */
   async has(name: string): Promise<boolean> {
-    return typeof await this.#find(confine(name)) === "string";
+    return typeof await this.#find(pathOf(name)) === "string";
   }
 
-  async #read(path: string): Promise<string> {
+  /** Runs a template; `from` is the path of the one that includes it. */
+  async #run(name: string, locals: Locals = {}, from = ""): Promise<Result> {
+    const depth = locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
+    if (depth > MAX_DEPTH) {
+      throw new RangeError(
+        `The template "${name}" is nested deeper than ${MAX_DEPTH}: it may include itself`,
+      );
+    }
+    if (typeof name !== "string" || name === "") {
+      throw new TypeError(`Invalid template (${typeof name})`);
+    }
+    const template = await this.#load(name, from);
+    if (this.#isDebugging) reportUndefined(template, locals, this.#reported);
+    return template(locals);
+  }
+
+  /** A template, compiled once; one that failed is read again the next time. */
+  #load(name: string, from: string): Promise<Template> {
+    const known = this.#compiled.get(`/${name}`); // most names are paths without a slash
+    if (known !== undefined) return known;
+    const path = pathOf(name, from);
+    const template = this.#compiled.get(path) ?? this.#compile(path);
+    this.#compiled.set(path, template);
+    template.catch(() => this.#compiled.delete(path));
+    return template;
+  }
+
+  async #compile(path: string): Promise<Template> {
     const file = await this.#find(path);
-    if (typeof file === "string") return await Deno.readTextFile(file);
-    const tried = await withoutRequest(() => absolute(file));
-    throw new Error(
-      `Cannot find the template "${path.slice(1)}": tried ${tried.join(", ")}`,
-    );
+    if (typeof file !== "string") {
+      const tried = file.map((each) => `"${resolve(each)}"`).join(", ");
+      throw new Error(
+        `Cannot find the template "${path.slice(1)}": tried ${tried}`,
+      );
+    }
+    return this.#vento.compile(await Deno.readTextFile(file), path);
   }
 
   /** The file of a template, or every path that was tried. */
   async #find(path: string): Promise<string | string[]> {
-    const folder = this.folder.replace(/[/\\]+$/, "");
-    const names = new Set([path, path + this.extension, path + EXTENSION]);
+    const folder = this.#folder.replace(/[/\\]+$/, "");
+    const names = new Set([path, path + this.#extension, path + EXTENSION]);
     const files = [...names].map((name) => folder + name);
     for (const file of files) {
-      if (await isFileIn(this.folder, file)) return file;
+      if (await isFileIn(this.#folder, file)) return file;
     }
     return files;
   }
@@ -92,27 +119,27 @@ export class Templates {
    * throws on purpose, is returned unchanged.
    */
   async #locate(error: unknown): Promise<unknown> {
-    if (!isVentoError(error)) return error;
+    if (!(error instanceof VentoError)) return error;
     const cause = error.cause ?? error;
     if (cause instanceof HttpError || !(cause instanceof Error)) return cause;
-    const { file: path = "", source, position, code } = await error
-      .getContext();
+    const { message } = error;
+    const context = await error.getContext();
+    const { file: path = "", source = "", code } = context;
     const found = await this.#find(path);
     const file = typeof found === "string" ? found : path;
-    const at = position ?? await syntaxErrorPosition(code);
-    const { message } = error;
-    if (source === undefined || at === undefined) {
+    const position = context.position ?? await syntaxErrorPosition(code);
+    if (Number.isNaN(position)) {
       return new Error(`Cannot render "${file}": ${message}`, { cause });
     }
-    const line = source.slice(0, at).split("\n").length;
+    const line = source.slice(0, position).split("\n").length;
     return new TemplateError(message, { file, line, source }, { cause });
   }
 }
 
-/** Paths as absolute ones, quoted. */
-async function absolute(paths: readonly string[]): Promise<string[]> {
-  const { resolve } = await import("@std/path/resolve");
-  return paths.map((path) => `"${resolve(path)}"`);
+/** The path of a template below its folder, where `..` leads no higher. */
+function pathOf(name: string, from = ""): string {
+  const below = name.startsWith(".") ? `${from}/../${name}` : name;
+  return join(below.replaceAll("\\", "/"));
 }
 
 /** Whether there is such a file; one that a link leads to must be in the folder, too. */
@@ -123,7 +150,7 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
     const target = await Deno.realPath(file);
     return target.startsWith(root) && /^[/\\]/.test(target.slice(root.length));
   } catch (error) {
-    if (NO_FILE.has((error as { code?: string }).code)) return false;
+    if (NO_FILE.test(String((error as { code?: string }).code))) return false;
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     throw new Deno.errors.NotCapable(
       `Cannot read the template "${file}": the permission is missing, run with --allow-read=${folder}`,
@@ -132,21 +159,17 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
   }
 }
 
-function isVentoError(error: unknown): error is VentoError {
-  return error instanceof Error && "getContext" in error;
-}
-
 /**
- * The position in the source where the JavaScript of a template is wrong. The runtime gives it for modules
- * only, so the compiled code is imported as one, inside a function that nobody calls.
+ * The position in the source where the JavaScript of a template is wrong, NaN where it is not found. The
+ * runtime gives it for modules only, so the compiled code is imported as one, inside a function that nobody
+ * calls.
  */
-async function syntaxErrorPosition(code = ""): Promise<number | undefined> {
+async function syntaxErrorPosition(code = ""): Promise<number> {
   const module = `async function template() {${code}}`;
   const url = `data:text/javascript,${encodeURIComponent(module)}`;
   const fault: { stack?: string } = await withoutRequest(() => import(url))
     .catch((error: Error) => error);
-  const line = /:(\d+):\d+\)?$/m.exec(fault.stack ?? "")?.[1];
-  const before = module.split("\n").slice(0, Number(line ?? 0)).join("\n");
-  const position = before.match(/__pos=\d+/g)?.at(-1)?.slice("__pos=".length);
-  return position === undefined ? undefined : Number(position);
+  const [, line] = /:(\d+):\d+\)?$/m.exec(fault.stack ?? "") ?? [];
+  const before = module.split("\n", Number(line ?? 0)).join("\n");
+  return Number(before.match(/(?<=__pos=)\d+/g)?.at(-1));
 }

@@ -8,16 +8,11 @@ import type { Store } from "../state/layers.ts";
 import { withoutRequest } from "../state/outside.ts";
 import type { Templates } from "./templates.ts";
 
-/** What a view reads from its application; each function is about the current request. */
-export interface ViewContext {
-  /** The variables every template sees. */
-  readonly variables: Store<unknown>;
-  /** The folder of the templates. */
-  path(): string;
-  /** The extension that a template's name may leave out. */
-  extension(): string;
-  /** Whether templates are read again for each render, and undefined names reported. */
-  debug(): boolean;
+/** The settings that a view reads. */
+export interface ViewSettings {
+  readonly "framework.views.path": string;
+  readonly "framework.views.extension": string;
+  readonly "framework.debug": boolean;
 }
 
 /**
@@ -25,7 +20,8 @@ export interface ViewContext {
  *
  * A template named `home` is the first file that exists of `home`, `home` with the setting
  * `framework.views.extension`, and `home.vto`, always inside `framework.views.path`. Its language is
- * Vento with automatic escaping; `0` and `false` print, `null` and `undefined` do not.
+ * Vento with automatic escaping; values print as in `html`: `0` and `false` do, `null` and `undefined` do
+ * not.
  *
  * @example
  * ```ts
@@ -45,40 +41,43 @@ export interface ViewContext {
  * ```
  */
 export class View {
-  readonly #context: ViewContext;
-  readonly #templates: Templates[] = [];
+  readonly #variables: Store<unknown>;
+  readonly #settings: () => ViewSettings;
+  /** By folder and extension: a request may have views of its own. */
+  readonly #templates = new Map<string, Promise<Templates>>();
 
   /**
-   * Makes a view over the given variables and settings.
+   * Makes a view over the variables of every template, and the settings of the current request.
    *
    * @ignore
    */
-  constructor(context: ViewContext) {
-    this.#context = context;
+  constructor(variables: Store<unknown>, settings: () => ViewSettings) {
+    this.#variables = variables;
+    this.#settings = settings;
   }
 
   /** Sets one variable, or each of a record. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
     const variables = typeof name === "string" ? { [name]: value } : name;
     for (const [key, each] of Object.entries(variables)) {
-      this.#context.variables.set(key, each);
+      this.#variables.set(key, each);
     }
   }
 
   /** The value of a variable, or undefined. */
   get(name: string): unknown {
-    return this.#context.variables.get(name);
+    return this.#variables.get(name);
   }
 
   /** Whether a variable is set to anything but null and undefined. */
   has(name: string): boolean {
-    return this.#context.variables.has(name);
+    return this.#variables.has(name);
   }
 
   /** Clears one variable; all of them without a name. */
   clear(name?: string): void {
-    if (name === undefined) this.#context.variables.clear();
-    else this.#context.variables.delete(name);
+    if (name === undefined) this.#variables.clear();
+    else this.#variables.delete(name);
   }
 
   /**
@@ -92,37 +91,30 @@ export class View {
     file: string,
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<string> {
-    const variables = Object.fromEntries(this.#context.variables.all());
-    const locals = { ...variables, ...data };
-    const debug = this.#context.debug();
-    const templates = this.#current() ?? await this.#load();
-    return await templates.render(file, locals, debug);
+    const locals = { ...Object.fromEntries(this.#variables.all()), ...data };
+    const debug = this.#settings()["framework.debug"];
+    return (await this.#current()).render(file, locals, debug);
   }
 
   /** Whether there is a file for a template of that name. */
   async exists(file: string): Promise<boolean> {
-    const templates = this.#current() ?? await this.#load();
-    return await templates.has(file);
+    return (await this.#current()).has(file);
   }
 
-  /** The templates for the current settings, once loaded: a request may have views of its own. */
-  #current(): Templates | undefined {
-    const path = this.#context.path();
-    const extension = this.#context.extension();
-    return this.#templates.find((templates) =>
-      templates.folder === path && templates.extension === extension
-    );
-  }
-
-  /** Makes the templates for the current settings, and loads the template engine with the first of them. */
-  async #load(): Promise<Templates> {
-    const path = this.#context.path();
-    const extension = this.#context.extension();
-    const { Templates } = await withoutRequest(() => import("./templates.ts"));
-    const current = this.#current();
-    if (current !== undefined) return current;
-    const templates = new Templates(path, extension);
-    this.#templates.push(templates);
+  /** The templates for the current settings. */
+  #current(): Promise<Templates> {
+    const settings = this.#settings();
+    const folder = settings["framework.views.path"];
+    const extension = settings["framework.views.extension"];
+    const key = `${folder}\0${extension}`;
+    const templates = this.#templates.get(key) ?? load(folder, extension);
+    this.#templates.set(key, templates);
     return templates;
   }
+}
+
+/** Loads the template engine, with the first templates. */
+async function load(folder: string, extension: string): Promise<Templates> {
+  const { Templates } = await withoutRequest(() => import("./templates.ts"));
+  return new Templates(folder, extension);
 }
