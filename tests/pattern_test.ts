@@ -7,7 +7,7 @@ import { Pattern } from "../src/routing/pattern.ts";
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const pattern = new Pattern(source);
   const path = new Path().read(sent, caseSensitive);
-  const found = pattern.variants.find((variant) => variant.matches(path));
+  const found = pattern.variants.find((variant) => variant.read(path));
   if (found === undefined) return undefined;
   const values = found.values(path);
   const splat = found.splat(path);

@@ -37,7 +37,7 @@ export function nearRoutes(
   return declarations
     .map(({ route, pattern }) => {
       const misses = pattern.variants.map((variant) =>
-        variant.matches(path)
+        variant.read(path)
           ? { nearness: Infinity, reason: methodReason(method, route) }
           : missOf(variant.segments, path)
       );

@@ -6,7 +6,7 @@
 import { HttpError } from "../errors.ts";
 
 /** A slash inside a segment: half a surrogate pair, which no decoded path contains. */
-export const INNER_SLASH = "\ud800";
+const INNER_SLASH = "\ud800";
 
 const SLASH = 47;
 
@@ -19,12 +19,10 @@ export class Path {
   caseSensitive = false;
   /** The decoded path. */
   text = "/";
-  /** Where the last segment ends, before a slash at the end; 0 without segments. */
+  /** Where the last segment ends, before a slash at the end. */
   end = 0;
   /** Where each segment starts, as far as the path is split; it ends one character before the next. */
   readonly starts: number[] = [1];
-  /** Where the last hash stopped. */
-  hashed = 0;
   #hasInnerSlash = false;
 
   /** Decodes a path; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
@@ -32,47 +30,45 @@ export class Path {
     const path = sent.charCodeAt(0) === SLASH ? sent : `/${sent}`;
     const isEncoded = path.includes("%");
     const text = isEncoded ? decode(path) : path;
-    const { length } = text;
-    const last = text.charCodeAt(length - 1) === SLASH ? length - 1 : length;
-    this.caseSensitive = caseSensitive;
+    const last = text.length - 1;
     this.text = text;
-    this.end = length > 1 ? last : 0;
+    this.caseSensitive = caseSensitive;
+    this.end = text.charCodeAt(last) === SLASH ? last : last + 1;
     this.#hasInnerSlash = isEncoded && text.includes(INNER_SLASH);
     return this;
   }
 
   /**
-   * The hash of a text up to its next slash, the same for upper and lower case. It continues the given
-   * hash of the text before `start`.
+   * Splits off the segment behind those that are known, and returns its hash, the same for upper and lower
+   * case.
    */
-  hash(start: number, end = this.end, hash = 0, text = this.text): number {
-    let at = start;
+  hash(index: number): number {
+    const { text, end } = this;
+    let hash = 0;
+    let at = this.starts[index]!;
     for (; at < end; at++) {
       const code = text.charCodeAt(at);
       if (code === SLASH) break;
       hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) | 0;
     }
-    this.hashed = at;
+    this.starts[index + 1] = at + 1;
     return hash & SMALL_INTEGER;
-  }
-
-  /** Whether a text stands between two positions. */
-  has(wanted: string, from: number, to: number): boolean {
-    if (to - from !== wanted.length) return false;
-    const text = this.text.slice(from, to); // faster than startsWith()
-    return text === wanted ||
-      !this.caseSensitive && foldText(text) === foldText(wanted);
   }
 
   /** Splits the whole path, and returns the number of its segments; a slash at the end begins none. */
   split(): number {
     let count = 0;
-    for (let at = 1; at <= this.end;) {
+    for (let at = 1; at <= this.end; at = this.starts[count]!) {
       const slash = this.text.indexOf("/", at);
-      at = (slash < 0 ? this.end : slash) + 1;
-      this.starts[++count] = at;
+      this.starts[++count] = (slash < 0 ? this.end : slash) + 1;
     }
     return count;
+  }
+
+  /** Whether a segment is a text, but for its case. */
+  has(text: string, index: number): boolean {
+    const segment = this.segment(index);
+    return segment === text || foldText(segment) === foldText(text);
   }
 
   /** The text of a segment, or of several up to another one. */
@@ -81,7 +77,7 @@ export class Path {
     return this.#hasInnerSlash ? withSlashes(text) : text;
   }
 
-  /** The text from a segment to the end, a slash there included. */
+  /** The text from a segment on, with the slash at the end. */
   rest(from: number): string {
     return withSlashes(this.text.slice(this.starts[from]));
   }

@@ -79,8 +79,8 @@ export class Pattern {
   /** The variant with exactly the parameters that have values. */
   #choose(texts: Texts): Variant {
     const given = this.names.filter((name) => texts.has(name));
-    const able = this.variants.filter(({ names, star }) =>
-      (star >= 0 || !texts.get("*")) &&
+    const able = this.variants.filter(({ names, hasStar }) =>
+      (hasStar || !texts.get("*")) &&
       given.every((name) => names.includes(name))
     );
     const last = able.findLast(({ names }) => names.length === given.length);
@@ -120,7 +120,7 @@ export class Pattern {
     const splat = texts.get("*") ?? "";
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
     const path = new Path().read(url, caseSensitive);
-    const found = this.variants.find((variant) => variant.matches(path));
+    const found = this.variants.find((variant) => variant.read(path));
     if (found === undefined || found.splat(path) !== splat) return false;
     const values = found.values(path);
     return this.names.every((name, n) =>
@@ -138,37 +138,40 @@ export class Variant {
   readonly segments: readonly Segment[];
   /** Whether it ends with a slash. */
   readonly slash: boolean;
-  /** Whether the pattern has no parameters. */
-  readonly isStatic: boolean;
-  /** The index of the first `*`, or -1. */
-  readonly star: number;
   /** The names of its parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** For each name of the pattern, its index among `names`, or -1. */
+  /** The segments before the first star. */
+  readonly head: readonly Segment[];
+  /** Whether it has a star. */
+  readonly hasStar: boolean;
+  /** Whether it has only literals and parameters that take any text, and perhaps a star at the end. */
+  readonly isPlain: boolean;
+  /** The segments before, between and behind the stars. */
+  readonly #runs: readonly (readonly Segment[])[];
+  /** Whether each value is a whole segment before the first star. */
+  readonly #isDirect: boolean;
+  /** For each name of the pattern, its segment if values are direct, or else its place among `names`; or -1. */
   readonly #places: readonly number[];
-  /** For each name, the segment that is its value, or -1; undefined when segments must be matched. */
-  readonly #direct: readonly number[] | undefined;
-  /** The segment that is the only value, or -1. */
-  readonly #only: number;
 
   constructor(choice: Choice, names: readonly string[]) {
-    this.segments = choice.filter((parts) => parts.length > 0)
+    const segments = choice.filter((parts) => parts.length > 0)
       .map((parts) => new Segment(parts));
-    this.slash = this.segments.length > 0 && choice.at(-1)!.length === 0;
-    this.isStatic = names.length === 0;
-    this.star = this.segments.findIndex(({ isStar }) => isStar);
-    this.names = this.segments.flatMap((segment) => segment.names);
-    this.#places = names.map((name) => this.names.indexOf(name));
-    const isDirect = this.segments.every((segment, index) =>
-      segment.names.length === 0 ||
-      segment.isWhole && (this.star < 0 || index < this.star)
+    this.segments = segments;
+    this.slash = segments.length > 0 && choice.at(-1)!.length === 0;
+    this.names = segments.flatMap((segment) => segment.names);
+    this.#runs = runsOf(segments);
+    this.head = this.#runs[0]!;
+    this.hasStar = this.#runs.length > 1;
+    this.isPlain = this.head.every((one) => one.isFree || one.literal) &&
+      segments.length <= this.head.length + 1;
+    this.#isDirect =
+      this.head.every((one) => one.isWhole || !one.names.length) &&
+      this.#runs.slice(1).flat().every((one) => !one.names.length);
+    this.#places = names.map((name) =>
+      this.#isDirect
+        ? segments.findIndex((one) => one.names.includes(name))
+        : this.names.indexOf(name)
     );
-    this.#direct = isDirect
-      ? names.map((name) =>
-        this.segments.findIndex((segment) => segment.names.includes(name))
-      )
-      : undefined;
-    this.#only = this.#direct?.length === 1 ? this.#direct[0]! : -1;
   }
 
   /** The variant as an expression. A star takes as little as it can, unless it is the last segment. */
@@ -181,30 +184,53 @@ export class Variant {
     return sources.join("") + (last?.isStar ? "" : "\\/?");
   }
 
-  /** Whether a path matches. */
+  /** Whether a path matches that has as many segments as the tree of a table asks for. */
   matches(path: Path): boolean {
-    return this.#align(path) !== undefined;
+    const hasTail = this.segments.length > this.head.length + 1;
+    return hasTail ? this.read(path) !== undefined : fits(this.head, path, 0);
   }
 
   /** The values of a path that matches, in the order of the pattern's names; null for an absent one. */
   values(path: Path): readonly (string | null)[] {
-    if (this.#only >= 0) return [path.segment(this.#only)];
-    const direct = this.#direct;
-    if (direct === undefined) return this.#read(path);
-    if (direct.length === 2) { // a literal, since it is faster
-      return [valueAt(path, direct[0]!), valueAt(path, direct[1]!)];
+    const places = this.#places;
+    if (!this.#isDirect) {
+      const { values } = this.read(path)!;
+      return places.map((place) => values[place] ?? null);
     }
-    return direct.map((index) => valueAt(path, index));
+    if (places.length === 1) return [valueAt(path, places[0]!)];
+    if (places.length === 2) { // a literal, since it is faster
+      return [valueAt(path, places[0]!), valueAt(path, places[1]!)];
+    }
+    return places.map((place) => valueAt(path, place));
   }
 
-  /** The same where segments have several parameters, or come behind a star. */
-  #read(path: Path): readonly (string | null)[] {
-    const starts = this.#align(path)!;
-    const values = this.segments.flatMap((segment, index) => {
-      if (segment.names.length === 0) return [];
-      return segment.match(path.segment(starts[index]!), path.caseSensitive)!;
-    });
-    return this.#places.map((place) => values[place] ?? null);
+  /**
+   * The values by `names`, and the texts of the stars, or undefined when a path does not match. What
+   * stands between two stars is placed where it first fits: no other place leaves more room.
+   */
+  read(
+    path: Path,
+  ): { values: readonly string[]; splats: readonly string[] } | undefined {
+    const count = path.split();
+    const values: string[] = [];
+    const splats: string[] = [];
+    let end = 0;
+    if (count < this.head.length) return undefined;
+    for (const [n, run] of this.#runs.entries()) {
+      const isLast = n === this.#runs.length - 1;
+      const latest = n === 0 ? 0 : count - run.length;
+      let at = isLast ? Math.max(end, latest) : end;
+      while (at <= latest && !fits(run, path, at)) at++;
+      if (at > latest) return undefined;
+      if (at > end) {
+        splats.push(at === count ? path.rest(end) : path.segment(end, at));
+      }
+      for (const segment of run) {
+        values.push(...segment.match(path.segment(at++), path.caseSensitive)!);
+      }
+      end = at;
+    }
+    return end === count ? { values, splats } : undefined;
   }
 
   /**
@@ -212,46 +238,29 @@ export class Variant {
    * segment `..`: code that appends it to a folder would leave that folder.
    */
   splat(path: Path): string {
-    if (this.star < 0) return "";
-    const starts = this.#align(path)!;
-    const count = path.split();
-    const splats = this.segments.flatMap(({ isStar }, index) => {
-      const [from, to] = [starts[index]!, starts[index + 1]];
-      if (!isStar || from === (to ?? count)) return [];
-      return to === undefined ? path.rest(from) : path.segment(from, to);
-    });
-    const splat = splats.join("/");
+    const splat = this.read(path)!.splats.join("/");
     if (!PARENT_SEGMENT.test(splat)) return splat;
     throw new HttpError(400, 'The path has a segment ".." where "*" matches');
   }
+}
 
-  /**
-   * The segment of the path at which each segment begins, or undefined when the path does not match.
-   * What stands between two stars is placed where it first fits: no other place leaves more room.
-   */
-  #align(path: Path): number[] | undefined {
-    const { segments } = this;
-    const count = path.split();
-    const fits = (segment: Segment, at: number): boolean =>
-      at < count &&
-      segment.match(path.segment(at), path.caseSensitive) !== null;
-    const starts: number[] = [];
-    let at = 0;
-    for (const [index, segment] of segments.entries()) {
-      starts.push(at);
-      if (!segment.isStar) {
-        if (!fits(segment, at++)) return undefined;
-        continue;
-      }
-      const next = segments.findIndex(({ isStar }, n) => isStar && n > index);
-      const rest = segments.slice(index + 1, next < 0 ? undefined : next);
-      const latest = count - rest.length;
-      if (next < 0) at = Math.max(at, latest);
-      while (at <= latest && !rest.every((one, n) => fits(one, at + n))) at++;
-      if (at > latest) return undefined;
-    }
-    return at === count ? starts : undefined;
+/** The segments before, between and behind the stars. */
+function runsOf(segments: readonly Segment[]): Segment[][] {
+  const runs: Segment[][] = [[]];
+  for (const segment of segments) {
+    if (segment.isStar) runs.push([]);
+    else runs.at(-1)!.push(segment);
   }
+  return runs;
+}
+
+/** Whether the segments of a path from one on match; behind its last one they do not. */
+function fits(run: readonly Segment[], path: Path, at: number): boolean {
+  for (let index = 0; index < run.length; index++) {
+    const text = path.segment(at + index);
+    if (run[index]!.match(text, path.caseSensitive) === null) return false;
+  }
+  return true;
 }
 
 function valueAt(path: Path, index: number): string | null {

@@ -75,6 +75,7 @@ export class Segment {
   match(text: string, caseSensitive: boolean): readonly string[] | null {
     if (text === "") return null;
     if (this.isFree) return [text];
+    if (text === this.literal) return [];
     if (this.#texts) return divide(text, this.#texts, caseSensitive);
     if (text.length > this.#limit) return null;
     const expression = this.#expressions[caseSensitive ? 1 : 0]!;

@@ -1,38 +1,57 @@
 /**
  * Owns the routes of one layer, and finding the first of them that matches a path, exactly as trying one
- * route after another would. The tree that it searches is built by `node.ts`.
+ * route after another would.
  */
 
-import { Node } from "./node.ts";
 import { Path } from "./path.ts";
 import type { RouteParameters } from "./middleware.ts";
 import type { Pattern, Variant } from "./pattern.ts";
 import type { Declaration, Route } from "./route.ts";
+import type { Segment } from "./segment.ts";
 
-/** One variant of a declared route, as it stands in the tree. */
-class Entry {
+/** One variant of a declared route. */
+interface Entry {
+  readonly declaration: Declaration;
   /** The methods; without one, every method matches. */
   readonly methods: readonly string[];
-  /** The first of them. */
-  readonly method: string | undefined;
-  /** The next entry at the same node. */
-  more: Entry | undefined = undefined;
-
-  /** `order` is the place among all variants; those of the next route begin at `next`. */
-  constructor(
-    readonly declaration: Declaration,
-    readonly variant: Variant,
-    readonly table: RouteTable,
-    readonly order: number,
-    readonly next: number,
-  ) {
-    this.methods = declaration.pattern.methods;
-    this.method = this.methods[0];
-  }
+  readonly variant: Variant;
+  readonly table: RouteTable;
+  /** Its place among all variants of the table; those of the next route begin at `next`. */
+  readonly order: number;
+  readonly next: number;
 }
 
-/** Higher than any order, and still a small integer to the engine. */
-const NO_ORDER = 0x3fffffff;
+/**
+ * The entries whose segments begin alike: a tree of literals and other segments, as deep as the first star
+ * of a pattern. What the others match is seen when an entry is found.
+ */
+class Node {
+  /** The children for literals, by their hash. */
+  readonly literals: Map<number, Node> = new Map();
+  /** The child for every other segment. */
+  other: Node | undefined = undefined;
+  /** The entries that end here. */
+  readonly ends: Entry[] = [];
+  /** The entries that have their first star here. */
+  readonly stars: Entry[] = [];
+
+  /** `text` is the literal that leads here, `sibling` another one with the same hash. */
+  constructor(readonly text: string, readonly sibling?: Node) {}
+
+  /** The child for a segment, created if there is none. */
+  child({ literal }: Segment): Node {
+    if (literal === undefined) return this.other ??= new Node("");
+    const path = new Path().read(encodeURIComponent(literal), false);
+    const hash = path.hash(0);
+    const first = this.literals.get(hash);
+    for (let known = first; known; known = known.sibling) {
+      if (path.has(known.text, 0)) return known;
+    }
+    const child = new Node(literal, first);
+    this.literals.set(hash, child);
+    return child;
+  }
+}
 
 /** The routes of the application, or those of one request. */
 export class RouteTable {
@@ -42,31 +61,34 @@ export class RouteTable {
   readonly aliases: Map<string, Pattern> = new Map();
   /** Whether the last search came to routes of other methods. */
   hasOthers = false;
-  readonly #root: Node<Entry> = new Node(0);
+  readonly #root = new Node("");
   #order = 0;
 
   // The search under way
   #path!: Path;
   #method: string | undefined;
   #from = 0;
-  #best = 0;
   #found: Entry | undefined;
-  #searches = 0;
 
   /** Appends a route; throws when its alias is that of another path. */
   add(declaration: Declaration): void {
     const { pattern, route: { alias } } = declaration;
-    const known = this.aliases.get(alias)?.path ?? pattern.path;
-    if (known !== pattern.path) {
+    const { path, methods, variants } = pattern;
+    const known = this.aliases.get(alias)?.path ?? path;
+    if (known !== path) {
       throw new Error(
-        `Cannot make a route: the alias "${alias}" of "${pattern.path}" is taken by "${known}"`,
+        `Cannot make a route: the alias "${alias}" of "${path}" is taken by "${known}"`,
       );
     }
     if (alias !== "") this.aliases.set(alias, pattern);
-    const next = this.#order + pattern.variants.length;
-    for (const variant of pattern.variants) {
+    const next = this.#order + variants.length;
+    for (const variant of variants) {
+      const { head, hasStar } = variant;
+      let node = this.#root;
+      for (const segment of head) node = node.child(segment);
       const order = this.#order++;
-      this.#insert(new Entry(declaration, variant, this, order, next));
+      const entry = { declaration, methods, variant, table: this, order, next };
+      (hasStar ? node.stars : node.ends).push(entry);
     }
     this.declarations.push(declaration);
   }
@@ -76,11 +98,9 @@ export class RouteTable {
     this.#path = path;
     this.#method = method;
     this.#from = from;
-    this.#best = NO_ORDER;
     this.#found = undefined;
     this.hasOthers = false;
-    this.#searches++;
-    this.#walk(this.#root, 0);
+    this.#search(this.#root, 0);
     return this.#found;
   }
 
@@ -96,105 +116,38 @@ export class RouteTable {
   }
 
   /** Searches below a node for the segments from `first` on. */
-  #walk(start: Node<Entry>, first: number): void {
+  #search(start: Node, first: number): void {
     const path = this.#path;
-    const { text, end, starts } = path;
-    let node: Node<Entry> | undefined = start;
-    for (
-      let index = first;
-      node && node.lowest < this.#best && node.highest >= this.#from;
-      index++
-    ) {
-      if (node.star) this.#walkStar(node.star, index);
-      const from = starts[index]!;
-      if (from > end) return this.#accept(node.entry);
-      let child: Node<Entry> | undefined = node.children
-        ? node.children.get(path.hash(from))
-        : node.literal;
-      let to = node.children ? path.hashed : text.indexOf("/", from);
-      if (to < 0) to = end;
-      if (from === to) return; // only a star matches an empty segment
-      starts[index + 1] = to + 1;
-      if (node.prefixes) this.#walkExpressions(node, index);
-      let next: Node<Entry> | undefined = node.free;
-      for (; child; child = child.sibling) {
-        if (!path.has(child.text, from, to)) continue;
-        if (next) this.#walk(next, index + 1);
-        next = child;
+    let node: Node | undefined = start;
+    for (let index = first; node; index++) {
+      if (node.stars.length > 0) this.#accept(node.stars);
+      const from = path.starts[index]!;
+      if (from > path.end) return this.#accept(node.ends);
+      let literal: Node | undefined = node.literals.get(path.hash(index));
+      if (path.starts[index + 1]! === from + 1) return; // only a star matches an empty segment
+      while (literal && !path.has(literal.text, index)) {
+        literal = literal.sibling;
       }
-      node = next;
-    }
-  }
-
-  /** Searches below the children for expressions whose prefix the segment has. */
-  #walkExpressions({ children, prefixes }: Node<Entry>, index: number): void {
-    const path = this.#path;
-    const text = path.segment(index);
-    const start = path.starts[index]!;
-    let [at, hash] = [start, 0];
-    for (const length of prefixes!) {
-      if (length > text.length) return;
-      hash = path.hash(at, start + length, hash);
-      at = path.hashed;
-      let child = children!.get(~hash);
-      for (; child; child = child.sibling) {
-        if (child.lowest >= this.#best || child.highest < this.#from) continue;
-        if (!child.segment!.match(text, path.caseSensitive)) continue;
-        this.#walk(child, index + 1);
-      }
-    }
-  }
-
-  /**
-   * A star can end at any segment, so the search goes on from each of them. If it was here before, from an
-   * earlier segment, it has done that already: the work stays proportional to the path.
-   */
-  #walkStar(node: Node<Entry>, index: number): void {
-    if (node.search === this.#searches && node.index <= index) return;
-    node.search = this.#searches;
-    node.index = index;
-    this.#accept(node.entry);
-    if (node.isLeaf) return;
-    const count = this.#path.split();
-    for (let next = index; next <= count; next++) {
-      this.#walk(node, next);
+      if (literal && node.other) this.#search(literal, index + 1);
+      node = node.other ?? literal;
     }
   }
 
   /** Keeps the first entry that takes the method, unless an earlier one was found. */
-  #accept(first: Entry | undefined): void {
-    const method = this.#method;
-    for (
-      let entry = first;
-      entry && entry.order < this.#best;
-      entry = entry.more
-    ) {
-      if (
-        entry.order >= this.#from &&
-        (entry.method === method || entry.method === undefined ||
-          method === undefined || entry.methods.includes(method))
-      ) {
-        this.#best = entry.order;
-        this.#found = entry;
-      } else this.hasOthers = true;
+  #accept(entries: readonly Entry[]): void {
+    const [path, method] = [this.#path, this.#method];
+    for (const entry of entries) {
+      const { order, methods, variant } = entry;
+      if (this.#found && order >= this.#found.order) return;
+      const isSure = variant.isPlain && !path.caseSensitive;
+      if (order < this.#from || !isSure && !variant.matches(path)) continue;
+      const takes = methods[0] === method || method === undefined ||
+        methods.length === 0 || methods.includes(method);
+      if (takes) this.#found = entry;
+      else this.hasOthers = true;
     }
-  }
-
-  #insert(entry: Entry): void {
-    let node = this.#root;
-    node.highest = entry.order;
-    for (const segment of entry.variant.segments) {
-      node = node.child(segment, entry.order);
-      node.highest = entry.order;
-    }
-    let last = node.entry;
-    while (last?.more) last = last.more;
-    if (last) last.more = entry;
-    else node.entry = entry;
   }
 }
-
-const NO_VALUES: readonly never[] = [];
 
 /** A route that matches a path. */
 export class Match {
@@ -213,9 +166,8 @@ export class Match {
     this.sent = sent;
     this.caseSensitive = path.caseSensitive;
     this.method = method;
-    this.values = entry.variant.isStatic
-      ? NO_VALUES
-      : entry.variant.values(path);
+    const { pattern } = entry.declaration;
+    this.values = pattern.names.length > 0 ? entry.variant.values(path) : [];
   }
 
   /** The route as declared. */
