@@ -221,8 +221,8 @@ export class Router {
     const { application } = this.#layers;
     let entry = application.find(read, wanted);
     this.hasOtherMethods = application.hasOthers;
-    const hasOwn = entry === undefined && scope?.root.own !== undefined;
-    const own = hasOwn ? this.#layers.own(scope) : undefined;
+    const hasOwn = scope === undefined || scope.root.own !== undefined;
+    const own = hasOwn && !entry ? this.#layers.own(scope) : undefined;
     if (own) {
       entry = own.find(read, wanted);
       this.hasOtherMethods ||= own.hasOthers;
