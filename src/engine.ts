@@ -273,7 +273,7 @@ export class Engine {
     this.#owner.isServing = true;
     const release = (): void => {
       this.#server = undefined;
-      this.#owner.isServing = false;
+      this.#owner.isServing = this.#owner.isDraining = false;
     };
     server.ended.then(release, release);
     return this.#server = server;

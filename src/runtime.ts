@@ -69,17 +69,20 @@ const upgrades = new Map<Request, (status: number) => void>();
  */
 export function postponeUpgrade(request: Request): void {
   const record = recordOf(request);
-  const upgrade = record?._wantsUpgrade;
-  if (typeof upgrade !== "function" || Object.hasOwn(record!, UPGRADE)) return;
-  record![UPGRADE] = (type) => {
+  if (record === undefined || Object.hasOwn(record, UPGRADE)) return;
+  const { [UPGRADE]: upgrade, close } = record;
+  if (typeof upgrade !== "function") return;
+  record[UPGRADE] = (type) => {
     if (upgrades.has(request)) throw new Deno.errors.Http("Already upgraded");
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const hasLeft = watchClient(record!);
+    let hasLeft = false;
+    // Deno warns whoever listens of changes to come, unless the request ends unsent.
+    record.close = () => close?.call(record, false);
+    record.onCancel?.(() => hasLeft = true);
     upgrades.set(request, (status) => {
-      if (status === 101 && !hasLeft()) {
-        return resolve(upgrade.call(record, type));
-      }
-      const state = status === 101
+      const isAccepted = status === 101;
+      if (isAccepted && !hasLeft) return resolve(upgrade.call(record, type));
+      const state = isAccepted
         ? "the client has left"
         : `the status of the response is ${status}, not 101`;
       reject(new Error(`Cannot open the WebSocket: ${state}`));
@@ -112,14 +115,4 @@ export function finishUpgrade(request: Request, status: number): void {
   if (upgrades.size === 0) return;
   upgrades.get(request)?.(status);
   upgrades.delete(request);
-}
-
-/** Returns a function that tells whether the client of a request has left. */
-function watchClient(record: RequestRecord): () => boolean {
-  let hasLeft = false;
-  const { close } = record;
-  // Deno warns whoever listens of changes to come, unless the request ends unsent.
-  record.close = () => close?.call(record, false);
-  record.onCancel?.(() => hasLeft = true);
-  return () => hasLeft;
 }

@@ -119,7 +119,7 @@ function tooLarge(limit: number): HttpError {
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
 function endedEarly(cause?: unknown): HttpError {
-  return contextScope()?.nesting.some((scope) => scope.isInterrupted)
+  return contextScope()?.nesting.some(({ owner }) => owner.isDraining)
     ? closing(503, "the server is shutting down", cause)
     : closing(400, "it ended early", cause);
 }

@@ -3,11 +3,7 @@
  * time-out, and cannot listen again.
  */
 
-import {
-  abortStreams,
-  interruptBodies,
-  unfinished,
-} from "../state/background.ts";
+import { abortStreams, unfinished } from "../state/background.ts";
 import type { Owner } from "../state/scope.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import { sleep, until } from "../timer.ts";
@@ -53,7 +49,7 @@ async function end(owner: Owner): Promise<void> {
 function drainOnSignals(owner: Owner): void {
   const leaveToDeno = onSignals(async () => {
     leaveToDeno();
-    interruptBodies(owner);
+    owner.isDraining = true;
     await sleep(owner.shutdownSeconds(), false);
     abortStreams(owner);
     await sleep(CLEAN_UP_SECONDS, false);

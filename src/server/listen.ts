@@ -53,8 +53,8 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is aborted already");
   }
-  const handler = guard(fetch, options, () => server.isDraining);
-  const server: DrainingServer = new DrainingServer(
+  const handler = guard(fetch, options, owner);
+  const server = new DrainingServer(
     (port) => serve(handler, options, port),
     owner,
   );
@@ -96,12 +96,12 @@ function serve(
 function guard(
   fetch: Fetch,
   { cert }: StartOptions,
-  isDraining: () => boolean,
+  owner: Owner,
 ): Fetch {
   const isSecure = cert !== undefined;
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
-    if (isDraining()) {
+    if (owner.isDraining) {
       const init = { status: 503, headers: { connection: "close" } };
       return new Response("The server is shutting down", init);
     }

@@ -4,11 +4,7 @@
  */
 
 import { report } from "../errors.ts";
-import {
-  abortStreams,
-  interruptBodies,
-  receiving,
-} from "../state/background.ts";
+import { abortStreams, receiving } from "../state/background.ts";
 import type { Owner } from "../state/scope.ts";
 import { settles, sleep, until } from "../timer.ts";
 
@@ -32,8 +28,6 @@ export class DrainingServer implements Server {
   /** Settles as `finished` does. For the framework: handling `finished` would hide its rejection from Deno. */
   readonly ended = this.#end.promise;
   readonly finished = this.ended.then();
-  /** Whether it takes no new requests. */
-  isDraining = false;
   readonly #listen: (port?: number) => Server;
   #server: Server;
   #isReferenced = true;
@@ -81,7 +75,7 @@ export class DrainingServer implements Server {
   async #keepListening(): Promise<void> {
     for (;;) {
       const cause = await this.#server.finished.catch((error) => error);
-      if (this.isDraining) return;
+      if (this.#drained) return;
       const why = cause?.message ?? "the runtime closed it";
       report(
         `The server stopped accepting connections, and will listen again: ${why}`,
@@ -103,7 +97,7 @@ export class DrainingServer implements Server {
     const end = performance.now() + this.owner.shutdownSeconds() * 1_000;
     for (;;) {
       await sleep(PAUSE_SECONDS);
-      if (this.isDraining) return;
+      if (this.#drained) return;
       try {
         this.#server = this.#listen((this.addr as Deno.NetAddr).port);
         if (!this.#isReferenced) this.#server.unref();
@@ -119,12 +113,12 @@ export class DrainingServer implements Server {
    * cancels bodies that are still arriving as soon as it is shut down: it listens until they are read.
    */
   async #drain(): Promise<void> {
-    this.isDraining = true;
     const { owner } = this;
+    owner.isDraining = true;
     const seconds = owner.shutdownSeconds();
     const end = performance.now() + seconds * 1_000;
     await until(() => receiving(owner).length === 0, seconds);
-    const interrupted = interruptBodies(owner);
+    const interrupted = receiving(owner).length;
     const done = this.#finish();
     const left = Math.max(0, end - performance.now()) / 1_000;
     if (await settles(done, left)) return;

@@ -30,13 +30,6 @@ export function receiving(owner: Owner): Scope[] {
   });
 }
 
-/** Marks the requests whose bodies will not arrive, and returns how many there were. */
-export function interruptBodies(owner: Owner): number {
-  const requests = receiving(owner);
-  for (const scope of requests) scope.isInterrupted = true;
-  return requests.length;
-}
-
 /** Aborts the streams that are being sent, and returns how many there were. */
 export function abortStreams({ streams }: Owner): number {
   const aborts = [...streams];

@@ -49,6 +49,8 @@ export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 export class Owner {
   /** Whether a server passes requests to it: its application is declared then. */
   isServing = false;
+  /** Whether that server is ending: bodies may not arrive any more. */
+  isDraining = false;
   /** Deferred work that is running, also that of engines which handle a part of its requests. */
   readonly deferred: Set<Promise<unknown>> = new Set();
   /** What aborts the streams that are being sent. */
@@ -93,8 +95,6 @@ export class Scope {
   page: string | undefined;
   /** Whether the web response was made: an error from here on can only be logged. */
   responded = false;
-  /** Whether a server has ended before the body had arrived. */
-  isInterrupted = false;
   /** Whether the request is over. */
   ended = false;
   /** Work that is kept for after the response, until all of it has run. */
@@ -253,14 +253,12 @@ export function configure<Result>(owner: Owner, work: () => Result): Result {
   const id = -(++lastId);
   const done = (): void => void configuring.delete(id);
   configuring.set(id, owner);
+  let result: Result | undefined;
   try {
-    const result = storage.run(id, work);
+    return result = storage.run(id, work);
+  } finally {
     if (isThenable(result)) result.then(done, done);
     else done();
-    return result;
-  } catch (error) {
-    done();
-    throw error;
   }
 }
 
@@ -273,9 +271,13 @@ export const { bind } = AsyncLocalStorage;
  */
 export function current(owner: Owner): Scope | undefined {
   const id = storage.getStore();
-  if (id === undefined) return undefined;
+  if (id === undefined || id < 0) return undefined;
   const scope = find(id);
-  return scope?.owner === owner ? scope : outerScope(scope, id, owner);
+  if (scope?.owner === owner) return scope;
+  const outer = scope?.nesting.find((each) => each.owner === owner);
+  const isOver = scope === undefined || outer?.root.ended;
+  if (isOver && id > owner.bornAfter) throw new EndedError();
+  return isOver ? undefined : outer;
 }
 
 /** The same for a call that has a meaning only inside a request; throws outside one. */
@@ -316,19 +318,6 @@ export function runningRequests(owner: Owner): Scope[] {
     scope === scope.root && scope.owner === owner &&
     scope.info !== undefined && !scope.responded
   );
-}
-
-/** The owner's request around a scope that is not its own. */
-function outerScope(
-  scope: Scope | undefined,
-  id: number,
-  owner: Owner,
-): Scope | undefined {
-  if (id < 0) return undefined;
-  const outer = scope?.nesting.find((each) => each.owner === owner);
-  const isOver = scope === undefined || outer?.root.ended;
-  if (isOver && id > owner.bornAfter) throw new EndedError();
-  return isOver ? undefined : outer;
 }
 
 function find(id: number): Scope | undefined {

@@ -5,7 +5,6 @@
  */
 
 import { EndedError, isError, isStop, report, reportError } from "../errors.ts";
-import { withoutRequest } from "./outside.ts";
 import { contextScope, type Scope } from "./scope.ts";
 
 /** Of each server that keeps the process alive, the function that ends the process. */
@@ -14,7 +13,7 @@ const keepers = new Set<() => void>();
 /** The requests that a rejection has failed, by promise: a promise can still be awaited later. */
 const failed = new WeakMap<Promise<unknown>, Scope>();
 
-let isMainWatched = false;
+let mainModule: Promise<unknown> | undefined;
 let mainError: { readonly reason: unknown } | undefined;
 
 globalThis.addEventListener("error", (event) => catchError(event, event.error));
@@ -34,17 +33,10 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
  */
 export function surviveErrors(end: () => void): () => void {
   keepers.add(end);
-  watchMainModule();
+  // The main module is imported once more, which gives its error, also one that comes late.
+  mainModule ??= import(Deno.mainModule)
+    .catch((reason) => mainError = { reason });
   return () => void keepers.delete(end);
-}
-
-/** The main module is imported once more, which gives its error, also one that comes late. */
-function watchMainModule(): void {
-  if (isMainWatched || Deno.mainModule === undefined) return;
-  isMainWatched = true;
-  const load = (): Promise<unknown> => import(Deno.mainModule);
-  const loading = contextScope() === undefined ? load() : withoutRequest(load);
-  loading.catch((reason) => mainError = { reason });
 }
 
 /** Returns the request that the error has failed, if any. */
