@@ -11,11 +11,7 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import type { HttpRequest, RequestSource } from "../request/request.ts";
-import {
-  keepOutcome,
-  type Outcome,
-  type ResponseContext,
-} from "../response/outcome.ts";
+import { keepOutcome, type Outcome } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { Match, Router } from "../routing/router.ts";
 import { Store } from "../state/layers.ts";
@@ -75,7 +71,6 @@ export interface Beginning {
   readonly components: (
     app: Application,
   ) => Readonly<Record<string, Component>>;
-  readonly responseContext: (app: Application) => ResponseContext;
 }
 
 /** An application; initialising an engine makes another one. */
@@ -83,8 +78,6 @@ export class Application {
   readonly owner: Owner;
   readonly autoload: Autoload;
   readonly variables: Store<unknown>;
-  /** What responses ask the application. */
-  readonly responseContext: ResponseContext;
   /** The plan of the next request; undefined after a declaration. */
   plan: Plan | undefined;
   /** What is called by its name; a mapped method hides a class. */
@@ -102,7 +95,6 @@ export class Application {
     this.autoload = new Autoload(owner);
     this.variables = new Store(owner);
     this.#callables = new Store(owner);
-    this.responseContext = beginning.responseContext(this);
     this.#frames = beginning.frames;
     this.#components = new Map(Object.entries(beginning.components(this)));
     this.#originals = new Map(

@@ -9,7 +9,6 @@ import type {
   RequestScope,
 } from "../application/application.ts";
 import { HttpRequest } from "../request/request.ts";
-import type { ResponseContext } from "../response/outcome.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
 import { RouteTable } from "../routing/table.ts";
@@ -28,7 +27,7 @@ export function components(app: Application): Record<string, Component> {
     },
     response: {
       type: HttpResponse,
-      params: [app.responseContext],
+      params: (scope = app.scope("response()")) => [scope.root],
       slot: "httpResponse",
       opened: takeOutcome,
     },
@@ -47,16 +46,4 @@ function takeOutcome(response: object, scope: Scope): void {
   if (outcome === undefined || !(response instanceof HttpResponse)) return;
   if (sealedBy === undefined) response.write(outcome.text!);
   else response.respond(sealedBy, outcome);
-}
-
-/** What a response asks its application. */
-export function responseContext(app: Application): ResponseContext {
-  return {
-    secure: () => app.request().secure,
-    debug: () => app.setting("framework.debug"),
-    coalesce: () =>
-      app.scope("response()").info !== undefined &&
-      app.setting("framework.coalesce"),
-    hold: (abort) => app.scope("response()").hold(abort),
-  };
 }

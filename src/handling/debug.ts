@@ -28,20 +28,19 @@ mark { background: rgb(255 0 0 / .25); color: inherit; }
 </style>
 `;
 
+type Row = readonly [name: string, value: string | null];
+
 /** The details of an error, or without one of a miss, as HTML. */
 export function debugDetails(app: Application, failure?: Error): string {
   const { request, target, root } = app.scope("error()");
   const route = root.match?.toRoute();
-  let html = STYLE;
-  if (failure) html += errors(failure);
-  else if (!route) html += misses(app, target);
-  if (route) {
-    const params = Object.entries(route.params)
-      .map(([name, value]) => [`@${name}`, value] as [string, string | null]);
-    html += table("Route", [["Pattern", declared(route)], ...params]);
-  }
+  const rows = Object.entries(route?.params ?? {})
+    .map(([name, value]): Row => [`@${name}`, value]);
   const asked = `${target.method} ${target.path}${target.search}`;
-  return html + table("Request", [["Target", asked], ...request.headers]);
+  return STYLE + errors(failure) +
+    (failure || route ? "" : misses(app, target)) +
+    (route ? table("Route", [["Pattern", declared(route)], ...rows]) : "") +
+    table("Request", [["Target", asked], ...request.headers]);
 }
 
 /** An error and what caused it, a few at most, each with its stack and the code of the application. */
@@ -52,25 +51,18 @@ function errors(thrown: unknown, title = "Error", most = 8): string {
     : { stack: Deno.inspect(thrown), cause: undefined };
   const text = stack ?? String(thrown);
   const place = thrown instanceof TemplateError ? thrown.place : placeOf(text);
-  const html = `<pre tabindex="0">${escape(masked(folded(text)))}</pre>\n`;
+  const html = preformatted(escape(masked(folded(text))));
   return section(title, html + codeAround(place)) +
     errors(cause, "Caused by", most - 1);
 }
 
 /** A stack without the frames of the framework, of Vento and of the runtime, which are counted. */
 function folded(stack: string): string {
-  const lines: string[] = [];
-  let hidden = 0;
-  for (const line of [...stack.split("\n"), ""]) {
-    if (isForeign(line)) {
-      hidden += 1;
-      continue;
-    }
-    if (hidden > 0) lines.push(`    (${hidden} frames of the framework)`);
-    hidden = 0;
-    lines.push(line);
-  }
-  return lines.join("\n").trimEnd();
+  const lines = stack.split("\n");
+  const shown = lines.filter((line) => !isForeign(line));
+  const hidden = lines.length - shown.length;
+  if (hidden > 0) shown.push(`    (${hidden} frames of the framework)`);
+  return shown.join("\n");
 }
 
 function isForeign(line: string): boolean {
@@ -91,25 +83,21 @@ function placeOf(stack: string): SourcePlace | undefined {
 /** The lines around a place. */
 function codeAround(place: SourcePlace | undefined): string {
   if (place === undefined) return "";
-  const at = place.line - 1;
-  const first = Math.max(0, at - LINES_AROUND);
-  const lines = place.source.split("\n").slice(first, at + LINES_AROUND + 1)
-    .map((text, index) => `${first + index + 1}  ${escape(masked(text))}`);
-  lines[at - first] = `<mark>${lines[at - first]}</mark>`;
-  return `<p>${escape(place.file)}</p>\n<pre tabindex="0">${
-    lines.join("\n")
-  }</pre>\n`;
+  const { file, line, source } = place;
+  const first = Math.max(1, line - LINES_AROUND);
+  const lines = source.split("\n").slice(first - 1, line + LINES_AROUND)
+    .map((text, index) => `${first + index}  ${escape(masked(text))}`);
+  lines[line - first] = `<mark>${lines[line - first]}</mark>`;
+  return `<p>${escape(file)}</p>\n${preformatted(lines.join("\n"))}`;
 }
 
 /** The text of a file, where reading it is permitted already: nobody is asked. */
 function readSource(path: URL): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "read", path });
-  if (state !== "granted") return undefined;
   try {
-    return Deno.readTextFileSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
+    return state === "granted" ? Deno.readTextFileSync(path) : undefined;
+  } catch {
+    return undefined; // the file has gone
   }
 }
 
@@ -130,15 +118,16 @@ function declared({ methods, pattern }: Route): string {
 }
 
 /** Names with their values, those of secrets hidden. */
-function table(
-  title: string,
-  rows: readonly [string, string | null][],
-): string {
+function table(title: string, rows: readonly Row[]): string {
   const html = rows.map(([name, value]) => {
     const shown = escape(maskedIfSecret(name, String(value)));
     return `<tr><th>${escape(name)}</th><td>${shown}</td></tr>\n`;
   });
   return section(title, `<table>\n${html.join("")}</table>\n`);
+}
+
+function preformatted(html: string): string {
+  return `<pre tabindex="0">${html}</pre>\n`;
 }
 
 function section(title: string, html: string): string {

@@ -12,7 +12,7 @@ import type { Method } from "../callback.ts";
 import { isThenable } from "../steps.ts";
 import type { MappedMethod } from "../application/callable.ts";
 import { etag, lastModified } from "./caching.ts";
-import { components, responseContext } from "./components.ts";
+import { components } from "./components.ts";
 import { defer } from "./deferred.ts";
 import { mount } from "./mount.ts";
 import { error, notFound, onPage } from "./pages.ts";
@@ -24,7 +24,6 @@ import { start } from "./start.ts";
 /** What an application begins with. */
 export const beginning: Beginning = {
   components,
-  responseContext,
   methods: {
     start: startUnlessSealed,
     stop,

@@ -110,8 +110,8 @@ function finish(scope: RequestScope): Response | Promise<Response> {
   const { app, outcome, plan, request } = scope;
   const isHead = request.method === "HEAD";
   const response = outcome === undefined || isHead
-    ? app.response(scope).toResponse(isHead)
-    : textResponse(outcome, app.responseContext);
+    ? app.response(scope).toResponse()
+    : textResponse(outcome, scope);
   const sent = plan.send === undefined
     ? response
     : run(send(scope, plan.send, response));

@@ -4,21 +4,14 @@
  */
 
 import { checkStatus } from "../errors.ts";
-import type { Scope } from "../state/scope.ts";
+import type { CompiledPlan, Owner, Scope } from "../state/scope.ts";
 
-/** What a response reads from its application; each function is about the current request. */
-export interface ResponseContext {
-  /** Whether the connection is secure: cookies then are. */
-  secure(): boolean;
-  /** Whether ignored calls are reported. */
-  debug(): boolean;
-  /** Whether texts of a middle length are sent in chunks. */
-  coalesce(): boolean;
-  /**
-   * Keeps the request open while a stream of its body is sent: until the returned function is called.
-   * `abort` ends the stream.
-   */
-  hold(abort: (reason: unknown) => void): () => void;
+/** The scope of a request, with what its response reads of it. */
+export interface ResponseSource extends Scope {
+  readonly app: { owner: Owner; request(): { readonly secure: boolean } };
+  plan: CompiledPlan & {
+    settings: Readonly<Record<`framework.${"debug" | "coalesce"}`, boolean>>;
+  };
 }
 
 /** A whole response. It always replaces the body; the status and headers that it leaves out stay. */
@@ -67,11 +60,11 @@ export function isUntouched({ httpResponse, outcome, root }: Scope): boolean {
 /** The response of a text, for which nothing else was set. */
 export function textResponse(
   { text = "", type = HTML, status = 200, headers }: Outcome,
-  context: ResponseContext,
+  scope: ResponseSource,
 ): Response {
   const init: Record<string, string> = { "content-type": type };
   if (headers !== undefined) Object.assign(init, headers);
-  return webResponse(text, status, init, context);
+  return webResponse(text, status, init, scope);
 }
 
 /**
@@ -85,10 +78,11 @@ export function webResponse(
   body: BodyInit | null,
   status: number,
   headers: Record<string, string>,
-  context: ResponseContext,
+  scope: ResponseSource,
 ): Response {
   const isChunked = typeof body === "string" && body.length >= 400 &&
-    body.length <= 32_768 && context.coalesce();
+    body.length <= 32_768 && scope.info !== undefined &&
+    scope.plan.settings["framework.coalesce"];
   const isLate = status === 200;
   if (isChunked && !isLate) headers["transfer-encoding"] = "chunked";
   const response = new Response(body, { status, headers });

@@ -4,12 +4,7 @@
  */
 
 import type { HeaderLines } from "./header.ts";
-import {
-  BODILESS,
-  HTML,
-  type ResponseContext,
-  webResponse,
-} from "./outcome.ts";
+import { BODILESS, HTML, type ResponseSource, webResponse } from "./outcome.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
 /** Everything of a response apart from its body. */
@@ -18,9 +13,7 @@ export interface Head {
   /** The content type of a text where no header says another; HTML when undefined. */
   readonly type: string | undefined;
   readonly headers: HeaderLines;
-  /** Whether the request is a HEAD, which gets the same headers and no body. */
-  readonly isHead: boolean;
-  readonly context: ResponseContext;
+  readonly scope: ResponseSource;
 }
 
 /** The collected headers that are not added to a body of this kind: they are there, or could be wrong. */
@@ -35,7 +28,7 @@ export function makeResponse(
   if (typeof content !== "string" && content instanceof Response) {
     return mergeResponse(content, head);
   }
-  const { status, headers, isHead, context } = head;
+  const { status, headers, scope } = head;
   if (content !== "" && BODILESS.has(status)) {
     discard(content);
     return makeResponse("", head);
@@ -43,12 +36,14 @@ export function makeResponse(
   // Appended later, the type would be added to the one that a response takes from its body.
   const type = headers.get("content-type")?.join(", ") ??
     typeOf(content, head.type);
-  const length = isHead || typeof content !== "string" ? lengthOf(content) : 0;
+  const length = isHead(scope) || typeof content !== "string"
+    ? lengthOf(content)
+    : 0;
   const init: Record<string, string> = {};
   if (type !== undefined) init["content-type"] = type;
   if (length) init["content-length"] = String(length);
-  const body = sendable(content, head);
-  const response = webResponse(body, status, init, context);
+  const body = sendable(content, scope);
+  const response = webResponse(body, status, init, scope);
   const isValue = content !== "" && !isStream(content);
   append(headers, response.headers, isValue ? OF_VALUES : OF_STREAMS);
   return response;
@@ -58,16 +53,15 @@ export function makeResponse(
  * A copy of a response with what was collected; its own headers win, cookies of both are kept. The
  * application may send its response again, which must not have this request's headers then.
  */
-function mergeResponse(own: Response, head: Head): Response {
+function mergeResponse(own: Response, { headers, scope }: Head): Response {
   if (own.status === 101) return own; // an upgrade cannot be copied
   const value = valueOf(own);
-  const response = new Response(sendable(value ?? own.body ?? "", head), own);
-  const { headers } = response;
-  if (head.isHead && value && !headers.has("content-length")) {
-    headers.set("content-length", String(lengthOf(value)));
+  const copy = new Response(sendable(value ?? own.body ?? "", scope), own);
+  if (isHead(scope) && value && !copy.headers.has("content-length")) {
+    copy.headers.set("content-length", String(lengthOf(value)));
   }
-  append(head.headers, headers, [...headers.keys()]);
-  return response;
+  append(headers, copy.headers, [...copy.headers.keys()]);
+  return copy;
 }
 
 /** Appends headers but for the exceptions; cookies always. */
@@ -83,14 +77,22 @@ function append(
 }
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
-function sendable(content: BodyContent, head: Head): BodyInit | null {
+function sendable(
+  content: BodyContent,
+  scope: ResponseSource,
+): BodyInit | null {
   if (content === "") return null;
-  if (!head.isHead) {
-    return isStream(content) ? bindStream(content, head.context.hold) : content;
+  if (!isHead(scope)) {
+    return isStream(content) ? bindStream(content, scope) : content;
   }
   discard(content);
   // Without a body, the runtime would say that a GET has the length 0 (RFC 9110, section 8.6).
   return isStream(content) ? ReadableStream.from([]) : null;
+}
+
+/** Whether the request is a HEAD, which gets the headers of a GET and no body. */
+function isHead({ request }: ResponseSource): boolean {
+  return request.method === "HEAD";
 }
 
 /** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is dear. */

@@ -23,11 +23,9 @@ import {
   type HeaderValue,
   PAGE_HEADERS,
 } from "./header.ts";
-import type { Outcome, ResponseContext } from "./outcome.ts";
+import type { Outcome, ResponseSource } from "./outcome.ts";
 import { lengthOf, makeResponse } from "./outgoing.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
-
-export type { ResponseContext } from "./outcome.ts";
 
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
 const JSON_TYPE = /^[^;]*[/+]json\b/i;
@@ -52,7 +50,7 @@ const JSON_TYPE = /^[^;]*[/+]json\b/i;
  * ```
  */
 export class HttpResponse {
-  readonly #context: ResponseContext;
+  readonly #scope: ResponseSource;
   /** The response that this is a section of; itself, unless it is one. */
   #whole: HttpResponse = this;
   #status = 200;
@@ -75,8 +73,8 @@ export class HttpResponse {
    *
    * @ignore
    */
-  constructor(context: ResponseContext) {
-    this.#context = context;
+  constructor(scope: ResponseSource) {
+    this.#scope = scope;
   }
 
   /** The status. */
@@ -121,7 +119,7 @@ export class HttpResponse {
    * malformed (RFC 6265, section 4.1), or the cookie is larger than clients keep.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const secure = this.#context.secure();
+    const secure = this.#scope.app.request().secure;
     const line = cookieLine(name, value, { secure, ...options });
     const others = this.#whole.#headers.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
@@ -253,7 +251,7 @@ export class HttpResponse {
       this.#ignore(by);
       return false;
     }
-    this.#whole.#sealedBy = this.#context.debug() ? by + callSite() : by;
+    this.#whole.#sealedBy = this.#isDebugging ? by + callSite() : by;
     return true;
   }
 
@@ -328,12 +326,12 @@ export class HttpResponse {
   }
 
   /**
-   * Seals the response and makes the web response of it, without a body for a HEAD request. When that
+   * Seals the response and makes the web response of it, without a body for HEAD. When that
    * fails, the response is open again.
    *
    * @ignore
    */
-  toResponse(isHead: boolean): Response {
+  toResponse(): Response {
     const final = this.#final;
     final.#sealedBy ??= "the end of the request";
     try {
@@ -341,13 +339,16 @@ export class HttpResponse {
         status: final.#status,
         type: final.#type,
         headers: final.#headers,
-        isHead,
-        context: this.#context,
+        scope: this.#scope,
       });
     } catch (error) {
       this.reopen();
       throw error;
     }
+  }
+
+  get #isDebugging(): boolean {
+    return this.#scope.plan.settings["framework.debug"];
   }
 
   /** What is sent in the end: this response, or the page in its place. */
@@ -384,12 +385,12 @@ export class HttpResponse {
 
   /** One of the same class: an application may have registered its own. */
   #another(): HttpResponse {
-    return new (this.constructor as typeof HttpResponse)(this.#context);
+    return new (this.constructor as typeof HttpResponse)(this.#scope);
   }
 
   /** Leaves a call without effect, since the response is sealed; under debug it is reported. */
   #ignore(call: string): this {
-    if (this.#context.debug()) {
+    if (this.#isDebugging) {
       const by = this.#whole.#sealedBy;
       report(`Ignored ${call}${callSite()}: the response was sealed by ${by}`);
     }

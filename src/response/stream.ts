@@ -3,9 +3,9 @@
  * they will not be read.
  */
 
-import { reportError } from "../errors.ts";
+import { reportError, wrongKind } from "../errors.ts";
 import { slot } from "../runtime.ts";
-import { bind } from "../state/scope.ts";
+import { bind, type Scope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
 
 /** What a body can be: text, bytes, or a stream of bytes or text. */
@@ -21,36 +21,24 @@ const CLEAN_UP_SECONDS = 0.5;
 
 /**
  * Binds a stream to the current request: its source runs in the request's scope, whoever reads it.
- * `hold` is called at once with a function that aborts the stream, and returns the one that lets go of
- * the request: called when the stream has ended, failed, was aborted, or when the client has left. A
- * stream of the runtime itself, such as that of a file, runs no code of the application and is returned
+ * It holds the request until it has ended, failed, was aborted, or until the client has left. A stream
+ * of the runtime itself, such as that of a file, runs no code of the application and is returned
  * as it is, so that the runtime can send it natively.
  */
 export function bindStream(
   source: ReadableStream,
-  hold: (abort: (reason: unknown) => void) => () => void,
+  scope: Scope,
 ): ReadableStream {
   if (isNative(source)) return source;
   const reader = source.getReader();
-  let release: (() => void) | undefined;
-  const end = (): void => {
-    release?.();
-    release = undefined; // it refers to the request, and a waiting source to this
-  };
-  const giveUp = (reason: unknown): Promise<void> => {
-    const cancelled = reader.cancel(reason).catch((error) => {
-      if (error !== reason) reportError(error, "at the end of a stream");
-    });
-    // A source that waits for something may never notice, and must not keep its request.
-    return settles(cancelled, CLEAN_UP_SECONDS).then(end);
-  };
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+  // No function here may refer to the scope: a source that waits would keep it.
+  let release: (() => void) | undefined = scope.hold(bind((reason) => {
+    controller.error(reason);
+    giveUp(reason);
+  }));
   return new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      release = hold(bind((reason) => {
-        controller.error(reason);
-        giveUp(reason);
-      }));
-    },
+    start: (given) => void (controller = given),
     pull: bind(async (controller) => {
       try {
         const { done, value } = await reader.read();
@@ -64,6 +52,19 @@ export function bindStream(
     }),
     cancel: bind(giveUp),
   }, { highWaterMark: 0 });
+
+  function giveUp(reason: unknown): Promise<void> {
+    const cancelled = reader.cancel(reason).catch((error) => {
+      if (error !== reason) reportError(error, "at the end of a stream");
+    });
+    // A source that waits for something may never notice, and must not keep its request.
+    return settles(cancelled, CLEAN_UP_SECONDS).then(end);
+  }
+
+  function end(): void {
+    release?.();
+    release = undefined;
+  }
 }
 
 /**
@@ -139,8 +140,5 @@ function isNative(stream: ReadableStream): boolean {
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;
   if (typeof chunk === "string") return new TextEncoder().encode(chunk);
-  const got = Deno.inspect(chunk, { depth: 0 });
-  throw new TypeError(
-    `Cannot send the stream: a chunk must be bytes or text, got ${got}`,
-  );
+  throw wrongKind("send the stream", "a chunk must be bytes or text", chunk);
 }
