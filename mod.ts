@@ -46,7 +46,8 @@ export type {
   Registered,
 } from "./src/application/callable.ts";
 export type { Settings } from "./src/application/settings.ts";
-export type { Server, StartOptions } from "./src/server/listen.ts";
+export type { StartOptions } from "./src/server/listen.ts";
+export type { Server } from "./src/server/server.ts";
 
 // Routing
 export { Router } from "./src/routing/router.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
-import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
+import { HttpError, isStop, reportError, toError } from "../errors.ts";
 import { Content, hasBody, readBody } from "../request/body.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
@@ -93,16 +93,8 @@ async function continueAsync(
 }
 
 /** Waits for what the handler did not await; a rejection of it is the request's error. */
-async function settle(scope: RequestScope): Promise<void> {
-  const seconds = scope.plan.settings["framework.wait_timeout"];
-  const late = await scope.settle(seconds);
-  if (late.length > 0) {
-    const names = late.join(", ");
-    report(`The response did not wait longer than ${seconds} s for: ${names}`);
-  }
-  const { failure } = scope;
-  scope.failure = undefined;
-  if (failure) throw failure.reason;
+function settle(scope: RequestScope): Promise<void> {
+  return scope.settle(scope.plan.settings["framework.wait_timeout"]);
 }
 
 /** Makes the response, with which the request ends. */
