@@ -79,8 +79,8 @@ export class Scope {
   began: number | undefined;
   /** What is asked for, once it was read. */
   target: Target = NO_TARGET;
-  /** The content of the body, once it was read. */
-  body: object | undefined;
+  /** The body, once it was read. */
+  body: Uint8Array<ArrayBuffer> | undefined;
   /** The match of the route that is being followed. */
   match: object | undefined;
   /** What `request()` returns, once it was called; of a part, that of the request. */
