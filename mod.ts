@@ -30,7 +30,6 @@ export { Framework } from "./src/framework.ts";
 export { Engine } from "./src/engine.ts";
 export type {
   ConnectionInfo,
-  MaybePromise,
   MethodParameters,
   Original,
   OriginalMethod,
@@ -38,6 +37,7 @@ export type {
 } from "./src/engine.ts";
 export type { Mountable } from "./src/handling/mount.ts";
 export type { Fetch } from "./src/state/scope.ts";
+export type { MaybePromise } from "./src/steps.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";
 export type {
   Filter,

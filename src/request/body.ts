@@ -43,10 +43,6 @@ const BODILESS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 export const JSON_TYPE =
   /^\s*(?:(?:application|text)\/|[^/;\s]+\/[^;\s]+\+)json\s*(?:;|$)/i;
 
-const MULTIPART_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i;
-
-const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
-
 /** The part of a JSON error's message that quotes the client. */
 const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
 
@@ -184,8 +180,9 @@ export function parseJson(bytes: Bytes, type: string): unknown {
 export function parseForm(bytes: Bytes, type: string): Form {
   const form = { data: Object.create(null), files: Object.create(null) };
   if (bytes.length === 0) return form;
-  if (MULTIPART_TYPE.test(type)) return parseMultipart(bytes, type);
-  if (FORM_TYPE.test(type)) {
+  const mediaType = type.split(";", 1)[0]!.trim().toLowerCase();
+  if (mediaType === "multipart/form-data") return parseMultipart(bytes, type);
+  if (mediaType === "application/x-www-form-urlencoded") {
     // One "?" at the start would be dropped.
     form.data = parseFields(`?${decode(bytes, type)}`, "the form", 413);
   } else if (JSON_TYPE.test(type)) {

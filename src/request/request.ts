@@ -18,6 +18,7 @@ import {
 } from "./body.ts";
 import { type Fields, type Files, parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
+import { decodeEscapes } from "./target.ts";
 
 /** The scope of a request, with what the request reads of it. */
 export interface RequestSource extends Scope {
@@ -60,7 +61,7 @@ const ADDRESS =
 export class HttpRequest {
   readonly #scope: RequestSource;
   #form: Form | undefined;
-  #json: { readonly value: unknown } | undefined;
+  #json: readonly [value: unknown] | undefined;
   #id: string | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
@@ -92,8 +93,7 @@ export class HttpRequest {
 
   /** The path with its query: encoded, and with the base in front. */
   get url(): string {
-    const { path, search } = this.#scope.target;
-    return path + search;
+    return this.#scope.target.path + this.#scope.target.search;
   }
 
   /** The path of the application: "/", or such as "/blog". */
@@ -121,10 +121,9 @@ export class HttpRequest {
    * and the client may have made up the others.
    */
   get ip(): string {
-    const forwarded = addressOf(this.#forwarded("x-forwarded-for"));
-    if (forwarded !== "") return forwarded;
     const { remote } = this.#scope;
-    return remote && "hostname" in remote ? addressOf(remote.hostname) : "";
+    const peer = remote && "hostname" in remote ? remote.hostname : "";
+    return addressOf(this.#forwarded("x-forwarded-for")) || addressOf(peer);
   }
 
   /** Whether the request has `X-Requested-With: XMLHttpRequest`, which scripts may send. */
@@ -178,8 +177,7 @@ export class HttpRequest {
    * type, 400 when it is malformed.
    */
   get json(): unknown {
-    return (this.#json ??= { value: parseJson(this.getBytes(), this.type) })
-      .value;
+    return (this.#json ??= [parseJson(this.getBytes(), this.type)])[0];
   }
 
   /**
@@ -222,9 +220,8 @@ export class HttpRequest {
    * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    return types.length > 0
-      ? accepts(this.#scope.request, ...types)
-      : undefined;
+    const { request } = this.#scope;
+    return types.length > 0 ? accepts(request, ...types) : undefined;
   }
 
   /**
@@ -341,16 +338,8 @@ function parseCookies(header: string): Cookies {
     const [sent, value] = pair.split(/=(.*)/s);
     const name = sent!.trim();
     if (value === undefined || name === "" || name in cookies) continue;
-    cookies[name] = decodeEscapes(value.trim().replace(/^"(.*)"$/, "$1"));
+    const text = value.trim().replace(/^"(.*)"$/, "$1");
+    cookies[name] = decodeEscapes(text) ?? text; // a bare "%" is common in cookies of scripts
   }
   return cookies;
-}
-
-/** Undoes percent-escapes; text in which one is malformed stays as it is. */
-function decodeEscapes(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a bare "%" is common in cookies of scripts
-  }
 }
