@@ -30,6 +30,7 @@ export { Framework } from "./src/framework.ts";
 export { Engine } from "./src/engine.ts";
 export type {
   ConnectionInfo,
+  MaybePromise,
   MethodParameters,
   Original,
   OriginalMethod,
@@ -37,7 +38,6 @@ export type {
 } from "./src/engine.ts";
 export type { Mountable } from "./src/handling/mount.ts";
 export type { Fetch } from "./src/state/scope.ts";
-export type { MaybePromise } from "./src/steps.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";
 export type {
   Filter,
@@ -46,8 +46,7 @@ export type {
   Registered,
 } from "./src/application/callable.ts";
 export type { Settings } from "./src/application/settings.ts";
-export type { StartOptions } from "./src/server/listen.ts";
-export type { Server } from "./src/server/server.ts";
+export type { Server, StartOptions } from "./src/server/listen.ts";
 
 // Routing
 export { Router } from "./src/routing/router.ts";

@@ -1,4 +1,4 @@
-/** Tests of {@linkcode decode} and {@linkcode parseForm}: what the bytes of a body mean. */
+/** Tests of {@linkcode Content}: text and data made of the bytes of a body. */
 
 import {
   assert,
@@ -7,20 +7,10 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { decode, parseForm } from "../src/request/body.ts";
+import { Content } from "../src/request/body.ts";
 
-/** What bytes mean by their type. */
-function meaningOf(bytes: Uint8Array<ArrayBuffer>, type: string) {
-  return {
-    text: () => decode(bytes, type),
-    get data() {
-      return parseForm(bytes, type).data;
-    },
-  };
-}
-
-function contentOf(text: string, type: string) {
-  return meaningOf(new TextEncoder().encode(text), type);
+function contentOf(text: string, type: string): Content {
+  return new Content(new TextEncoder().encode(text), type);
 }
 
 function plain(value: unknown): unknown {
@@ -36,7 +26,7 @@ Deno.test("`text()` decodes by the charset of the type", () => {
     ["text/plain", [0xff], "\ufffd"],
   ];
   for (const [type, bytes, text] of table) {
-    assertEquals(meaningOf(new Uint8Array(bytes), type).text(), text, type);
+    assertEquals(new Content(new Uint8Array(bytes), type).text(), text, type);
   }
 });
 
@@ -108,11 +98,11 @@ Deno.test("`data` decodes JSON by the charset of the type", () => {
     [...'{"a":"'].map((c) => c.charCodeAt(0)).concat(0xfc, 0x22, 0x7d),
   );
   assertEquals(
-    plain(meaningOf(bytes, "application/json; charset=latin1").data),
+    plain(new Content(bytes, "application/json; charset=latin1").data),
     { a: "ü" },
   );
   const error = assertThrows(
-    () => meaningOf(bytes, "application/json").data,
+    () => new Content(bytes, "application/json").data,
     HttpError,
   );
   assertEquals(error.status, 400);

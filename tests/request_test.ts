@@ -7,6 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
+import { Content } from "../src/request/body.ts";
 import { HttpRequest } from "../src/request/request.ts";
 import { Owner, Scope } from "../src/state/scope.ts";
 
@@ -38,14 +39,16 @@ function requestFrom(web: Request, known: Known = {}): HttpRequest {
   const { path = "/", search = "", base = "", trustProxy = false } = known;
   const remoteAddr = "remote" in known ? known.remote : tcp;
   const info = remoteAddr === undefined ? {} : { remoteAddr };
+  const { method, headers } = web;
+  const type = headers.get("content-type") ?? "";
   const scope = Object.assign(new Scope({ owner: new Owner() }, web, info), {
-    target: { method: web.method, path, search },
+    target: { method, path, search },
     plan: {
       needsResponse: false,
       base,
       settings: { "framework.trust_proxy": trustProxy },
     },
-    body: known.body,
+    body: known.body && new Content(known.body, type),
   });
   return new HttpRequest(scope);
 }

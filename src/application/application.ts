@@ -296,7 +296,7 @@ export class Application {
 
   /** Responds with an outcome and seals the response, of which most requests need no object. */
   respond(scope: Scope, by: string, outcome: Outcome): void {
-    if (keepOutcome(scope, by, outcome)) return;
+    if (keepOutcome(scope, outcome, by)) return;
     this.response(scope).respond(by, outcome);
   }
 

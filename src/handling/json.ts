@@ -1,7 +1,7 @@
 /** Owns the default `json` and `jsonp`. */
 
 import type { Application } from "../application/application.ts";
-import { HttpError } from "../errors.ts";
+import { HttpError, wrongKind } from "../errors.ts";
 import { checkHeader } from "../response/header.ts";
 import { currentOrThrow } from "../state/scope.ts";
 
@@ -60,10 +60,8 @@ function jsonText(
   indentation: number,
 ): string {
   if (!encode && typeof data !== "string") {
-    const got = Deno.inspect(data, { depth: 0 });
-    throw new TypeError(
-      `Cannot send JSON that is not to be encoded: it must be text, got ${got}`,
-    );
+    const action = "send JSON that is not to be encoded";
+    throw wrongKind(action, "it must be text", data);
   }
   // With an indentation, even one of 0, the runtime encodes a third slower.
   const text = encode

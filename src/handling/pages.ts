@@ -166,7 +166,7 @@ class Failure {
       problem,
     );
     const before = page.header("vary");
-    page.page(text, type)
+    page.body(text, type)
       .header("vary", before === null ? vary : `${before}, ${vary}`);
   }
 

@@ -5,7 +5,7 @@
 
 import type { Application } from "../application/application.ts";
 import { FORM } from "../application/names.ts";
-import { checkStatus, throwStop } from "../errors.ts";
+import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { HttpRequest } from "../request/request.ts";
 import { locationOf, originOf } from "../response/location.ts";
@@ -15,6 +15,8 @@ import { Route } from "../routing/route.ts";
 import { type Match, Router } from "../routing/router.ts";
 import type { Scope } from "../state/scope.ts";
 import { View } from "../view/view.ts";
+
+const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
 
 const OWN = [HttpResponse, HttpRequest, Router, Route, View];
 
@@ -33,7 +35,6 @@ export function respondWith(
     return app.call("json", [returned], scope);
   }
   if (typeof returned === "boolean" || isOwn(returned)) return;
-  if (returned instanceof Response) return app.response(scope).send(returned);
   const content = contentOf(returned);
   if (content !== undefined) return void app.response(scope).body(content);
   if (!hasJson(returned)) throw unsendable(returned, match);
@@ -75,12 +76,10 @@ function isPlain(value: object): boolean {
     Array.isArray(value);
 }
 
-/** Bytes or a stream, of what is either. */
-function contentOf(value: unknown): BodyContent | undefined {
-  if (
-    value instanceof ReadableStream || value instanceof Blob ||
-    value instanceof ArrayBuffer || ArrayBuffer.isView(value)
-  ) return value as BodyContent;
+/** What of a value can be a body: a web response, bytes or a stream. */
+function contentOf(value: unknown): BodyContent | Response | undefined {
+  const isContent = CONTENT.some((type) => value instanceof type);
+  if (isContent || ArrayBuffer.isView(value)) return value as BodyContent;
   if (!(Symbol.asyncIterator in Object(value))) return undefined;
   return streamOf(value as AsyncIterable<unknown>);
 }
@@ -93,11 +92,10 @@ function hasJson(value: unknown): boolean {
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {
-  const shown = Deno.inspect(value, { depth: 0, strAbbreviateSize: 100 });
   const by = match
     ? `the route "${match.route.methods.join("|")} ${match.route.pattern}"`
     : "a callback";
-  return new TypeError(
-    `Cannot send what ${by} returned: ${shown} is neither text, bytes, a stream, a Response nor a value that JSON can carry`,
-  );
+  const rule =
+    "it must be text, bytes, a stream, a Response or a value that JSON can carry";
+  return wrongKind(`send what ${by} returned`, rule, value);
 }

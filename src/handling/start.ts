@@ -6,7 +6,7 @@
 import type { RequestScope } from "../application/application.ts";
 import { HttpError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
-import { keepText } from "../response/outcome.ts";
+import { keepOutcome } from "../response/outcome.ts";
 import { guarded } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
 import { isThenable, run } from "../steps.ts";
@@ -68,7 +68,7 @@ function follow(
   }
   if (returned === undefined) return;
   if (typeof returned === "string") {
-    return void (keepText(scope, returned) ||
+    return void (keepOutcome(scope, { text: returned }) ||
       app.response(scope).write(returned));
   }
   return isThenable(returned)
@@ -88,16 +88,19 @@ async function followAsync(
 
 /** Tells which methods a path has, or that nothing was found. */
 function respondUnmatched(scope: RequestScope): unknown {
-  const { app, target: { method, path } } = scope;
+  const { app } = scope;
   const { settings, base, router = app.router(scope) } = scope.plan;
-  if (!router.hasOtherMethods) return app.call("notFound", [], scope);
+  if (!router.hasOtherMethods) {
+    return app.call("notFound", [], scope);
+  }
+  const { method, path } = scope.target;
   const caseSensitive = settings["framework.case_sensitive"];
-  const below = withoutBase(path, base);
-  const methods = router.allowed(below, caseSensitive).join(", ");
-  const response = app.response(scope).header("allow", methods);
+  const allowed = router.allowed(withoutBase(path, base), caseSensitive);
+  const response = app.response(scope).header("allow", allowed.join(", "));
   if (method === "OPTIONS") {
     return void response.respond("the response to OPTIONS", { status: 204 });
   }
   if (!settings["framework.method_not_allowed"]) return app.call("notFound");
+  const methods = allowed.join(", ");
   throw new HttpError(405, `This address takes ${methods}, not ${method}`);
 }

@@ -7,21 +7,14 @@ import { accepts } from "@std/http/negotiation";
 import { HttpError } from "../errors.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { type CompiledPlan, NO_TARGET, type Scope } from "../state/scope.ts";
-import {
-  type Data,
-  decode,
-  type Form,
-  hasBody,
-  JSON_TYPE,
-  parseForm,
-  parseJson,
-} from "./body.ts";
+import { Content, type Data, hasBody } from "./body.ts";
 import { type Fields, type Files, parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
-import { decodeEscapes } from "./target.ts";
 
 /** The scope of a request, with what the request reads of it. */
 export interface RequestSource extends Scope {
+  /** The body, once it was read; undefined also where a route takes it as a stream. */
+  body: Content | undefined;
   plan: CompiledPlan & {
     /** The path of the application, without a slash at its end; or "". */
     readonly base: string;
@@ -31,8 +24,6 @@ export interface RequestSource extends Scope {
 
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
-
-const NO_BYTES = new Uint8Array();
 
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
@@ -60,8 +51,7 @@ const ADDRESS =
  */
 export class HttpRequest {
   readonly #scope: RequestSource;
-  #form: Form | undefined;
-  #json: readonly [value: unknown] | undefined;
+  #content: Content | undefined;
   #id: string | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
@@ -93,7 +83,8 @@ export class HttpRequest {
 
   /** The path with its query: encoded, and with the base in front. */
   get url(): string {
-    return this.#scope.target.path + this.#scope.target.search;
+    const { path, search } = this.#scope.target;
+    return path + search;
   }
 
   /** The path of the application: "/", or such as "/blog". */
@@ -121,9 +112,10 @@ export class HttpRequest {
    * and the client may have made up the others.
    */
   get ip(): string {
+    const forwarded = addressOf(this.#forwarded("x-forwarded-for"));
+    if (forwarded !== "") return forwarded;
     const { remote } = this.#scope;
-    const peer = remote && "hostname" in remote ? remote.hostname : "";
-    return addressOf(this.#forwarded("x-forwarded-for")) || addressOf(peer);
+    return remote && "hostname" in remote ? addressOf(remote.hostname) : "";
   }
 
   /** Whether the request has `X-Requested-With: XMLHttpRequest`, which scripts may send. */
@@ -152,7 +144,7 @@ export class HttpRequest {
   get length(): number {
     const length = this.getHeader("content-length");
     if (/^\d{1,15}$/.test(length)) return Number(length);
-    return this.#scope.body?.length ?? 0;
+    return this.#scope.body?.bytes.length ?? 0;
   }
 
   /**
@@ -177,7 +169,7 @@ export class HttpRequest {
    * type, 400 when it is malformed.
    */
   get json(): unknown {
-    return (this.#json ??= [parseJson(this.getBytes(), this.type)])[0];
+    return this.#body.json;
   }
 
   /**
@@ -188,7 +180,7 @@ export class HttpRequest {
   async validate<Type extends Schema>(
     schema: Type,
   ): Promise<SchemaOutput<Type>> {
-    const isJson = JSON_TYPE.test(this.type);
+    const { isJson } = this.#body;
     return await validated(schema, isJson ? this.json : this.data);
   }
 
@@ -220,8 +212,9 @@ export class HttpRequest {
    * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    const { request } = this.#scope;
-    return types.length > 0 ? accepts(request, ...types) : undefined;
+    return types.length > 0
+      ? accepts(this.#scope.request, ...types)
+      : undefined;
   }
 
   /**
@@ -243,17 +236,12 @@ export class HttpRequest {
    * unknown charset.
    */
   getBody(): string {
-    return decode(this.getBytes(), this.type);
+    return this.#body.text();
   }
 
   /** The body as bytes: the same array on every call. */
   getBytes(): Uint8Array<ArrayBuffer> {
-    const { request, body } = this.#scope;
-    if (body !== undefined) return body;
-    if (!hasBody(request)) return NO_BYTES;
-    throw new TypeError(
-      "Cannot read the body: the route takes the raw stream, raw.body",
-    );
+    return this.#body.bytes;
   }
 
   /** A header by its name in any case; "" when it was not sent. */
@@ -286,18 +274,24 @@ export class HttpRequest {
    * is `streamed()` it is the stream of the connection.
    */
   get raw(): Request {
-    const { request, body } = this.#scope;
-    if (body === undefined) {
+    const { request, body: content } = this.#scope;
+    if (content === undefined) {
       if (headerOf(request, "upgrade") !== null) postponeUpgrade(request);
       return request;
     }
     // Made from the request itself, it would take over its signal, about which Deno warns.
     const { url, method, headers } = request;
+    const body = content.bytes;
     return this.#replay ??= new Request(url, { method, headers, body });
   }
 
-  get #body(): Form {
-    return this.#form ??= parseForm(this.getBytes(), this.type);
+  get #body(): Content {
+    const { request, body } = this.#scope;
+    if (body !== undefined) return body;
+    if (!hasBody(request)) return this.#content ??= new Content();
+    throw new TypeError(
+      "Cannot read the body: the route takes the raw stream, raw.body",
+    );
   }
 
   /** The last value in a header, which a trusted proxy added; "" without one. */
@@ -305,17 +299,6 @@ export class HttpRequest {
     const { settings } = this.#scope.plan;
     const list = settings["framework.trust_proxy"] ? this.getHeader(name) : "";
     return list.slice(list.lastIndexOf(",") + 1).trim();
-  }
-}
-
-/** The method that the field `_method` of a form asks for: PUT, PATCH or DELETE, otherwise "". */
-export function methodOverride(request: HttpRequest): string {
-  if (JSON_TYPE.test(request.type)) return "";
-  try {
-    const method = String(request.data._method).toUpperCase();
-    return /^(?:PUT|PATCH|DELETE)$/.test(method) ? method : "";
-  } catch {
-    return ""; // a malformed form is an error only for the handler that reads it
   }
 }
 
@@ -338,8 +321,16 @@ function parseCookies(header: string): Cookies {
     const [sent, value] = pair.split(/=(.*)/s);
     const name = sent!.trim();
     if (value === undefined || name === "" || name in cookies) continue;
-    const text = value.trim().replace(/^"(.*)"$/, "$1");
-    cookies[name] = decodeEscapes(text) ?? text; // a bare "%" is common in cookies of scripts
+    cookies[name] = decodeEscapes(value.trim().replace(/^"(.*)"$/, "$1"));
   }
   return cookies;
+}
+
+/** Undoes percent-escapes; text in which one is malformed stays as it is. */
+function decodeEscapes(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a bare "%" is common in cookies of scripts
+  }
 }

@@ -49,7 +49,8 @@ export function eventStream(
     async pull(controller) {
       try {
         next ??= events.read();
-        if (!await comes(next, heartbeat)) {
+        const settled = Promise.allSettled([next]);
+        if (heartbeat > 0 && !await settles(settled, heartbeat)) {
           return controller.enqueue(await encode(HEARTBEAT));
         }
         const { done, value } = await next;
@@ -63,12 +64,6 @@ export function eventStream(
     },
     cancel: (reason) => events.cancel(reason),
   }, { highWaterMark: 0 });
-}
-
-/** Whether an event, or the end, comes before a heartbeat is due. */
-function comes(event: Promise<unknown>, heartbeat: number): Promise<boolean> {
-  const settled = event.then(() => true, () => true);
-  return heartbeat === 0 ? settled : settles(settled, heartbeat);
 }
 
 /** Encodes one event at a time. */

@@ -30,24 +30,17 @@ export const HTML = "text/html; charset=utf-8";
 /** The statuses without a body (Fetch standard, "null body status"). */
 export const BODILESS: ReadonlySet<unknown> = new Set([204, 205, 304]);
 
-/** Keeps text as the whole response; returns false where there is more to the response already. */
-export function keepText(scope: Scope, text: string): boolean {
-  if (text === "" || !isUntouched(scope)) return false;
-  scope.outcome = { text };
-  return true;
-}
-
-/** Keeps an outcome as the whole response, and seals it; returns false where that needs an object. */
+/** Keeps an outcome as the whole response, perhaps sealed; returns false where that needs an object. */
 export function keepOutcome(
   scope: Scope,
-  by: string,
   outcome: Outcome,
+  sealedBy?: string,
 ): boolean {
   const { text, status } = outcome;
   if (!text || BODILESS.has(status) || !isUntouched(scope)) return false;
   if (status !== undefined) checkStatus("respond", status, 200, 599);
   scope.outcome = outcome;
-  scope.sealedBy = by;
+  scope.sealedBy = sealedBy;
   return true;
 }
 

@@ -7,40 +7,50 @@ import type { HeaderLines } from "./header.ts";
 import { BODILESS, HTML, type ResponseSource, webResponse } from "./outcome.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
-/** Everything of a response apart from its body. */
-export interface Head {
-  readonly status: number;
-  /** The content type of a text where no header says another; HTML when undefined. */
-  readonly type: string | undefined;
+/** Texts in the order of the calls. A list among them keeps the place of what is written later. */
+export type Texts = (string | Texts)[];
+
+/** What is collected for a response. */
+export interface Draft {
+  status: number;
   readonly headers: HeaderLines;
-  readonly scope: ResponseSource;
+  /** The content type that came with the text, where no header says another. */
+  type?: string | undefined;
+  readonly texts: Texts;
+  /** Bytes, a stream or a web response, sent in place of the texts. */
+  content?: Exclude<BodyContent, string> | Response | undefined;
+  sealedBy?: string | undefined;
+  /** What is sent in place of this. */
+  page?: Draft | undefined;
+}
+
+/** How many bytes the body of a draft has by now; undefined for a stream. */
+export function lengthOf(draft: Draft): number | undefined {
+  return bytesIn(bodyOf(draft));
 }
 
 /** The collected headers that are not added to a body of this kind: they are there, or could be wrong. */
 const OF_STREAMS = ["content-type"];
 const OF_VALUES = ["content-type", "content-length", "transfer-encoding"];
 
-/** The response of any body and head. */
-export function makeResponse(
-  content: BodyContent | Response,
-  head: Head,
-): Response {
-  if (typeof content !== "string" && content instanceof Response) {
-    return mergeResponse(content, head);
+/** The response of what was collected. */
+export function makeResponse(draft: Draft, scope: ResponseSource): Response {
+  const { status, headers, page } = draft;
+  if (page !== undefined) return makeResponse(page, scope);
+  const given = bodyOf(draft);
+  if (typeof given !== "string" && given instanceof Response) {
+    return copyOf(given, draft, scope);
   }
-  const { status, headers, scope } = head;
-  if (content !== "" && BODILESS.has(status)) {
-    discard(content);
-    return makeResponse("", head);
-  }
-  // Appended later, the type would be added to the one that a response takes from its body.
-  const type = headers.get("content-type")?.join(", ") ??
-    typeOf(content, head.type);
+  if (BODILESS.has(status)) discard(given);
+  const content = BODILESS.has(status) ? "" : given;
+  const type = content === "" ? undefined : draft.type ?? typeOf(content);
   const length = isHead(scope) || typeof content !== "string"
-    ? lengthOf(content)
+    ? bytesIn(content)
     : 0;
   const init: Record<string, string> = {};
-  if (type !== undefined) init["content-type"] = type;
+  // Appended later, the type would be added to the one that a response takes from its body.
+  const setType = headers.get("content-type")?.join(", ") ?? type;
+  if (setType !== undefined) init["content-type"] = setType;
   if (length) init["content-length"] = String(length);
   const body = sendable(content, scope);
   const response = webResponse(body, status, init, scope);
@@ -53,41 +63,38 @@ export function makeResponse(
  * A copy of a response with what was collected; its own headers win, cookies of both are kept. The
  * application may send its response again, which must not have this request's headers then.
  */
-function mergeResponse(own: Response, { headers, scope }: Head): Response {
+function copyOf(own: Response, draft: Draft, scope: ResponseSource): Response {
   if (own.status === 101) return own; // an upgrade cannot be copied
   const value = valueOf(own);
   const copy = new Response(sendable(value ?? own.body ?? "", scope), own);
   if (isHead(scope) && value && !copy.headers.has("content-length")) {
-    copy.headers.set("content-length", String(lengthOf(value)));
+    copy.headers.set("content-length", String(bytesIn(value)));
   }
-  append(headers, copy.headers, [...copy.headers.keys()]);
+  append(draft.headers, copy.headers, [...copy.headers.keys()]);
   return copy;
 }
 
 /** Appends headers but for the exceptions; cookies always. */
-function append(
-  lines: HeaderLines,
-  headers: Headers,
-  except: readonly string[],
-): void {
+function append(lines: HeaderLines, to: Headers, except: string[]): void {
   for (const [name, values] of lines) {
     if (except.includes(name) && name !== "set-cookie") continue;
-    for (const value of values) headers.append(name, value);
+    for (const value of values) to.append(name, value);
   }
 }
 
+/** The body that a draft has by now. */
+function bodyOf({ page, content, texts }: Draft): BodyContent | Response {
+  if (page !== undefined) return bodyOf(page);
+  return content ?? (texts as unknown[]).flat(Infinity).join("");
+}
+
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
-function sendable(
-  content: BodyContent,
-  scope: ResponseSource,
-): BodyInit | null {
-  if (content === "") return null;
-  if (!isHead(scope)) {
-    return isStream(content) ? bindStream(content, scope) : content;
-  }
-  discard(content);
+function sendable(body: BodyContent, scope: ResponseSource): BodyInit | null {
+  if (body === "") return null;
+  if (!isHead(scope)) return isStream(body) ? bindStream(body, scope) : body;
+  discard(body);
   // Without a body, the runtime would say that a GET has the length 0 (RFC 9110, section 8.6).
-  return isStream(content) ? ReadableStream.from([]) : null;
+  return isStream(body) ? ReadableStream.from([]) : null;
 }
 
 /** Whether the request is a HEAD, which gets the headers of a GET and no body. */
@@ -100,20 +107,19 @@ function isStream(content: BodyContent | Response): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }
 
-function typeOf(content: BodyContent, type = HTML): string | undefined {
-  if (content === "") return undefined;
-  if (typeof content === "string" || isStream(content)) return type;
+function typeOf(content: BodyContent): string {
+  if (typeof content === "string" || isStream(content)) return HTML;
   return content instanceof Blob && content.type || "application/octet-stream";
 }
 
 /** The length of a body in bytes; undefined for a stream. */
-export function lengthOf(content: BodyContent | Response): number | undefined {
+function bytesIn(content: BodyContent | Response): number | undefined {
   if (typeof content === "string") {
     return new TextEncoder().encode(content).length;
   }
   if (isStream(content)) return undefined;
   if (content instanceof Response) {
-    return lengthOf(valueOf(content) ?? content.body ?? "");
+    return bytesIn(valueOf(content) ?? content.body ?? "");
   }
   return content instanceof Blob ? content.size : content.byteLength;
 }

@@ -19,12 +19,11 @@ import {
   checkHeader,
   cookieLine,
   type CookieOptions,
-  type HeaderLines,
   type HeaderValue,
   PAGE_HEADERS,
 } from "./header.ts";
 import type { Outcome, ResponseSource } from "./outcome.ts";
-import { lengthOf, makeResponse } from "./outgoing.ts";
+import { type Draft, lengthOf, makeResponse, type Texts } from "./outgoing.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
 
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
@@ -51,22 +50,10 @@ const JSON_TYPE = /^[^;]*[/+]json\b/i;
  */
 export class HttpResponse {
   readonly #scope: ResponseSource;
-  /** The response that this is a section of; itself, unless it is one. */
-  #whole: HttpResponse = this;
-  #status = 200;
-  /** Shared with the page. */
-  #headers: HeaderLines = new Map();
-  /** The content type that came with the text, where no header says another. */
-  #type: string | undefined;
-  /** The sections and the texts before them. */
-  #parts: (string | HttpResponse)[] | undefined;
-  /** The text after the last section. */
-  #text = "";
-  /** Bytes, a stream or a web response, sent in place of the text. */
-  #content: Exclude<BodyContent, string> | Response | undefined;
-  #sealedBy: string | undefined;
-  /** The response that is sent in place of this one. */
-  #page: HttpResponse | undefined;
+  /** What is collected; a section collects for the response that it is a part of. */
+  #draft: Draft = { status: 200, headers: new Map(), texts: [] };
+  /** Where text goes: the texts of the draft or, of a section, its own among them. */
+  #texts: Texts = this.#draft.texts;
 
   /**
    * Made by the framework, once for each request.
@@ -82,10 +69,10 @@ export class HttpResponse {
   /** Sets the status, 200 to 599; throws `RangeError` on any other. */
   status(code: number): this;
   status(code?: number): number | this {
-    if (code === undefined) return this.#whole.#status;
+    if (code === undefined) return this.#draft.status;
     checkStatus("respond", code, 200, 599);
     if (this.sent) return this.#ignore("status()");
-    this.#whole.#status = code;
+    this.#draft.status = code;
     return this;
   }
 
@@ -98,18 +85,17 @@ export class HttpResponse {
    */
   header(name: string, value: string | number | readonly string[] | null): this;
   header(name: string, value?: HeaderValue): string | null | this {
-    const whole = this.#whole;
+    const { headers, type } = this.#draft;
     const key = name.toLowerCase();
     const isType = key === "content-type";
     if (value === undefined) {
-      const set = whole.#headers.get(key)?.join(", ");
-      return set ?? (isType && whole.#type || null);
+      return headers.get(key)?.join(", ") ?? (isType && type || null);
     }
     const lines = typeof value === "object" ? value ?? [] : [String(value)];
     for (const line of lines) checkHeader(name, line);
-    if (isType) whole.#type = undefined;
-    if (lines.length > 0) this.#whole.#headers.set(key, [...lines]);
-    else this.#whole.#headers.delete(key);
+    if (isType) this.#draft.type = undefined;
+    if (lines.length > 0) headers.set(key, [...lines]);
+    else headers.delete(key);
     return this;
   }
 
@@ -119,36 +105,37 @@ export class HttpResponse {
    * malformed (RFC 6265, section 4.1), or the cookie is larger than clients keep.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const secure = this.#scope.app.request().secure;
+    const { secure } = this.#scope.app.request();
     const line = cookieLine(name, value, { secure, ...options });
-    const others = this.#whole.#headers.get("set-cookie")
+    const { headers } = this.#draft;
+    const others = headers.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
-    this.#whole.#headers.set("set-cookie", [...others, line]);
+    headers.set("set-cookie", [...others, line]);
     return this;
   }
 
   /** Appends text to the body. */
   write(text: string | Markup): this {
-    // A section may still be filled when the response is sealed.
-    if (this.#sealedBy !== undefined) return this.#ignore("write()");
-    this.#text += String(text);
+    if (this.#isClosed) return this.#ignore("write()");
+    this.#texts.push(String(text));
     return this;
   }
 
   /** Resets everything: status 200, no headers, no cookies, no body. */
   clear(): this {
     if (this.sent) return this.#ignore("clear()");
-    this.#whole.#status = 200;
-    this.#whole.#headers.clear();
+    this.#draft.status = 200;
+    this.#draft.headers.clear();
     return this.clearBody();
   }
 
   /** Drops the body, and what un-awaited renders would still add to it; headers and status stay. */
   clearBody(): this {
     if (this.sent) return this.#ignore("clearBody()");
-    this.#whole.#drop();
-    this.#drop();
-    if (this !== this.#whole) this.#whole.#parts = [this];
+    this.#put("");
+    const { texts } = this.#draft;
+    this.#texts.length = 0;
+    if (texts !== this.#texts) texts.push(this.#texts);
     return this;
   }
 
@@ -194,12 +181,12 @@ export class HttpResponse {
 
   /** Whether the response is sealed: its status and body cannot be changed any more. */
   get sent(): boolean {
-    return this.#whole.#sealedBy !== undefined;
+    return this.#draft.sealedBy !== undefined;
   }
 
   /** How many bytes the body has by now, encoded as UTF-8; undefined for a stream. */
   get length(): number | undefined {
-    return lengthOf(this.#final.#body);
+    return lengthOf(this.#draft);
   }
 
   // For the default methods
@@ -210,34 +197,25 @@ export class HttpResponse {
    * @ignore
    */
   get isEmpty(): boolean {
-    const whole = this.#whole;
-    return whole.#text === "" && whole.#parts === undefined &&
-      whole.#content === undefined;
+    const { texts, content } = this.#draft;
+    return content === undefined && texts.every((text) => text === "");
   }
 
   /**
-   * Replaces the body by text, bytes or a stream. Throws `TypeError` for a stream that is being read.
+   * Replaces the body by text, perhaps of a type, bytes or a stream. A JSON type that was set before stays.
+   * A web response is sealed: it is sent as it is, with the collected headers and cookies added. Throws
+   * `TypeError` for what cannot be sent.
    *
    * @ignore
    */
-  body(content: BodyContent): this {
-    if (typeof content === "string") return this.clearBody().write(content);
+  body(content: BodyContent | Response, type?: string): this {
     checkUnread(content);
     if (this.sent) {
       discard(content);
       return this.#ignore("body()");
     }
-    this.#whole.clearBody().#content = content;
-    return this;
-  }
-
-  /**
-   * Replaces the body by text of a type. A JSON type that was set before stays.
-   *
-   * @ignore
-   */
-  page(text: string, type: string): this {
-    this.body(text).#whole.#setType(type);
+    this.#put(content, type);
+    if (content instanceof Response) this.seal("a returned Response");
     return this;
   }
 
@@ -251,7 +229,8 @@ export class HttpResponse {
       this.#ignore(by);
       return false;
     }
-    this.#whole.#sealedBy = this.#isDebugging ? by + callSite() : by;
+    const { "framework.debug": isDebugging } = this.#scope.plan.settings;
+    this.#draft.sealedBy = isDebugging ? by + callSite() : by;
     return true;
   }
 
@@ -262,26 +241,10 @@ export class HttpResponse {
    */
   respond(by: string, { status, text = "", type, headers }: Outcome): void {
     if (status !== undefined) checkStatus("respond", status, 200, 599);
-    const whole = this.#whole;
-    if (!whole.seal(by)) return;
-    whole.#status = status ?? whole.#status;
-    whole.#drop();
-    whole.#text = text;
-    if (type !== undefined) whole.#setType(type);
-    for (const name in headers) whole.header(name, headers[name]!);
-  }
-
-  /**
-   * Sends a web response as it is, with the collected headers and cookies added, and seals it. Throws
-   * `TypeError` for one that cannot be sent.
-   *
-   * @ignore
-   */
-  send(response: Response): void {
-    checkUnread(response);
-    if (!this.seal("a returned Response")) return discard(response);
-    this.#whole.#drop();
-    this.#whole.#content = response;
+    if (!this.seal(by)) return;
+    this.#draft.status = status ?? this.#draft.status;
+    this.#put(text, type);
+    for (const name in headers) this.header(name, headers[name]!);
   }
 
   /**
@@ -291,10 +254,8 @@ export class HttpResponse {
    */
   section(): HttpResponse {
     const section = this.#another();
-    section.#whole = this.#whole;
-    if (this.#sealedBy !== undefined) return section;
-    (this.#parts ??= []).push(this.#text, section);
-    this.#text = "";
+    section.#draft = this.#draft;
+    if (!this.#isClosed) this.#texts.push(section.#texts);
     return section;
   }
 
@@ -305,12 +266,13 @@ export class HttpResponse {
    * @ignore
    */
   replace(by: string): HttpResponse | undefined {
-    const whole = this.#whole;
-    if (!whole.seal(by)) return undefined;
-    whole.#drop();
-    for (const name of PAGE_HEADERS) whole.#headers.delete(name);
-    const page = whole.#page = this.#another();
-    page.#headers = whole.#headers;
+    if (!this.seal(by)) return undefined;
+    this.#put("");
+    const { headers } = this.#draft;
+    for (const name of PAGE_HEADERS) headers.delete(name);
+    const page = this.#another();
+    page.#draft = { status: 200, headers, texts: page.#texts };
+    this.#draft.page = page.#draft;
     return page;
   }
 
@@ -320,9 +282,8 @@ export class HttpResponse {
    * @ignore
    */
   reopen(): void {
-    const whole = this.#whole;
-    whole.#sealedBy = whole.#page = undefined;
-    whole.#drop();
+    this.#draft.sealedBy = this.#draft.page = undefined;
+    this.#put("");
   }
 
   /**
@@ -332,55 +293,31 @@ export class HttpResponse {
    * @ignore
    */
   toResponse(): Response {
-    const final = this.#final;
-    final.#sealedBy ??= "the end of the request";
+    this.#draft.sealedBy ??= "the end of the request";
     try {
-      return makeResponse(final.#body, {
-        status: final.#status,
-        type: final.#type,
-        headers: final.#headers,
-        scope: this.#scope,
-      });
+      return makeResponse(this.#draft, this.#scope);
     } catch (error) {
       this.reopen();
       throw error;
     }
   }
 
-  get #isDebugging(): boolean {
-    return this.#scope.plan.settings["framework.debug"];
+  /** Whether no text can be added. A section may still be filled when the response is sealed. */
+  get #isClosed(): boolean {
+    return this.sent && this.#texts === this.#draft.texts;
   }
 
-  /** What is sent in the end: this response, or the page in its place. */
-  get #final(): HttpResponse {
-    const whole = this.#whole;
-    return whole.#page === undefined ? whole : whole.#page.#final;
-  }
-
-  get #body(): BodyContent | Response {
-    return this.#content ?? this.#joinedText();
-  }
-
-  /** The type of a text takes the place of what the header says, unless both are JSON. */
-  #setType(type: string): void {
-    const [set = ""] = this.#headers.get("content-type") ?? [];
-    if (JSON_TYPE.test(set) && JSON_TYPE.test(type)) return;
-    this.#headers.delete("content-type");
-    this.#type = type;
-  }
-
-  #joinedText(): string {
-    let text = "";
-    for (const part of this.#parts ?? []) {
-      text += typeof part === "string" ? part : part.#joinedText();
-    }
-    return text + this.#text;
-  }
-
-  #drop(): void {
-    if (this.#content !== undefined) discard(this.#content);
-    this.#content = this.#parts = this.#type = undefined;
-    this.#text = "";
+  /** Replaces the body. A type takes the place of what the header says, unless both are JSON. */
+  #put(content: BodyContent | Response, type?: string): void {
+    const draft = this.#draft;
+    const isText = typeof content === "string";
+    if (draft.content !== undefined) discard(draft.content);
+    draft.content = isText ? undefined : content;
+    draft.texts.splice(0, Infinity, ...isText ? [content] : []);
+    draft.type = type;
+    const [set = ""] = draft.headers.get("content-type") ?? [];
+    const isJson = JSON_TYPE.test(set) && JSON_TYPE.test(type ?? "");
+    if (type !== undefined && !isJson) draft.headers.delete("content-type");
   }
 
   /** One of the same class: an application may have registered its own. */
@@ -390,8 +327,8 @@ export class HttpResponse {
 
   /** Leaves a call without effect, since the response is sealed; under debug it is reported. */
   #ignore(call: string): this {
-    if (this.#isDebugging) {
-      const by = this.#whole.#sealedBy;
+    if (this.#scope.plan.settings["framework.debug"]) {
+      const by = this.#draft.sealedBy;
       report(`Ignored ${call}${callSite()}: the response was sealed by ${by}`);
     }
     return this;

@@ -29,7 +29,7 @@ export function bindStream(
   source: ReadableStream,
   scope: Scope,
 ): ReadableStream {
-  if (isNative(source)) return source;
+  if ((resource(source) ?? null) !== null) return source;
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array>;
   // No function here may refer to the scope: a source that waits would keep it.
@@ -102,7 +102,6 @@ export function checkUnread(content: BodyContent | Response): void {
 
 /** Cancels an unused body; errors are ignored. */
 export function discard(content: BodyContent | Response): void {
-  if (typeof content === "string") return;
   // Looking at the body of a `Response` of a value would make a stream of it.
   const body = content instanceof Response
     ? valueOf(content) ?? content.body
@@ -118,24 +117,19 @@ export function discard(content: BodyContent | Response): void {
  * and loses its Content-Length. Where the runtime keeps the value is not documented: were it moved, the
  * response would only be slower.
  */
-export function valueOf(
-  response: Response,
-): string | Uint8Array<ArrayBuffer> | undefined {
+export function valueOf(response: Response): Value | undefined {
   const kept = innerResponse(response) as InnerResponse | undefined;
   const value = lazyBody(response) ?? kept?.body?.streamOrStatic?.body;
   const isValue = typeof value === "string" || value instanceof Uint8Array;
-  return isValue ? value as string | Uint8Array<ArrayBuffer> : undefined;
+  return isValue ? value as Value : undefined;
 }
 
+type Value = string | Uint8Array<ArrayBuffer>;
 type InnerResponse = { body?: { streamOrStatic?: { body?: unknown } } };
 
 const innerResponse = slot("response");
 const lazyBody = slot("lazy static body");
 const resource = slot("[[resourceBacking]]");
-
-function isNative(stream: ReadableStream): boolean {
-  return (resource(stream) ?? null) !== null;
-}
 
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;

@@ -9,6 +9,8 @@ import type { Fetch, Owner } from "../state/scope.ts";
 import { endWithProcess } from "./process.ts";
 import { DrainingServer, type Server } from "./server.ts";
 
+export type { Server };
+
 /** Where and how to listen. */
 export interface StartOptions {
   /** The TCP port; 0 takes a free one. 8000 when not given. */
@@ -51,7 +53,7 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is aborted already");
   }
-  const handler = guard(fetch, options.cert !== undefined, owner);
+  const handler = guard(fetch, options, owner);
   const server = new DrainingServer(
     (port) => serve(handler, options, port),
     owner,
@@ -82,7 +84,7 @@ function serve(
   try {
     return Deno.serve({ ...where, ...events } as Deno.ServeTcpOptions, handler);
   } catch (cause) {
-    throw explained(cause as Error, path ?? joined(hostname, port), path);
+    throw explained(cause as Error, path, path ?? joined(hostname, port));
   }
 }
 
@@ -91,7 +93,12 @@ function serve(
  * the other scheme: an absolute-form can (RFC 9112, section 3.2.2), and would pass for a secure
  * connection.
  */
-function guard(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
+function guard(
+  fetch: Fetch,
+  { cert }: StartOptions,
+  owner: Owner,
+): Fetch {
+  const isSecure = cert !== undefined;
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
     if (owner.isDraining) {
@@ -116,8 +123,10 @@ function onError(error: unknown): Response {
 }
 
 /** Prints where the server listens. */
-function announce(address: Deno.Addr, options: StartOptions): void {
-  const { cert, signals = true } = options;
+function announce(
+  address: Deno.Addr,
+  { cert, signals = true }: StartOptions,
+): void {
   const scheme = cert === undefined ? "http" : "https";
   const at = "hostname" in address
     ? `${scheme}://${joined(address.hostname, address.port)}/`
@@ -134,7 +143,11 @@ function joined(hostname: string, port: number): string {
 }
 
 /** An error of the class that the runtime threw, which says where it was to listen and what to do. */
-function explained(cause: Error, address: string, path?: string): Error {
+function explained(
+  cause: Error,
+  path: string | undefined,
+  address: string,
+): Error {
   const flags = path === undefined
     ? `--allow-net=${address}`
     : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;
