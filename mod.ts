@@ -30,7 +30,6 @@ export { Framework } from "./src/framework.ts";
 export { Engine } from "./src/engine.ts";
 export type {
   ConnectionInfo,
-  MaybePromise,
   MethodParameters,
   Original,
   OriginalMethod,
@@ -38,6 +37,7 @@ export type {
 } from "./src/engine.ts";
 export type { Mountable } from "./src/handling/mount.ts";
 export type { Fetch } from "./src/state/scope.ts";
+export type { MaybePromise } from "./src/steps.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";
 export type {
   Filter,
@@ -46,7 +46,8 @@ export type {
   Registered,
 } from "./src/application/callable.ts";
 export type { Settings } from "./src/application/settings.ts";
-export type { Server, StartOptions } from "./src/server/listen.ts";
+export type { StartOptions } from "./src/server/listen.ts";
+export type { Server } from "./src/server/server.ts";
 
 // Routing
 export { Router } from "./src/routing/router.ts";

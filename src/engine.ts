@@ -37,12 +37,10 @@ import {
   type Fetch,
   Owner,
 } from "./state/scope.ts";
+import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
 export type { ConnectionInfo, Original, VariableValue };
-
-/** A value, or a promise of it once a filter or a mapped method is asynchronous. */
-export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** What an extensible method does by itself; of `start`, the part that handles a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"

@@ -7,6 +7,9 @@
  * from the first promise, so that synchronous work stays synchronous.
  */
 
+/** A value, or a promise of it once a filter or a mapped method is asynchronous. */
+export type MaybePromise<Value> = Value | Promise<Value>;
+
 /** Steps of work: each `yield` hands out a value or a promise and takes back the settled value. */
 // deno-lint-ignore no-explicit-any -- what comes back is whatever was yielded: each step knows its own type
 export type Steps<Result> = Generator<unknown, Result, any>;

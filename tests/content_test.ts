@@ -1,4 +1,4 @@
-/** Tests of {@linkcode Content}: text and data made of the bytes of a body. */
+/** Tests of {@linkcode decode} and {@linkcode parseForm}: what the bytes of a body mean. */
 
 import {
   assert,
@@ -7,10 +7,20 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Content } from "../src/request/body.ts";
+import { decode, parseForm } from "../src/request/body.ts";
 
-function contentOf(text: string, type: string): Content {
-  return new Content(new TextEncoder().encode(text), type);
+/** What bytes mean by their type. */
+function meaningOf(bytes: Uint8Array<ArrayBuffer>, type: string) {
+  return {
+    text: () => decode(bytes, type),
+    get data() {
+      return parseForm(bytes, type).data;
+    },
+  };
+}
+
+function contentOf(text: string, type: string) {
+  return meaningOf(new TextEncoder().encode(text), type);
 }
 
 function plain(value: unknown): unknown {
@@ -26,7 +36,7 @@ Deno.test("`text()` decodes by the charset of the type", () => {
     ["text/plain", [0xff], "\ufffd"],
   ];
   for (const [type, bytes, text] of table) {
-    assertEquals(new Content(new Uint8Array(bytes), type).text(), text, type);
+    assertEquals(meaningOf(new Uint8Array(bytes), type).text(), text, type);
   }
 });
 
@@ -98,11 +108,11 @@ Deno.test("`data` decodes JSON by the charset of the type", () => {
     [...'{"a":"'].map((c) => c.charCodeAt(0)).concat(0xfc, 0x22, 0x7d),
   );
   assertEquals(
-    plain(new Content(bytes, "application/json; charset=latin1").data),
+    plain(meaningOf(bytes, "application/json; charset=latin1").data),
     { a: "ü" },
   );
   const error = assertThrows(
-    () => new Content(bytes, "application/json").data,
+    () => meaningOf(bytes, "application/json").data,
     HttpError,
   );
   assertEquals(error.status, 400);

@@ -7,7 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Content } from "../src/request/body.ts";
+import { decode, parseForm } from "../src/request/body.ts";
 import { parseMultipart } from "../src/request/multipart.ts";
 import { UploadedFile } from "../src/request/upload.ts";
 
@@ -35,9 +35,18 @@ function refusalOf(text: string, as?: string): HttpError {
   return assertThrows(() => read(text, as), HttpError);
 }
 
-async function contentOf(request: Request): Promise<Content> {
+async function contentOf(request: Request) {
   const sent = request.headers.get("content-type") ?? "";
-  return new Content(await request.bytes(), sent);
+  const bytes = await request.bytes();
+  return {
+    text: () => decode(bytes, sent),
+    get data() {
+      return parseForm(bytes, sent).data;
+    },
+    get files() {
+      return parseForm(bytes, sent).files;
+    },
+  };
 }
 
 /** A form as JSON, a file in it by its name and size. */
@@ -354,7 +363,7 @@ Deno.test("`parseMultipart()` reads what the platform writes", async () => {
   }
 });
 
-Deno.test("`Content` reads a multipart form into `data` and `files`", async () => {
+Deno.test("`parseForm()` reads a multipart form into `data` and `files`", async () => {
   const form = new FormData();
   form.append("title", "A");
   form.append("file", new Blob(["x"]), "x.txt");
@@ -366,7 +375,7 @@ Deno.test("`Content` reads a multipart form into `data` and `files`", async () =
   assertInstanceOf(content.files.file, UploadedFile);
 });
 
-Deno.test("`Content` leaves what is wrong with a form to whoever reads it", async () => {
+Deno.test("`parseForm()` leaves what is wrong with a form to whoever reads it", async () => {
   const headers = { "content-type": type };
   const request = new Request("http://localhost/", {
     method: "POST",
@@ -381,7 +390,7 @@ Deno.test("`Content` leaves what is wrong with a form to whoever reads it", asyn
   }
 });
 
-Deno.test("`Content` reads an empty multipart body as an empty form", async () => {
+Deno.test("`parseForm()` reads an empty multipart body as an empty form", async () => {
   const headers = { "content-type": type };
   const request = new Request("http://localhost/", {
     method: "POST",

@@ -7,7 +7,6 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
-import { Content } from "../src/request/body.ts";
 import { HttpRequest } from "../src/request/request.ts";
 import { Owner, Scope } from "../src/state/scope.ts";
 
@@ -39,16 +38,14 @@ function requestFrom(web: Request, known: Known = {}): HttpRequest {
   const { path = "/", search = "", base = "", trustProxy = false } = known;
   const remoteAddr = "remote" in known ? known.remote : tcp;
   const info = remoteAddr === undefined ? {} : { remoteAddr };
-  const { method, headers } = web;
-  const type = headers.get("content-type") ?? "";
   const scope = Object.assign(new Scope({ owner: new Owner() }, web, info), {
-    target: { method, path, search },
+    target: { method: web.method, path, search },
     plan: {
       needsResponse: false,
       base,
       settings: { "framework.trust_proxy": trustProxy },
     },
-    body: known.body && new Content(known.body, type),
+    body: known.body,
   });
   return new HttpRequest(scope);
 }

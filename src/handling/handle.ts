@@ -4,11 +4,12 @@
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
-import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
-import { Content, hasBody, readBody } from "../request/body.ts";
+import { HttpError, isStop, reportError, toError } from "../errors.ts";
+import { hasBody, readBody } from "../request/body.ts";
+import { methodOverride } from "../request/request.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
-import { finishUpgrade, headerOf, resetsNoticed } from "../runtime.ts";
+import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { enter, type Fetch, Scope } from "../state/scope.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
@@ -58,23 +59,21 @@ function begin(scope: RequestScope): unknown {
 /** Reads the body, unless the matching route takes it as a stream. */
 async function readThenStart(scope: RequestScope): Promise<void> {
   if (!matchOnce(scope)?.route.takesStream) {
-    const { request, plan: { settings } } = scope;
+    const { settings } = scope.plan;
     const limit = settings["framework.body_limit"];
     const timeout = settings["framework.body_timeout"];
-    const bytes = await readBody(request, limit, timeout);
-    scope.body = new Content(bytes, headerOf(request, "content-type") ?? "");
-    if (settings["framework.method_override"]) {
-      overrideMethod(scope, scope.body);
-    }
+    scope.body = await readBody(scope.request, limit, timeout);
+    if (settings["framework.method_override"]) overrideMethod(scope);
   }
   await callStart(scope);
 }
 
 /** The form of a POST may ask for another method: the route for that one is looked for. */
-function overrideMethod(scope: RequestScope, form: Content): void {
-  const method = scope.target.method === "POST" && form.methodOverride;
+function overrideMethod(scope: RequestScope): void {
+  const { app, target } = scope;
+  const method = target.method === "POST" && methodOverride(app.request());
   if (!method) return;
-  scope.target = { ...scope.target, method };
+  scope.target = { ...target, method };
   scope.match = undefined;
 }
 
@@ -93,16 +92,8 @@ async function continueAsync(
 }
 
 /** Waits for what the handler did not await; a rejection of it is the request's error. */
-async function settle(scope: RequestScope): Promise<void> {
-  const seconds = scope.plan.settings["framework.wait_timeout"];
-  const late = await scope.settle(seconds);
-  if (late.length > 0) {
-    const names = late.join(", ");
-    report(`The response did not wait longer than ${seconds} s for: ${names}`);
-  }
-  const { failure } = scope;
-  scope.failure = undefined;
-  if (failure) throw failure.reason;
+function settle(scope: RequestScope): Promise<void> {
+  return scope.settle(scope.plan.settings["framework.wait_timeout"]);
 }
 
 /** Makes the response, with which the request ends. */

@@ -51,7 +51,7 @@ function below(path: string, base: string, { pattern }: Route): string {
 function forwarded({ request, body }: RequestScope, target: string): Request {
   const { protocol, host } = new URL(request.url);
   const { method, headers } = request;
-  const init = { method, headers, body: body?.bytes ?? request.body };
+  const init = { method, headers, body: body ?? request.body };
   const made = new Request(`${protocol}//${host}${target}`, init);
   if (headers.has("upgrade")) forwardUpgrade(request, made);
   // Given to the constructor, the signal would cost more than the rest.

@@ -88,19 +88,16 @@ async function followAsync(
 
 /** Tells which methods a path has, or that nothing was found. */
 function respondUnmatched(scope: RequestScope): unknown {
-  const { app } = scope;
+  const { app, target: { method, path } } = scope;
   const { settings, base, router = app.router(scope) } = scope.plan;
-  if (!router.hasOtherMethods) {
-    return app.call("notFound", [], scope);
-  }
-  const { method, path } = scope.target;
+  if (!router.hasOtherMethods) return app.call("notFound", [], scope);
   const caseSensitive = settings["framework.case_sensitive"];
-  const allowed = router.allowed(withoutBase(path, base), caseSensitive);
-  const response = app.response(scope).header("allow", allowed.join(", "));
+  const below = withoutBase(path, base);
+  const methods = router.allowed(below, caseSensitive).join(", ");
+  const response = app.response(scope).header("allow", methods);
   if (method === "OPTIONS") {
     return void response.respond("the response to OPTIONS", { status: 204 });
   }
   if (!settings["framework.method_not_allowed"]) return app.call("notFound");
-  const methods = allowed.join(", ");
   throw new HttpError(405, `This address takes ${methods}, not ${method}`);
 }

@@ -16,6 +16,12 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** What a body holds: the fields of a form, or the members of a JSON object or array. */
 export type Data = Record<string, unknown>;
 
+/** What the bytes of a body mean. */
+export interface Form {
+  readonly data: Data;
+  readonly files: Files;
+}
+
 const SOURCE = "the request body";
 
 /**
@@ -33,7 +39,9 @@ const EAGER_TURNS = 8;
 /** The methods whose requests cannot have a body (Fetch standard). */
 const BODILESS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 
-const JSON_TYPE = /^(?:application|text)\/json$|^[^/]+\/.+\+json$/;
+/** A Content-Type of JSON. */
+export const JSON_TYPE =
+  /^\s*(?:(?:application|text)\/|[^/;\s]+\/[^;\s]+\+)json\s*(?:;|$)/i;
 
 /** The part of a JSON error's message that quotes the client. */
 const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
@@ -130,102 +138,57 @@ function closing(status: number, state: string, cause?: unknown): HttpError {
   return refusal(status, SOURCE, state, { cause, headers });
 }
 
-/** The content of one body. */
-export class Content {
-  /** The bytes as they came, not a copy. */
-  readonly bytes: Bytes;
-  readonly #type: string;
-  readonly #mediaType: string;
-  #form: { readonly data: Data; readonly files: Files } | undefined;
-  #json: { readonly value: unknown } | undefined;
-
-  /** Takes the bytes and the Content-Type header. */
-  constructor(bytes: Bytes = new Uint8Array(), type = "") {
-    this.bytes = bytes;
-    this.#type = type;
-    this.#mediaType = type.split(";", 1)[0]!.trim().toLowerCase();
+/**
+ * Decodes text in the charset of its Content-Type, by default UTF-8. Malformed bytes read as U+FFFD, or are
+ * {@linkcode HttpError} 400 where that is strict. Throws one of 415 for an unknown charset.
+ */
+export function decode(bytes: Bytes, type: string, isStrict = false): string {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1] ?? "utf-8";
+  try {
+    if (!isStrict && /^utf-?8$/i.test(charset)) return UTF8.decode(bytes);
+    return new TextDecoder(charset, { fatal: isStrict }).decode(bytes);
+  } catch (cause) {
+    const status = cause instanceof RangeError ? 415 : 400;
+    const state = `it is not text in the charset "${charset}"`;
+    throw refusal(status, SOURCE, state, { cause });
   }
+}
 
-  /**
-   * The text in the charset of the Content-Type, by default UTF-8. Malformed bytes read as U+FFFD, or are
-   * {@linkcode HttpError} 400 where the text is `strict`. Throws one of 415 for an unknown charset.
-   */
-  text(strict = false): string {
-    const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(this.#type)?.[1];
-    try {
-      if (!strict && /^utf-?8$/i.test(charset ?? "utf-8")) {
-        return UTF8.decode(this.bytes);
-      }
-      return new TextDecoder(charset, { fatal: strict }).decode(this.bytes);
-    } catch (cause) {
-      const status = cause instanceof RangeError ? 415 : 400;
-      const state = `it is not text in the charset "${charset ?? "utf-8"}"`;
-      throw refusal(status, SOURCE, state, { cause });
-    }
+/**
+ * Parses JSON. Throws {@linkcode HttpError} 415 for another type, 400 when it is malformed, which says what
+ * is wrong without the client's text.
+ */
+export function parseJson(bytes: Bytes, type: string): unknown {
+  if (!JSON_TYPE.test(type)) {
+    throw refusal(415, "the JSON body", `its type is "${type}"`);
   }
+  const text = decode(bytes, type);
+  // To be strict takes three times as long: only text that may be malformed is decoded so.
+  if (text.includes("\ufffd")) decode(bytes, type, true);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const fault = (cause as SyntaxError).message.replace(QUOTATION, "");
+    throw refusal(400, "the JSON body", fault, { cause });
+  }
+}
 
-  /**
-   * The fields of a form, or the members of JSON; empty for a JSON value without members and any other
-   * media type. Throws {@linkcode HttpError} 400 when the body is malformed, 413 beyond its limits.
-   */
-  get data(): Data {
-    return (this.#form ??= this.#parse()).data;
+/**
+ * Parses the fields and files of a form, or the members of JSON: none for a JSON value without members and
+ * any other type. Throws {@linkcode HttpError} 400 when the body is malformed, 413 beyond its limits.
+ */
+export function parseForm(bytes: Bytes, type: string): Form {
+  const form = { data: Object.create(null), files: Object.create(null) };
+  if (bytes.length === 0) return form;
+  const mediaType = type.split(";", 1)[0]!.trim().toLowerCase();
+  if (mediaType === "multipart/form-data") return parseMultipart(bytes, type);
+  if (mediaType === "application/x-www-form-urlencoded") {
+    // One "?" at the start would be dropped.
+    form.data = parseFields(`?${decode(bytes, type)}`, "the form", 413);
+  } else if (JSON_TYPE.test(type)) {
+    form.data = membersOf(parseJson(bytes, type));
   }
-
-  /** The uploads of a multipart form. Throws as `data` does. */
-  get files(): Files {
-    return (this.#form ??= this.#parse()).files;
-  }
-
-  /** Whether the media type is one of JSON. */
-  get isJson(): boolean {
-    return JSON_TYPE.test(this.#mediaType);
-  }
-
-  /** The JSON value. Throws {@linkcode HttpError} 415 for another media type, 400 when it is malformed. */
-  get json(): unknown {
-    if (this.isJson) return (this.#json ??= { value: this.#parseJson() }).value;
-    throw refusal(415, "the JSON body", `its type is "${this.#type}"`);
-  }
-
-  /** The method that the field `_method` of a form asks for: PUT, PATCH or DELETE, otherwise "". */
-  get methodOverride(): string {
-    if (this.isJson) return "";
-    try {
-      const method = String(this.data._method).toUpperCase();
-      return /^(?:PUT|PATCH|DELETE)$/.test(method) ? method : "";
-    } catch {
-      return ""; // a malformed form is an error only for the handler that reads it
-    }
-  }
-
-  #parse(): { data: Data; files: Files } {
-    const form = { data: Object.create(null), files: Object.create(null) };
-    if (this.bytes.length === 0) return form;
-    if (this.#mediaType === "multipart/form-data") {
-      return parseMultipart(this.bytes, this.#type);
-    }
-    if (this.#mediaType === "application/x-www-form-urlencoded") {
-      // One "?" at the start would be dropped.
-      form.data = parseFields(`?${this.text()}`, "the form", 413);
-    } else if (this.isJson) {
-      form.data = membersOf(this.#parseJson());
-    }
-    return form;
-  }
-
-  /** Parses JSON; the error says what is wrong without the client's text. */
-  #parseJson(): unknown {
-    const text = this.text();
-    // To be strict takes three times as long: only text that may be malformed is decoded so.
-    const checked = text.includes("\ufffd") ? this.text(true) : text;
-    try {
-      return JSON.parse(checked);
-    } catch (cause) {
-      const fault = (cause as SyntaxError).message.replace(QUOTATION, "");
-      throw refusal(400, "the JSON body", fault, { cause });
-    }
-  }
+  return form;
 }
 
 /** The members of a JSON value; those of an array are "0", "1" and so on. */

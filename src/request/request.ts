@@ -7,14 +7,21 @@ import { accepts } from "@std/http/negotiation";
 import { HttpError } from "../errors.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { type CompiledPlan, NO_TARGET, type Scope } from "../state/scope.ts";
-import { Content, type Data, hasBody } from "./body.ts";
+import {
+  type Data,
+  decode,
+  type Form,
+  hasBody,
+  JSON_TYPE,
+  parseForm,
+  parseJson,
+} from "./body.ts";
 import { type Fields, type Files, parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
+import { decodeEscapes } from "./target.ts";
 
 /** The scope of a request, with what the request reads of it. */
 export interface RequestSource extends Scope {
-  /** The body, once it was read; undefined also where a route takes it as a stream. */
-  body: Content | undefined;
   plan: CompiledPlan & {
     /** The path of the application, without a slash at its end; or "". */
     readonly base: string;
@@ -24,6 +31,8 @@ export interface RequestSource extends Scope {
 
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
+
+const NO_BYTES = new Uint8Array();
 
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
@@ -51,7 +60,8 @@ const ADDRESS =
  */
 export class HttpRequest {
   readonly #scope: RequestSource;
-  #content: Content | undefined;
+  #form: Form | undefined;
+  #json: readonly [value: unknown] | undefined;
   #id: string | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
@@ -83,8 +93,7 @@ export class HttpRequest {
 
   /** The path with its query: encoded, and with the base in front. */
   get url(): string {
-    const { path, search } = this.#scope.target;
-    return path + search;
+    return this.#scope.target.path + this.#scope.target.search;
   }
 
   /** The path of the application: "/", or such as "/blog". */
@@ -112,10 +121,9 @@ export class HttpRequest {
    * and the client may have made up the others.
    */
   get ip(): string {
-    const forwarded = addressOf(this.#forwarded("x-forwarded-for"));
-    if (forwarded !== "") return forwarded;
     const { remote } = this.#scope;
-    return remote && "hostname" in remote ? addressOf(remote.hostname) : "";
+    const peer = remote && "hostname" in remote ? remote.hostname : "";
+    return addressOf(this.#forwarded("x-forwarded-for")) || addressOf(peer);
   }
 
   /** Whether the request has `X-Requested-With: XMLHttpRequest`, which scripts may send. */
@@ -144,7 +152,7 @@ export class HttpRequest {
   get length(): number {
     const length = this.getHeader("content-length");
     if (/^\d{1,15}$/.test(length)) return Number(length);
-    return this.#scope.body?.bytes.length ?? 0;
+    return this.#scope.body?.length ?? 0;
   }
 
   /**
@@ -169,7 +177,7 @@ export class HttpRequest {
    * type, 400 when it is malformed.
    */
   get json(): unknown {
-    return this.#body.json;
+    return (this.#json ??= [parseJson(this.getBytes(), this.type)])[0];
   }
 
   /**
@@ -180,7 +188,7 @@ export class HttpRequest {
   async validate<Type extends Schema>(
     schema: Type,
   ): Promise<SchemaOutput<Type>> {
-    const { isJson } = this.#body;
+    const isJson = JSON_TYPE.test(this.type);
     return await validated(schema, isJson ? this.json : this.data);
   }
 
@@ -212,9 +220,8 @@ export class HttpRequest {
    * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    return types.length > 0
-      ? accepts(this.#scope.request, ...types)
-      : undefined;
+    const { request } = this.#scope;
+    return types.length > 0 ? accepts(request, ...types) : undefined;
   }
 
   /**
@@ -236,12 +243,17 @@ export class HttpRequest {
    * unknown charset.
    */
   getBody(): string {
-    return this.#body.text();
+    return decode(this.getBytes(), this.type);
   }
 
   /** The body as bytes: the same array on every call. */
   getBytes(): Uint8Array<ArrayBuffer> {
-    return this.#body.bytes;
+    const { request, body } = this.#scope;
+    if (body !== undefined) return body;
+    if (!hasBody(request)) return NO_BYTES;
+    throw new TypeError(
+      "Cannot read the body: the route takes the raw stream, raw.body",
+    );
   }
 
   /** A header by its name in any case; "" when it was not sent. */
@@ -274,24 +286,18 @@ export class HttpRequest {
    * is `streamed()` it is the stream of the connection.
    */
   get raw(): Request {
-    const { request, body: content } = this.#scope;
-    if (content === undefined) {
+    const { request, body } = this.#scope;
+    if (body === undefined) {
       if (headerOf(request, "upgrade") !== null) postponeUpgrade(request);
       return request;
     }
     // Made from the request itself, it would take over its signal, about which Deno warns.
     const { url, method, headers } = request;
-    const body = content.bytes;
     return this.#replay ??= new Request(url, { method, headers, body });
   }
 
-  get #body(): Content {
-    const { request, body } = this.#scope;
-    if (body !== undefined) return body;
-    if (!hasBody(request)) return this.#content ??= new Content();
-    throw new TypeError(
-      "Cannot read the body: the route takes the raw stream, raw.body",
-    );
+  get #body(): Form {
+    return this.#form ??= parseForm(this.getBytes(), this.type);
   }
 
   /** The last value in a header, which a trusted proxy added; "" without one. */
@@ -299,6 +305,17 @@ export class HttpRequest {
     const { settings } = this.#scope.plan;
     const list = settings["framework.trust_proxy"] ? this.getHeader(name) : "";
     return list.slice(list.lastIndexOf(",") + 1).trim();
+  }
+}
+
+/** The method that the field `_method` of a form asks for: PUT, PATCH or DELETE, otherwise "". */
+export function methodOverride(request: HttpRequest): string {
+  if (JSON_TYPE.test(request.type)) return "";
+  try {
+    const method = String(request.data._method).toUpperCase();
+    return /^(?:PUT|PATCH|DELETE)$/.test(method) ? method : "";
+  } catch {
+    return ""; // a malformed form is an error only for the handler that reads it
   }
 }
 
@@ -321,16 +338,8 @@ function parseCookies(header: string): Cookies {
     const [sent, value] = pair.split(/=(.*)/s);
     const name = sent!.trim();
     if (value === undefined || name === "" || name in cookies) continue;
-    cookies[name] = decodeEscapes(value.trim().replace(/^"(.*)"$/, "$1"));
+    const text = value.trim().replace(/^"(.*)"$/, "$1");
+    cookies[name] = decodeEscapes(text) ?? text; // a bare "%" is common in cookies of scripts
   }
   return cookies;
-}
-
-/** Undoes percent-escapes; text in which one is malformed stays as it is. */
-function decodeEscapes(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a bare "%" is common in cookies of scripts
-  }
 }

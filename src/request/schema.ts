@@ -3,7 +3,8 @@
  * version 1, such as zod, valibot and arktype.
  */
 
-import { HttpError } from "../errors.ts";
+import { HttpError, wrongKind } from "../errors.ts";
+import type { MaybePromise } from "../steps.ts";
 
 /** A schema: what it takes is `Input`, what it makes of that is `Output`. */
 export interface Schema<Input = unknown, Output = Input> {
@@ -11,12 +12,8 @@ export interface Schema<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
-    readonly validate: (
-      value: unknown,
-    ) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?:
-      | { readonly input: Input; readonly output: Output }
-      | undefined;
+    readonly types?: { input: Input; output: Output } | undefined;
+    validate(value: unknown): MaybePromise<SchemaResult<Output>>;
   };
 }
 
@@ -30,9 +27,7 @@ export interface SchemaIssue {
   /** The fault, in words for people. */
   readonly message: string;
   /** The keys that lead from the value to the part that is wrong. */
-  readonly path?:
-    | readonly (PropertyKey | { readonly key: PropertyKey })[]
-    | undefined;
+  readonly path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
 }
 
 /** The type that a schema makes of what it takes. */
@@ -50,10 +45,8 @@ export async function validated<Type extends Schema>(
 ): Promise<SchemaOutput<Type>> {
   const validate = schema?.["~standard"]?.validate;
   if (typeof validate !== "function") {
-    const got = Deno.inspect(schema, { depth: 0 });
-    throw new TypeError(
-      `Cannot validate the request: it needs a Standard Schema, got ${got}`,
-    );
+    const rule = "it needs a Standard Schema";
+    throw wrongKind("validate the request", rule, schema);
   }
   const result = await validate(value);
   if (result.issues === undefined) return result.value as SchemaOutput<Type>;

@@ -28,14 +28,13 @@ const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
 
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** A character that the URL standard encodes in a path. */
-const ODD_PATH = /[^!$-;=@-[\]_a-z|~]/;
-
-/** A character that the URL standard encodes in a query. */
-const ODD_SEARCH = /[^!$-&(-;=?-~]/;
+/** A path and a query that the URL standard leaves as they are. */
+const ENCODED = /^\/[!$-;=@-[\]_a-z|~]*(?:\?[!$-&(-;=?-~]*)?$/;
 
 // deno-lint-ignore no-control-regex -- control characters are what must be found
 const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
+
+const MALFORMED_TARGET = "request target is malformed";
 
 /** The last valid Host header, and how URLs of it begin: most requests name the same host. */
 let lastHost = { host: "", origin: " " };
@@ -51,16 +50,17 @@ let lastHost = { host: "", origin: " " };
 export function targetOf(request: Request): Target {
   const { url, method } = request;
   if (method !== "GET" && /[a-z]/.test(method)) {
-    throw new HttpError(400, `The method must be in capitals: "${method}"`);
+    throw refused("method must be in capitals", method);
   }
   const sent = originForm(url, headerOf(request, "host") ?? "");
   if (!NOT_PLAIN.test(sent)) return { method, path: sent, search: "" };
-  const question = sent.indexOf("?");
-  const path = question === -1 ? sent : sent.slice(0, question);
-  const search = question === -1 ? "" : sent.slice(question);
+  const [path = ""] = sent.split("?", 1);
   checkPath(path);
-  const isOdd = path === "" || ODD_PATH.test(path) || ODD_SEARCH.test(search);
-  return isOdd ? encoded(method, sent) : { method, path, search };
+  const search = sent.slice(path.length);
+  if (ENCODED.test(sent)) return { method, path, search };
+  if (MALFORMED.test(sent)) throw refused(MALFORMED_TARGET, sent);
+  const encoded = new URL(`http://localhost${sent}`);
+  return { method, path: encoded.pathname, search: encoded.search };
 }
 
 /**
@@ -89,7 +89,7 @@ function originForm(url: string, host: string): string {
     return url.slice(lastHost.origin.length - 1);
   }
   if (host === "") return withoutAuthority(url);
-  if (!isHost(host)) throw malformed("Host header", host);
+  if (!isHost(host)) throw refused("Host header is malformed", host);
   const origin = `${url.startsWith("https:") ? "https" : "http"}://${host}/`;
   if (!url.startsWith(origin)) return withoutAuthority(url);
   lastHost = { host, origin };
@@ -100,41 +100,35 @@ function originForm(url: string, host: string): string {
 function withoutAuthority(url: string): string {
   const [, socket, host = "", sent = ""] = ABSOLUTE.exec(url) ?? [];
   const isValid = /^[/?]/.test(sent) && (socket !== undefined || isHost(host));
-  if (!isValid) throw malformed("request target", url);
+  if (!isValid) throw refused(MALFORMED_TARGET, url);
   return sent;
 }
 
 function checkPath(path: string): void {
-  if (DOT_SEGMENT.test(path)) {
-    throw new HttpError(400, `The path has a dot segment: ${shown(path)}`);
+  if (DOT_SEGMENT.test(path)) throw refused("path has a dot segment", path);
+  const text = path.includes("%") ? decodeEscapes(path) : path;
+  if (text === undefined || text.includes("\0")) {
+    throw refused(MALFORMED_TARGET, path);
   }
-  if (!path.includes("%")) return;
+}
+
+/** Undoes percent-escapes; undefined where one is malformed, or not of UTF-8. */
+export function decodeEscapes(text: string): string | undefined {
   try {
-    if (!decodeURIComponent(path).includes("\0")) return;
+    return decodeURIComponent(text);
   } catch {
-    // an escape is not UTF-8
+    return undefined;
   }
-  throw malformed("request target", path);
 }
 
-/** The target encoded by the URL standard. */
-function encoded(method: string, sent: string): Target {
-  if (MALFORMED.test(sent)) throw malformed("request target", sent);
-  const url = new URL(`http://localhost${sent}`);
-  return { method, path: url.pathname, search: url.search };
-}
-
-function malformed(what: string, text: string): HttpError {
-  return new HttpError(400, `The ${what} is malformed: ${shown(text)}`);
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+/** The error for what was sent, quoting the beginning of it. */
+function refused(fault: string, sent: string): HttpError {
+  const text = sent.length > 100 ? `${sent.slice(0, 100)}…` : sent;
+  return new HttpError(400, `The ${fault}: ${JSON.stringify(text)}`);
 }
 
 /** Whether a host has that name; case does not matter, nor does a dot at the end. */
 function isNamed(host: string, name: string): boolean {
-  if (host === name) return true;
   const bare = PORT.test(name) ? host : host.replace(PORT, "");
   return normalized(bare) === normalized(name);
 }

@@ -9,8 +9,6 @@ import type { Fetch, Owner } from "../state/scope.ts";
 import { endWithProcess } from "./process.ts";
 import { DrainingServer, type Server } from "./server.ts";
 
-export type { Server };
-
 /** Where and how to listen. */
 export interface StartOptions {
   /** The TCP port; 0 takes a free one. 8000 when not given. */
@@ -53,7 +51,7 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is aborted already");
   }
-  const handler = guard(fetch, options, owner);
+  const handler = guard(fetch, options.cert !== undefined, owner);
   const server = new DrainingServer(
     (port) => serve(handler, options, port),
     owner,
@@ -84,7 +82,7 @@ function serve(
   try {
     return Deno.serve({ ...where, ...events } as Deno.ServeTcpOptions, handler);
   } catch (cause) {
-    throw explained(cause as Error, path, path ?? joined(hostname, port));
+    throw explained(cause as Error, path ?? joined(hostname, port), path);
   }
 }
 
@@ -93,12 +91,7 @@ function serve(
  * the other scheme: an absolute-form can (RFC 9112, section 3.2.2), and would pass for a secure
  * connection.
  */
-function guard(
-  fetch: Fetch,
-  { cert }: StartOptions,
-  owner: Owner,
-): Fetch {
-  const isSecure = cert !== undefined;
+function guard(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
     if (owner.isDraining) {
@@ -123,10 +116,8 @@ function onError(error: unknown): Response {
 }
 
 /** Prints where the server listens. */
-function announce(
-  address: Deno.Addr,
-  { cert, signals = true }: StartOptions,
-): void {
+function announce(address: Deno.Addr, options: StartOptions): void {
+  const { cert, signals = true } = options;
   const scheme = cert === undefined ? "http" : "https";
   const at = "hostname" in address
     ? `${scheme}://${joined(address.hostname, address.port)}/`
@@ -143,11 +134,7 @@ function joined(hostname: string, port: number): string {
 }
 
 /** An error of the class that the runtime threw, which says where it was to listen and what to do. */
-function explained(
-  cause: Error,
-  path: string | undefined,
-  address: string,
-): Error {
+function explained(cause: Error, address: string, path?: string): Error {
   const flags = path === undefined
     ? `--allow-net=${address}`
     : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;

@@ -9,7 +9,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { EndedError } from "../errors.ts";
+import { EndedError, report } from "../errors.ts";
 import { isHandedOver } from "../runtime.ts";
 import { isThenable } from "../steps.ts";
 import { settles } from "../timer.ts";
@@ -79,8 +79,8 @@ export class Scope {
   began: number | undefined;
   /** What is asked for, once it was read. */
   target: Target = NO_TARGET;
-  /** The content of the body, once it was read. */
-  body: object | undefined;
+  /** The body, once it was read. */
+  body: Uint8Array<ArrayBuffer> | undefined;
   /** The match of the route that is being followed. */
   match: object | undefined;
   /** What `request()` returns, once it was called; of a part, that of the request. */
@@ -177,19 +177,24 @@ export class Scope {
       this.#tasks !== undefined && this.#tasks.size > 0;
   }
 
-  /** Waits for tracked work, at most so many seconds; returns the names of what did not settle. */
-  async settle(seconds: number): Promise<string[]> {
+  /** Waits for tracked work, at most so many seconds; throws the reason of a rejection that nobody handles. */
+  async settle(seconds: number): Promise<void> {
     const tasks = this.#tasks ?? new Map<Promise<unknown>, string>();
     const allSettle = async () => {
       while (tasks.size > 0) await Promise.allSettled(tasks.keys());
     };
-    await settles(allSettle(), seconds);
+    if (!await settles(allSettle(), seconds)) {
+      const late = [...tasks.values()].join(", ");
+      report(`The response did not wait longer than ${seconds} s for: ${late}`);
+    }
     // Deno reports at the end of a turn which rejections nobody handles.
     if (this.#hasRejected || this.failure) {
       await new Promise((resolve) => setTimeout(resolve));
     }
     this.#hasRejected = false;
-    return [...tasks.values()];
+    const { failure } = this;
+    this.failure = undefined;
+    if (failure) throw failure.reason;
   }
 
   /**
