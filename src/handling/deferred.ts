@@ -20,7 +20,7 @@ export function defer(app: Application, work: () => unknown): void {
 
 /** Runs deferred work, for which a server that drains waits: that of an engine around this one, too. */
 export function startDeferred(scope: Scope): void {
-  const work = runDeferred(scope, scope.deferred!);
+  const work = runDeferred(scope);
   for (const { owner: { deferred } } of scope.nesting) {
     deferred.add(work);
     work.then(() => deferred.delete(work));
@@ -31,10 +31,8 @@ export function startDeferred(scope: Scope): void {
  * Runs deferred work once the response is on its way, each in a turn of its own: work that defers more
  * must not keep others from theirs. Its errors can only be logged.
  */
-async function runDeferred(
-  scope: Scope,
-  deferred: (() => unknown)[],
-): Promise<void> {
+async function runDeferred(scope: Scope): Promise<void> {
+  const { deferred = [] } = scope;
   const release = scope.hold();
   while (deferred.length > 0) {
     await new Promise((resolve) => setTimeout(resolve));

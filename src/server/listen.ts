@@ -52,10 +52,8 @@ export function listen(
     throw new Error("Cannot start the server: its signal is aborted already");
   }
   const handler = guard(fetch, options.cert !== undefined, owner);
-  const server = new DrainingServer(
-    (port) => serve(handler, options, port),
-    owner,
-  );
+  const listenOn = (port?: number) => serve(handler, options, port);
+  const server = new DrainingServer(listenOn, owner);
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);
   signal?.addEventListener("abort", shutdown, { once: true });
@@ -109,9 +107,8 @@ function guard(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
 
 /** Logs the errors that the application did not handle, such as that of a failed stream. */
 function onError(error: unknown): Response {
-  if (error !== ABORTED) {
-    reportError(error, "that the application did not handle");
-  }
+  const place = "that the application did not handle";
+  if (error !== ABORTED) reportError(error, place);
   return new Response("Internal Server Error", { status: 500 });
 }
 

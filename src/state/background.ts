@@ -6,9 +6,7 @@
 import { type Owner, runningRequests, type Scope } from "./scope.ts";
 
 /** Why a stream ends that is still being sent when its server has to. */
-export const ABORTED: Error = new Deno.errors.Interrupted(
-  "The server has shut down",
-);
+export const ABORTED = new Deno.errors.Interrupted("The server has shut down");
 
 /** What is unfinished, in words such as "2 streams". */
 export function unfinished(owner: Owner): string[] {

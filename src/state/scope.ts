@@ -56,7 +56,7 @@ export class Owner {
   /** What aborts the streams that are being sent. */
   readonly streams: Set<(reason: unknown) => void> = new Set();
   /** Its requests have higher numbers. */
-  readonly bornAfter = lastId;
+  readonly bornAfter: number = lastId;
 
   /** `shutdownSeconds` bounds the time that its work gets when its server ends. */
   constructor(readonly shutdownSeconds: () => number = () => 0) {}
@@ -71,7 +71,7 @@ export interface CompiledPlan {
 /** One request being handled by one owner, or a part of it with a response of its own. */
 export class Scope {
   /** The number under which asynchronous work finds this scope. */
-  readonly id = ++lastId;
+  readonly id: number = ++lastId;
   readonly owner: Owner;
   /** The scope of the whole request; itself, unless this is a part of one. */
   readonly root: Scope;
@@ -151,7 +151,6 @@ export class Scope {
     part.httpResponse = response;
     part.page = page;
     (root.#parts ??= []).push(part);
-    open.set(part.id, part);
     return enter(part, work);
   }
 
@@ -300,8 +299,7 @@ export function currentOrThrow(owner: Owner, call: string): Scope {
 export function writingScope(owner: Owner): Scope | undefined {
   const scope = current(owner);
   if (scope !== undefined || !owner.isServing) return scope;
-  const id = storage.getStore();
-  if (id !== undefined && configuring.get(id) === owner) return undefined;
+  if (configuring.get(storage.getStore() ?? 0) === owner) return undefined;
   throw new Error(
     "Cannot change the application here: it is serving, and this code belongs to no request. " +
       "Wrap the change in configure() when it is meant for every request",

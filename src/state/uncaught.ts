@@ -13,7 +13,8 @@ const keepers = new Set<() => void>();
 /** The requests that a rejection has failed, by promise: a promise can still be awaited later. */
 const failed = new WeakMap<Promise<unknown>, Scope>();
 
-let mainModule: Promise<unknown> | undefined;
+/** The main module, imported once more: that gives its error, also one that comes late. */
+let main: Promise<unknown> | undefined;
 let mainError: { readonly reason: unknown } | undefined;
 
 globalThis.addEventListener("error", (event) => catchError(event, event.error));
@@ -33,9 +34,7 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
  */
 export function surviveErrors(end: () => void): () => void {
   keepers.add(end);
-  // The main module is imported once more, which gives its error, also one that comes late.
-  mainModule ??= import(Deno.mainModule)
-    .catch((reason) => mainError = { reason });
+  main ??= import(Deno.mainModule).catch((reason) => mainError = { reason });
   return () => void keepers.delete(end);
 }
 
