@@ -72,8 +72,8 @@ export type {
 // Requests and responses
 export { HttpRequest } from "./src/request/request.ts";
 export type { Cookies } from "./src/request/request.ts";
-export type { Data } from "./src/request/body.ts";
 export type {
+  Data,
   Fields,
   Files,
   Nested,

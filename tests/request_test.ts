@@ -43,7 +43,7 @@ function requestFrom(web: Request, known: Known = {}): HttpRequest {
     plan: {
       needsResponse: false,
       base,
-      settings: { "framework.trust_proxy": trustProxy },
+      trustsProxy: trustProxy,
     },
     body: known.body,
   });

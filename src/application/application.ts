@@ -10,7 +10,7 @@ import {
   resolveCallback,
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
-import type { HttpRequest, RequestSource } from "../request/request.ts";
+import type { HttpRequest } from "../request/request.ts";
 import { keepOutcome, type Outcome } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { Match, Router } from "../routing/router.ts";
@@ -37,7 +37,7 @@ import { compilePlan, type Plan } from "./plan.ts";
 import { checkSetting, defaults, type Settings } from "./settings.ts";
 
 /** A scope with what the application keeps in it. */
-export interface RequestScope extends RequestSource {
+export interface RequestScope extends Scope {
   readonly app: Application;
   readonly root: RequestScope;
   /** Compiled before everything else. */

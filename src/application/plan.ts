@@ -13,8 +13,6 @@ import { basePath, defaults, type Settings } from "./settings.ts";
 export interface Plan extends CompiledPlan {
   /** The value of every setting. */
   readonly settings: Readonly<Settings>;
-  /** The path of the application, without a slash at its end. */
-  readonly base: string;
   /** The mapped or filtered `start`; undefined for the default. */
   readonly start: MappedMethod | undefined;
   /** The mapped or filtered `send`; undefined for the default. */
@@ -43,6 +41,7 @@ export function compilePlan(
   return {
     settings,
     base: basePath(settings["framework.base_url"]),
+    trustsProxy: settings["framework.trust_proxy"],
     start: changed("start"),
     send: changed("send"),
     router: undefined,

@@ -8,19 +8,10 @@ import { HttpError, refusal } from "../errors.ts";
 import { headerOf, isHandedOver } from "../runtime.ts";
 import { contextScope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
-import { type Files, parseFields } from "./fields.ts";
+import { type Data, type Form, parseFields } from "./fields.ts";
 import { parseMultipart } from "./multipart.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
-
-/** What a body holds: the fields of a form, or the members of a JSON object or array. */
-export type Data = Record<string, unknown>;
-
-/** What the bytes of a body mean. */
-export interface Form {
-  readonly data: Data;
-  readonly files: Files;
-}
 
 const SOURCE = "the request body";
 

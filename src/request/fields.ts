@@ -21,6 +21,12 @@ export type Fields = NestedRecord<string>;
 /** Uploads by the name of their field: one file, or a list when a name came more than once. */
 export type Files = NestedRecord<UploadedFile>;
 
+/** What a body holds: the fields of a form, or the members of a JSON object or array. */
+export type Data = Record<string, unknown>;
+
+/** What a body holds, and its uploads. */
+export type Form = { readonly data: Data; readonly files: Files };
+
 type AnyRecord = NestedRecord<unknown>;
 
 /** How many fields a query or a form may have, and how many files. */

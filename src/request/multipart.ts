@@ -4,7 +4,7 @@
  */
 
 import { refusal } from "../errors.ts";
-import { checkCount, type Fields, type Files, nest } from "./fields.ts";
+import { checkCount, type Form, nest } from "./fields.ts";
 import { UploadedFile } from "./upload.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -41,10 +41,7 @@ const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
  * Parses a multipart form. Throws {@linkcode HttpError} 400 when it is malformed or cut short, and 413
  * beyond 1,000 fields, 100 files, or 8 KiB of headers in a part.
  */
-export function parseMultipart(
-  bytes: Bytes,
-  contentType: string,
-): { data: Fields; files: Files } {
+export function parseMultipart(bytes: Bytes, contentType: string): Form {
   const fields: [string, string][] = [];
   const files: [string, UploadedFile][] = [];
   for (const part of partsOf(bytes, contentType)) {

@@ -6,28 +6,12 @@
 import { accepts } from "@std/http/negotiation";
 import { HttpError } from "../errors.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
-import { type CompiledPlan, NO_TARGET, type Scope } from "../state/scope.ts";
-import {
-  type Data,
-  decode,
-  type Form,
-  hasBody,
-  JSON_TYPE,
-  parseForm,
-  parseJson,
-} from "./body.ts";
-import { type Fields, type Files, parseFields } from "./fields.ts";
+import { NO_TARGET, type Scope } from "../state/scope.ts";
+import { decode, hasBody, JSON_TYPE, parseForm, parseJson } from "./body.ts";
+import type { Data, Fields, Files, Form } from "./fields.ts";
+import { parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 import { decodeEscapes } from "./target.ts";
-
-/** The scope of a request, with what the request reads of it. */
-export interface RequestSource extends Scope {
-  plan: CompiledPlan & {
-    /** The path of the application, without a slash at its end; or "". */
-    readonly base: string;
-    readonly settings: { readonly "framework.trust_proxy": boolean };
-  };
-}
 
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
@@ -59,7 +43,7 @@ const ADDRESS =
  * ```
  */
 export class HttpRequest {
-  readonly #scope: RequestSource;
+  readonly #scope: Scope;
   #form: Form | undefined;
   #json: readonly [value: unknown] | undefined;
   #id: string | undefined;
@@ -72,7 +56,7 @@ export class HttpRequest {
    *
    * @ignore
    */
-  constructor(scope: RequestSource) {
+  constructor(scope: Scope) {
     this.#scope = scope;
     scope.remember();
   }
@@ -98,7 +82,7 @@ export class HttpRequest {
 
   /** The path of the application: "/", or such as "/blog". */
   get base(): string {
-    return this.#scope.plan.base || "/";
+    return this.#scope.plan?.base || "/";
   }
 
   /**
@@ -302,8 +286,8 @@ export class HttpRequest {
 
   /** The last value in a header, which a trusted proxy added; "" without one. */
   #forwarded(name: string): string {
-    const { settings } = this.#scope.plan;
-    const list = settings["framework.trust_proxy"] ? this.getHeader(name) : "";
+    const { plan } = this.#scope;
+    const list = plan?.trustsProxy ? this.getHeader(name) : "";
     return list.slice(list.lastIndexOf(",") + 1).trim();
   }
 }

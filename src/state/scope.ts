@@ -62,10 +62,14 @@ export class Owner {
   constructor(readonly shutdownSeconds: () => number = () => 0) {}
 }
 
-/** The plan that the application has compiled for its requests; this room reads no more of it. */
+/** The plan that the application has compiled for its requests; the rooms below it read no more of it. */
 export interface CompiledPlan {
   /** Whether each request needs an object of its response: that may do more, or note who seals it. */
   readonly needsResponse: boolean;
+  /** The path of the application, without a slash at its end. */
+  readonly base: string;
+  /** Whether a proxy in front tells the client's address and protocol. */
+  readonly trustsProxy: boolean;
 }
 
 /** One request being handled by one owner, or a part of it with a response of its own. */
