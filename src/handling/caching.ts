@@ -7,7 +7,7 @@
  */
 
 import type { Application } from "../application/application.ts";
-import { throwStop } from "../errors.ts";
+import { throwStop, wrongKind } from "../errors.ts";
 import { CONTENT_HEADERS, PAGE_HEADERS } from "../response/header.ts";
 
 /** The last second that a date in a header can name; what is above was given in milliseconds. */
@@ -19,14 +19,12 @@ const DATE = /^\w{3,9},? [\w -]+ \d\d:\d\d:\d\d (?:GMT|\d{4})$/;
 /** Sets the ETag and checks `If-Match` and `If-None-Match` (sections 13.1.1 and 13.1.2). */
 export function etag(app: Application, id: string, type = "string"): void {
   if (!["string", "strong", "weak"].includes(type)) {
-    throw new TypeError(
-      `Cannot set the ETag: the type must be "strong", "string" or "weak", got "${type}"`,
-    );
+    const rule = 'the type must be "strong", "string" or "weak"';
+    throw wrongKind("set the ETag", rule, type);
   }
   if (typeof id !== "string" || !/^[\x21\x23-\x7e]*$/.test(id)) {
-    throw new TypeError(
-      `Cannot set the ETag "${id}": only visible ASCII characters other than quotes make a tag`,
-    );
+    const rule = "it must be visible ASCII characters other than quotes";
+    throw wrongKind("set the ETag", rule, id);
   }
   const [strong, weak] = [`"${id}"`, `W/"${id}"`];
   const isWeak = type === "weak";

@@ -22,25 +22,24 @@ type Page = ReturnType<typeof pageWith>;
 const bare = new Map<number, Page>();
 
 /**
- * The page for a status in the form that the client asks for. The message is escaped; the details are HTML
- * already, and stand in the HTML page only; the members stand in the problem details.
+ * The page for a status in the form that the client asks for. Of the problem, the HTML page shows the
+ * `detail`, escaped; the details are HTML already, and stand in that page only.
  */
 export function pageOf(
   request: Request,
   status: number,
-  message = "",
+  problem: Readonly<Record<string, unknown>> = {},
   details = "",
-  members: Readonly<Record<string, unknown>> = {},
 ): Page {
   const title = STATUS_TEXT[status as StatusCode] ?? "Error";
-  const detail = message === title ? "" : message;
+  const detail = problem.detail === title ? undefined : problem.detail;
   if (wantsJson(request)) {
-    const problem = { ...members, type: "about:blank", title, status };
-    const text = JSON.stringify({ ...problem, ...detail && { detail } });
+    const members = { ...problem, type: "about:blank", title, status, detail };
+    const text = JSON.stringify(members);
     return pageWith(status, "application/problem+json", text);
   }
   const heading = `${status} ${title}`;
-  if (detail !== "" || details !== "") {
+  if (detail !== undefined || details !== "") {
     return pageWith(status, HTML, htmlOf(heading, detail, details));
   }
   const known = bare.get(status) ?? pageWith(status, HTML, htmlOf(heading));
@@ -53,8 +52,8 @@ function pageWith(status: number, type: string, text: string) {
   return { status, type, text, headers: { vary: "Accept" } };
 }
 
-function htmlOf(heading: string, detail = "", details = ""): string {
-  const paragraph = detail && `<p>${escape(detail)}</p>\n`;
+function htmlOf(heading: string, detail: unknown = "", details = ""): string {
+  const paragraph = detail && `<p>${escape(String(detail))}</p>\n`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

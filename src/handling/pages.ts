@@ -114,11 +114,14 @@ export function* onMiddlewareError(
 /** A miss or an error of a request: its page, who may read its message, and what of it is logged. */
 class Failure {
   readonly name: "notFound" | "error";
+  /** The error, where it is written for clients. */
+  readonly #http: HttpError | undefined;
   readonly #status: number;
 
   constructor(readonly scope: RequestScope, readonly error: Error) {
     this.name = error === MISS ? "notFound" : "error";
-    this.#status = error instanceof HttpError ? error.status : 500;
+    this.#http = error instanceof HttpError ? error : undefined;
+    this.#status = this.#http?.status ?? 500;
   }
 
   /** Puts a page in place of the response; returns undefined where that is sealed. */
@@ -132,8 +135,7 @@ class Failure {
   /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
   setHead(response: HttpResponse): void {
     response.status(this.#status);
-    if (!(this.error instanceof HttpError)) return;
-    const { headers } = this.error;
+    const { headers = new Headers() } = this.#http ?? {};
     for (const [name, value] of headers) {
       const isCookie = name === "set-cookie";
       response.header(name, isCookie ? headers.getSetCookie() : value);
@@ -142,31 +144,25 @@ class Failure {
 
   /** Writes the default page; under debug, with details for a developer on this machine. */
   writePage(page: HttpResponse): unknown {
-    const { scope, error } = this;
-    const { app, root } = scope;
-    if (!root.plan.settings["framework.debug"] || !isLocal(scope)) {
+    const { app, root } = this.scope;
+    if (!root.plan.settings["framework.debug"] || !isLocal(root)) {
       return this.fillPage(page);
     }
-    const thrown = error === MISS ? undefined : error;
+    const thrown = this.error === MISS ? undefined : this.error;
     // A module that is loaded inside a request would leave its context behind in Deno.
     return withoutRequest(() => import("./debug.ts")).then((debug) =>
       this.fillPage(page, debug.debugDetails(app, thrown))
     );
   }
 
-  fillPage(page: HttpResponse, details = ""): void {
-    const { scope: { request }, error } = this;
-    const { problem } = error instanceof HttpError ? error : MISS;
-    const status = page.status();
-    const { type, text, headers: { vary } } = pageOf(
-      request,
-      status,
-      this.#message(),
-      details,
-      problem,
-    );
+  fillPage(page: HttpResponse, details?: string): void {
+    const detail = this.#message();
+    const problem = { ...this.#http?.problem, ...detail && { detail } };
+    const { request } = this.scope;
+    const shown = pageOf(request, page.status(), problem, details);
+    const { vary } = shown.headers;
     const before = page.header("vary");
-    page.body(text, type)
+    page.body(shown.text, shown.type)
       .header("vary", before === null ? vary : `${before}, ${vary}`);
   }
 
@@ -175,12 +171,12 @@ class Failure {
    * client elsewhere gets a reference, and the log a line with the same reference.
    */
   #message(): string {
-    const { scope, error } = this;
-    const [line = ""] = error.message.split("\n", 1);
-    if (error instanceof HttpError) return line;
+    const { scope, error: { message } } = this;
+    const [line = ""] = message.split("\n", 1);
+    if (this.#http) return line;
     if (isLocal(scope)) return masked(line);
     if (!scope.root.plan.settings["framework.log_errors"]) {
-      report(`Error ${this.#place()}: ${JSON.stringify(error.message)}`);
+      report(`Error ${this.#place()}: ${JSON.stringify(message)}`);
     }
     return `Reference: ${scope.app.request().id}`;
   }
@@ -194,10 +190,9 @@ class Failure {
 
   /** The request, with the reference that its client gets. */
   #place(): string {
-    const { scope, error } = this;
-    const isKnown = error instanceof HttpError || isLocal(scope);
-    const reference = isKnown ? "" : `${scope.app.request().id} `;
-    const { method, path } = scope.target;
+    const { app, target: { method, path } } = this.scope;
+    const isKnown = this.#http || isLocal(this.scope);
+    const reference = isKnown ? "" : `${app.request().id} `;
     return `${reference}while handling ${method} ${path}`;
   }
 }
