@@ -1,5 +1,5 @@
 /**
- * Owns the web `Response` that is sent: made of what was collected, or of one that the application
+ * Owns what is collected for a response, and the web `Response` made of it, or of one that the application
  * returned.
  */
 

@@ -2,7 +2,7 @@
  * Owns the response being built: status, headers, cookies, body, and the seal after which status and
  * body stand. Who seals it, and when, is decided in `handling/`.
  *
- * The body is a list of parts in the order of the calls. A part is text, or a section: a place kept for
+ * The body is a list of texts in the order of the calls. A list among them is a section: a place kept for
  * output that comes later, such as a render that nobody awaited. Clearing the body drops its sections
  * too: what is written to a dropped section is never sent.
  */
@@ -287,8 +287,8 @@ export class HttpResponse {
   }
 
   /**
-   * Seals the response and makes the web response of it, without a body for HEAD. When that
-   * fails, the response is open again.
+   * Seals the response and makes the web response of it, without a body for HEAD. When that fails, the
+   * response is open again.
    *
    * @ignore
    */
