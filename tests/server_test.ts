@@ -49,6 +49,17 @@ Deno.test("`start()` does not go on listening when `onListen` throws", async () 
   await untilRefused(ports[0]!);
 });
 
+Deno.test("`start()` serves when it is called again after `onListen` has thrown", async () => {
+  const app = new Engine();
+  app.route("/", () => "Hello");
+  const onListen = () => {
+    throw new Error("not here");
+  };
+  assertThrows(() => app.start({ ...QUIET, onListen }), Error, "not here");
+  await using server = app.start(QUIET);
+  assertEquals(await (await fetch(originOf(server))).text(), "Hello");
+});
+
 Deno.test("`start()` a second time is an error, and after `shutdown()` works again", async () => {
   const app = new Engine();
   const server = app.start(QUIET);

@@ -42,6 +42,7 @@ export class DrainingServer implements Server {
     this.#listen = listen;
     this.#server = listen();
     this.addr = this.#server.addr;
+    owner.isDraining = false; // a server that failed to start may have left it
     this.#keepListening();
   }
 
