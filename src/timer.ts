@@ -4,6 +4,12 @@
 
 const LONGEST = 2 ** 31 - 1;
 
+/**
+ * How many microtasks work may take before a timer bounds it: that costs a third of a small request. The
+ * body of a request that has arrived with its head takes four in Deno 2.9.
+ */
+const EAGER_TURNS = 8;
+
 /** How many seconds pass between two looks at what is waited for. */
 const POLL_SECONDS = 0.02;
 
@@ -24,17 +30,21 @@ export async function until(
   while (!isMet() && performance.now() < end) await sleep(POLL_SECONDS);
 }
 
-/** Whether work settles within so many seconds; it must not reject. */
+/** Whether work settles within so many seconds. */
 export async function settles(
   work: Promise<unknown>,
   seconds: number,
 ): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = startTimer(seconds, () => resolve(false));
-  work.then(() => resolve(true));
-  const settled = await promise;
+  let isSettled = false;
+  const note = (): void => void (isSettled = true);
+  const settled = work.then(note, note);
+  for (let turn = 0; turn < EAGER_TURNS && !isSettled; turn++) await null;
+  if (isSettled) return true;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = startTimer(seconds, resolve);
+  await Promise.race([settled, promise]);
   clearTimeout(timer);
-  return settled;
+  return isSettled;
 }
 
 function startTimer(seconds: number, call: () => void) {

@@ -105,8 +105,8 @@ export class MappedMethod {
 export interface Registration {
   /** The class, or the name of an autoloaded one. */
   readonly type: Class | string;
-  /** The arguments of the constructor; a function makes them anew for each instance. */
-  readonly params: readonly unknown[] | ((scope?: Scope) => readonly unknown[]);
+  /** The arguments of the constructor, or the scope of the whole request as the only one. */
+  readonly params: readonly unknown[] | "scope";
   /** Runs at once after each construction, with the new object. */
   readonly callback?: ((instance: object) => unknown) | undefined;
   /** Where each request keeps a shared instance of its own, if it does. */
@@ -134,10 +134,13 @@ export class RegisteredClass {
 
   /** The shared instance, made on first use; a new one for `false`. */
   call(params: unknown[], scope?: Scope): Instance {
-    if (params[0] === false) return this.make(scope);
+    const isNew = params[0] === false;
     const { slot, opened } = this.registration;
-    if (slot === undefined) return this.#shared ?? this.#share();
+    if (slot === undefined) {
+      return isNew ? this.make() : this.#shared ?? this.#share();
+    }
     const known = scope ?? currentOrThrow(this.owner, `${this.name}()`);
+    if (isNew) return this.make(known);
     const kept = known[slot] ?? known.root[slot];
     if (kept !== undefined) return kept;
     const made = known.root[slot] = this.make(known);
@@ -166,8 +169,7 @@ export class RegisteredClass {
 
   #construct(type: Class, scope: Scope | undefined): object {
     const { params, callback } = this.registration;
-    const values = typeof params === "function" ? params(scope) : params;
-    const instance = new type(...values);
+    const instance = new type(...params === "scope" ? [scope?.root] : params);
     const outcome = callback?.(instance);
     // Only a promise is work that can fail later; a foreign thenable may begin its work when asked.
     if (outcome instanceof Promise) {

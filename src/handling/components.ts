@@ -20,14 +20,10 @@ import { View } from "../view/view.ts";
 export function components(app: Application): Record<string, Component> {
   const routes = new Layered(() => new RouteTable(), app.owner);
   return {
-    request: {
-      type: HttpRequest,
-      params: (scope = app.scope("request()")) => [scope.root],
-      slot: "httpRequest",
-    },
+    request: { type: HttpRequest, params: "scope", slot: "httpRequest" },
     response: {
       type: HttpResponse,
-      params: (scope = app.scope("response()")) => [scope.root],
+      params: "scope",
       slot: "httpResponse",
       opened: takeOutcome,
     },

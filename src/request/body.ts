@@ -24,9 +24,6 @@ const NATIVE_BYTES = 65_536;
 /** The first size of the buffer that a streamed body is copied to; it doubles as needed. */
 const FIRST_BYTES = 16_384;
 
-/** How many microtasks to wait for a body that may have arrived with its head; Deno 2.9 takes four. */
-const EAGER_TURNS = 8;
-
 /** The methods whose requests cannot have a body (Fetch standard). */
 const BODILESS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 
@@ -63,24 +60,18 @@ export async function readBody(
   const isSmall = isServed && length <= NATIVE_BYTES;
   const reader = isSmall ? undefined : request.body?.getReader();
   const reading = reader ? collect(reader, limit, isServed) : request.bytes();
-  let isRead = timeoutSeconds === 0;
-  const note = (): void => void (isRead = true);
-  const settled = reading.then(note, note);
+  const inTime = timeoutSeconds === 0 || await settles(reading, timeoutSeconds);
   try {
-    // A timer costs a third of a small request, and most bodies have arrived with their head.
-    for (let turn = 0; turn < EAGER_TURNS && !isRead; turn++) await null;
-    if (!isRead && !await settles(settled, timeoutSeconds)) {
-      const state = `it did not arrive within ${timeoutSeconds} seconds`;
-      throw closing(408, state);
+    if (!inTime) {
+      throw closing(408, `it did not arrive within ${timeoutSeconds} seconds`);
     }
     const bytes = await reading;
     if (bytes.length < length) throw endedEarly();
     return bytes;
   } catch (error) {
-    // Cancelled while a read is under way, Deno keeps the buffer of that read for ever.
-    const isReading = isServed && !isRead;
-    // A source may fail to stop: its body is refused anyway.
-    if (!isReading) reader?.cancel().catch(() => {});
+    // Cancelled while a read is under way, Deno keeps the buffer of that read for ever. A source may fail
+    // to stop: its body is refused anyway.
+    if (inTime || !isServed) reader?.cancel().catch(() => {});
     throw error instanceof HttpError ? error : endedEarly(error);
   }
 }
