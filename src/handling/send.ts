@@ -16,7 +16,10 @@ export function* send(
   response: Response,
 ): Steps<Response> {
   try {
-    return checkSent(yield method.call([response], scope));
+    const sent = yield method.call([response], scope);
+    if (sent instanceof Response && !sent.bodyUsed) return sent;
+    const rule = '"send" must return a web Response that nobody has read';
+    throw wrongKind("send the response", rule, sent);
   } catch (thrown) {
     if (isStop(thrown)) return response; // too late for `halt()`: there is a response already
     discard(response);
@@ -24,10 +27,4 @@ export function* send(
     reportError(thrown, `in "send" of ${target.method} ${target.path}`);
     return new Response("Internal Server Error", { status: 500 });
   }
-}
-
-function checkSent(sent: unknown): Response {
-  if (sent instanceof Response && !sent.bodyUsed) return sent;
-  const rule = '"send" must return a web Response that nobody has read';
-  throw wrongKind("send the response", rule, sent);
 }

@@ -1,15 +1,15 @@
 /**
- * Owns the default `start`: matching a route, calling it, passing on to the next one, and what an
- * unknown path gets.
+ * Owns the default `start`: matching a route, calling it between its middleware, passing on to the next
+ * one, and what an unknown path gets.
  */
 
 import type { RequestScope } from "../application/application.ts";
-import { HttpError } from "../errors.ts";
+import { HttpError, isStop } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { keepOutcome } from "../response/outcome.ts";
-import { guarded } from "../routing/middleware.ts";
+import { guardOf, type Middleware } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
-import { isThenable, run } from "../steps.ts";
+import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { respondWith } from "./respond.ts";
 
@@ -38,19 +38,47 @@ export function matchOnce(scope: RequestScope): Match | undefined {
   return scope.match = router.match(method, below, caseSensitive, scope);
 }
 
-/** Calls the callback of a route between its middleware. */
+/** Calls the callback of a route, between its middleware. */
 function callRoute(scope: RequestScope, match: Match): unknown {
-  const { app, root } = scope;
-  root.match = match;
+  scope.root.match = match;
   const { middleware } = match.route;
-  if (middleware.length === 0) return match.call();
-  const call = () => match.call();
-  return run(guarded(middleware, match.params, call, {
-    isSealed: () => app.isSealed(app.scope("start()")),
-    send: (returned) => respondWith(app, returned, scope, match),
-    recover: (thrown, callHandler) =>
-      run(onMiddlewareError(app, thrown, callHandler)),
-  }));
+  return middleware.length === 0
+    ? match.call()
+    : run(guarded(scope, match, middleware));
+}
+
+/**
+ * Calls a callback between its middleware and sends what it returns; returns whether it passes on to the
+ * next route. Middleware that seals the response skips what would come before it; what comes after runs
+ * for all that ran before.
+ */
+function* guarded(
+  scope: RequestScope,
+  match: Match,
+  [first, ...others]: readonly Middleware[],
+): Steps<boolean> {
+  const { app } = scope;
+  if (first === undefined) {
+    const returned = yield match.call();
+    if (returned !== true) yield respondWith(app, returned, scope, match);
+    return returned === true;
+  }
+  const { params } = match;
+  const guard = guardOf(first);
+  const allowed = yield guard.before?.(params);
+  let passes = false;
+  if (!app.isSealed(app.scope("start()"))) {
+    if (allowed === false) throw new HttpError(403);
+    try {
+      passes = yield* guarded(scope, match, others);
+    } catch (thrown) {
+      if (isStop(thrown) || guard.error === undefined) throw thrown;
+      const respond = () => guard.error!(thrown, params);
+      yield* onMiddlewareError(app, thrown, respond);
+    }
+  }
+  yield guard.after?.(params);
+  return passes;
 }
 
 /** Goes on from what a route returned: the next one while they pass, else the response. */
@@ -71,19 +99,11 @@ function follow(
     return void (keepOutcome(scope, { text: returned }) ||
       app.response(scope).write(returned));
   }
-  return isThenable(returned)
-    ? followAsync(scope, match, returned)
-    : respondWith(app, returned, scope, match);
-}
-
-async function followAsync(
-  scope: RequestScope,
-  match: Match,
-  pending: PromiseLike<unknown>,
-): Promise<unknown> {
-  const returned = await pending;
-  scope.app.scope("start()"); // throws when the request has ended meanwhile
-  return follow(scope, match, returned);
+  if (!isThenable(returned)) return respondWith(app, returned, scope, match);
+  return Promise.resolve(returned).then((late) => {
+    app.scope("start()"); // throws when the request has ended meanwhile
+    return follow(scope, match, late);
+  });
 }
 
 /** Tells which methods a path has, or that nothing was found. */

@@ -1,11 +1,9 @@
 /**
- * Owns the middleware of routes: what can be middleware, and the order in which it runs around a
- * callback. The middleware of each route is kept by `route.ts`.
+ * Owns what can be middleware. The middleware of each route is kept by `route.ts`, and runs around its
+ * callback in `handling/start.ts`.
  */
 
 import { isClass } from "../callback.ts";
-import { HttpError, isStop } from "../errors.ts";
-import type { Steps } from "../steps.ts";
 
 /** The named parameters of the matched route. */
 export type RouteParameters = Record<string, string | null>;
@@ -30,16 +28,6 @@ export type Middleware =
   | (new () => Guard)
   | ((params: RouteParameters) => unknown);
 
-/** How middleware and callbacks respond. */
-export interface Responding {
-  /** Whether the response is sealed. */
-  isSealed(): boolean;
-  /** Sends what a callback returned. */
-  send(returned: unknown): unknown;
-  /** Lets `respond` respond to what was thrown; throws that on unless it does. */
-  recover(thrown: unknown, respond: () => unknown): unknown;
-}
-
 const PARTS = ["before", "after", "error"] as const;
 
 /** Throws `TypeError` when a value is no middleware. */
@@ -56,39 +44,8 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
   );
 }
 
-/**
- * Calls a callback between its middleware and sends what it returns; returns whether it passes on to the
- * next route. Middleware that seals the response skips what would come before it; what comes after runs
- * for all that ran before.
- */
-export function* guarded(
-  [first, ...others]: readonly Middleware[],
-  params: RouteParameters,
-  call: () => unknown,
-  response: Responding,
-): Steps<boolean> {
-  if (first === undefined) {
-    const returned = yield call();
-    if (returned !== true) yield response.send(returned);
-    return returned === true;
-  }
-  const guard = guardOf(first);
-  const allowed = yield guard.before?.(params);
-  let passes = false;
-  if (!response.isSealed()) {
-    if (allowed === false) throw new HttpError(403);
-    try {
-      passes = yield* guarded(others, params, call, response);
-    } catch (thrown) {
-      if (isStop(thrown) || guard.error === undefined) throw thrown;
-      yield response.recover(thrown, () => guard.error!(thrown, params));
-    }
-  }
-  yield guard.after?.(params);
-  return passes;
-}
-
-function guardOf(middleware: Middleware): Guard {
+/** The guard that a middleware stands for. */
+export function guardOf(middleware: Middleware): Guard {
   if (typeof middleware !== "function") return middleware;
   if (isClass(middleware)) return new middleware() as Guard;
   return { before: middleware as (params: RouteParameters) => unknown };

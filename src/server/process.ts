@@ -15,25 +15,22 @@ const ONE_PRESS = 250;
 
 /** The servers that end with the process. */
 const servers = new Set<DrainingServer>();
-let release: () => void;
+let undo: (() => void)[] = [];
 let firstSignal: number | undefined;
 let ending: Promise<void> | undefined;
 
 /** Drains on the first signal and ends the process; a second signal ends it at once. */
 export function endWithProcess(server: DrainingServer): void {
-  if (servers.size === 0) release = takeOver();
+  if (servers.size === 0) {
+    undo = [onSignals(onSignal), surviveErrors(() => endProcess(1))];
+  }
   servers.add(server);
   server.ended.catch(() => endProcess(1)).then(() => {
     servers.delete(server);
-    if (servers.size === 0 && ending === undefined) release();
+    if (servers.size > 0 || ending !== undefined) return;
+    for (const each of undo) each();
   });
   server.finished.catch(() => {}); // it was logged, and ends the process
-}
-
-/** Handles signals and uncaught errors, until the returned function is called. */
-function takeOver(): () => void {
-  const undo = [onSignals(onSignal), surviveErrors(() => endProcess(1))];
-  return () => undo.forEach((each) => each());
 }
 
 /** Calls back on signals that end a process, with the status of one that they end at once, until undone. */
