@@ -53,7 +53,6 @@ export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 
 /** Runs a mapped method where its output belongs. */
 export type DefaultFrame = (
-  app: Application,
   method: MappedMethod,
   params: unknown[],
   scope: RequestScope,
@@ -139,12 +138,10 @@ export class Application {
       ? (...params) => callable(...params, route())
       : callable;
     const isDefault = this.#originals.get(name) === callable;
-    const frame = this.#frames[name]?.bind(undefined, this) as Frame;
+    const frame = this.#frames[name] as Frame | undefined;
     const { before, after } = this.#method(name) ?? {};
-    this.#declare(
-      name,
-      new MappedMethod(method, isDefault, frame, before, after),
-    );
+    const mapped = new MappedMethod(method, isDefault, frame, before, after);
+    this.#declare(name, mapped);
   }
 
   /**
@@ -161,22 +158,17 @@ export class Application {
     }
     if (this.#method(name)) return;
     const component = this.#components.get(name);
-    const isLike = component !== undefined && params.length === 0 &&
-      typeof type === "function" &&
-      (type === component.type || type.prototype instanceof component.type);
+    const isSame = type === component?.type;
+    const isLike = component !== undefined && params.length === 0 && isClass &&
+      (isSame || type.prototype instanceof component.type);
     const completed: Registration = {
+      ...component,
       ...registration,
-      slot: component?.slot,
-      opened: component?.opened,
       params: isLike ? component.params : params,
-      isDefault: isLike && type === component.type && callback === undefined,
+      isDefault: isLike && isSame && callback === undefined,
     };
-    const { owner, autoload } = this;
     const scope = this.current();
-    this.#declare(
-      name,
-      new RegisteredClass(name, completed, owner, autoload, scope),
-    );
+    this.#declare(name, new RegisteredClass(name, completed, this, scope));
   }
 
   /** Appends a filter. Throws `TypeError` when it is not one, or when there is no such method. */

@@ -127,8 +127,7 @@ export class RegisteredClass {
   constructor(
     readonly name: string,
     readonly registration: Registration,
-    readonly owner: Owner,
-    readonly autoload: Autoload,
+    readonly app: { readonly owner: Owner; readonly autoload: Autoload },
     readonly scope: Scope | undefined,
   ) {}
 
@@ -139,7 +138,7 @@ export class RegisteredClass {
     if (slot === undefined) {
       return isNew ? this.make() : this.#shared ?? this.#share();
     }
-    const known = scope ?? currentOrThrow(this.owner, `${this.name}()`);
+    const known = scope ?? currentOrThrow(this.app.owner, `${this.name}()`);
     if (isNew) return this.make(known);
     const kept = known[slot] ?? known.root[slot];
     if (kept !== undefined) return kept;
@@ -152,14 +151,15 @@ export class RegisteredClass {
   make(scope?: Scope): Instance {
     const { type } = this.registration;
     return typeof type === "string"
-      ? this.autoload.find(type).then((found) => this.#construct(found, scope))
+      ? this.app.autoload.find(type)
+        .then((found) => this.#construct(found, scope))
       : this.#construct(type, scope);
   }
 
   /** What the whole application shares is made without a request, so that it cannot keep one. */
   #share(): Instance {
     const make = (): Instance => this.make();
-    const made = this.scope ? make() : configure(this.owner, make);
+    const made = this.scope ? make() : configure(this.app.owner, make);
     this.#shared = made;
     if (made instanceof Promise) {
       made.catch(() => this.#shared = undefined); // the next call tries again

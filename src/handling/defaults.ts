@@ -7,6 +7,7 @@ import type {
   Application,
   Beginning,
   DefaultMethod,
+  RequestScope,
 } from "../application/application.ts";
 import type { Method } from "../callback.ts";
 import { isThenable } from "../steps.ts";
@@ -64,9 +65,9 @@ function startUnlessSealed(app: Application): unknown {
 
 /** What a mapped `start` returns is sent as if a callback had returned it. */
 function startFrame(
-  app: Application,
   method: MappedMethod,
   params: unknown[],
+  { app }: RequestScope,
 ): unknown {
   const returned = method.run(params);
   if (method.isPlain || returned === undefined) return returned;

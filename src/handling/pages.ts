@@ -51,7 +51,8 @@ function showPage(failure: Failure): unknown {
  * is dropped, and what it writes, or returns, is the whole response.
  */
 export function onPage(name: "notFound" | "error"): DefaultFrame {
-  return (app, method, params, scope) => {
+  return (method, params, scope) => {
+    const { app } = scope;
     if (method.isPlain) return method.run(params);
     if (scope.page === name) {
       throw new Error(

@@ -13,13 +13,12 @@ const STORING = {};
 
 /** Runs a mapped or filtered `render` in a section of the body, kept at the place of the call. */
 export function renderInPlace(
-  app: Application,
   method: MappedMethod,
   params: unknown[],
   scope: RequestScope,
 ): unknown {
   if (method.isPlain) return method.run(params);
-  const response = app.response(scope).section();
+  const response = scope.app.response(scope).section();
   return scope.with({ response }, () => method.run(params));
 }
 

@@ -60,7 +60,9 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
 
   /** Clears a value; inside a request the application's stays, hidden from this request. */
   delete(key: string): void {
-    this.writable.set(key, undefined);
+    const { writable, application } = this;
+    if (writable === application) application.delete(key);
+    else writable.set(key, undefined);
   }
 
   /** Clears every value, with the same rule. */
