@@ -81,10 +81,7 @@ export class Engine {
    * Handles a web request: the one door for `start()`, for `deno serve` and for tests. It rejects
    * only when `framework.handle_errors` is false.
    */
-  readonly fetch = (
-    request: Request,
-    info?: ConnectionInfo,
-  ): Response | Promise<Response> => this.#handle(request, info);
+  readonly fetch: Fetch = (request, info) => this.#handle(request, info);
 
   readonly #owner = new Owner(() =>
     this.configure(() => this.#app.setting("framework.shutdown_timeout"))

@@ -4,16 +4,12 @@
  */
 
 import type { CallbackForm, Class } from "./callback.ts";
-import {
-  callByName,
-  type ConnectionInfo,
-  Engine,
-  isServing,
-} from "./engine.ts";
+import { callByName, Engine, isServing } from "./engine.ts";
 import type { InstanceOf } from "./application/callable.ts";
 import { wrongKind } from "./errors.ts";
 import { FORM, offering } from "./application/names.ts";
 import { whenServed } from "./server/declarative.ts";
+import type { Fetch } from "./state/scope.ts";
 
 let engine = new Engine();
 
@@ -44,10 +40,7 @@ const /** @internal */ AnyMember: any = class {};
  */
 export class Framework extends AnyMember {
   /** {@linkcode Engine.prototype.fetch | Engine.fetch} of the engine behind this class; it needs no `this`. */
-  static readonly fetch = (
-    request: Request,
-    info?: ConnectionInfo,
-  ): Response | Promise<Response> => engine.fetch(request, info);
+  static readonly fetch: Fetch = (request, info) => engine.fetch(request, info);
 
   /** Maps a method; `Framework.<name>(...)` then runs it. See {@linkcode Engine.prototype.map | Engine.map}. */
   declare static map: (
