@@ -21,9 +21,6 @@ const SOURCE = "the request body";
  */
 const NATIVE_BYTES = 65_536;
 
-/** The first size of the buffer that a streamed body is copied to; it doubles as needed. */
-const FIRST_BYTES = 16_384;
-
 /** The methods whose requests cannot have a body (Fetch standard). */
 const BODILESS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 
@@ -85,7 +82,7 @@ async function collect(
   limit: number,
   isServed: boolean,
 ): Promise<Bytes> {
-  let bytes: Bytes = new Uint8Array(FIRST_BYTES);
+  let bytes: Bytes = new Uint8Array();
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();

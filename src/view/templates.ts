@@ -83,7 +83,7 @@ export class Templates {
 
   /** A template, compiled once; one that failed is read again the next time. */
   #load(name: string, from: string): Promise<Template> {
-    const known = this.#compiled.get(`/${name}`); // most names are paths without a slash
+    const known = this.#compiled.get(`/${name}`); // without a slash, most names are paths already
     if (known !== undefined) return known;
     const path = pathOf(name, from);
     const template = this.#compiled.get(path) ?? this.#compile(path);
