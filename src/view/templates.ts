@@ -33,18 +33,13 @@ type Result = Awaited<ReturnType<Template>>;
 
 /** The templates of one folder, compiled when they are first used. */
 export class Templates {
-  readonly #folder: string;
-  readonly #extension: string;
   readonly #vento = makeVento(this.#run.bind(this));
   readonly #compiled = new Map<string, Promise<Template>>();
   readonly #reported = new Set<string>();
   #isDebugging = false;
 
   /** Names are looked up as they are, with the extension, and with `.vto`. */
-  constructor(folder: string, extension: string) {
-    this.#folder = folder;
-    this.#extension = extension;
-  }
+  constructor(readonly folder: string, readonly extension: string) {}
 
   /**
    * Runs a template with the variables and returns its text. Under debug every file is read again, and
@@ -105,11 +100,11 @@ export class Templates {
 
   /** The file of a template, or every path that was tried. */
   async #find(path: string): Promise<string | string[]> {
-    const folder = this.#folder.replace(/[/\\]+$/, "");
-    const names = new Set([path, path + this.#extension, path + EXTENSION]);
+    const folder = this.folder.replace(/[/\\]+$/, "");
+    const names = new Set([path, path + this.extension, path + EXTENSION]);
     const files = [...names].map((name) => folder + name);
     for (const file of files) {
-      if (await isFileIn(this.#folder, file)) return file;
+      if (await isFileIn(this.folder, file)) return file;
     }
     return files;
   }

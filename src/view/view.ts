@@ -1,7 +1,7 @@
 /**
- * Owns the default view: the variables of every template, and rendering with them. Finding templates is
- * left to `templates.ts`, running them to `vento.ts`, and sending the page to the mapped method `render`.
- * A class registered under the name `view` replaces all of this.
+ * Owns the default view: the variables of every template, and rendering with them. Finding and running
+ * templates is left to `templates.ts`, and sending the page to the mapped method `render`. A class
+ * registered under the name `view` replaces all of this.
  */
 
 import type { Store } from "../state/layers.ts";
@@ -107,14 +107,11 @@ export class View {
     const folder = settings["framework.views.path"];
     const extension = settings["framework.views.extension"];
     const key = `${folder}\0${extension}`;
-    const templates = this.#templates.get(key) ?? load(folder, extension);
+    // The template engine is loaded with the first templates.
+    const templates = this.#templates.get(key) ??
+      withoutRequest(() => import("./templates.ts"))
+        .then(({ Templates }) => new Templates(folder, extension));
     this.#templates.set(key, templates);
     return templates;
   }
-}
-
-/** Loads the template engine, with the first templates. */
-async function load(folder: string, extension: string): Promise<Templates> {
-  const { Templates } = await withoutRequest(() => import("./templates.ts"));
-  return new Templates(folder, extension);
 }
