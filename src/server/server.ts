@@ -15,6 +15,9 @@ import { settles, sleep, until } from "../timer.ts";
  */
 export type Server = Deno.HttpServer<Deno.Addr>;
 
+/** Makes the runtime listen, on that port where one is given. */
+type Listen = (port?: number) => Server;
+
 /** How many seconds there are for cleaning up aborted streams, and for refusing uploads. */
 export const CLEAN_UP_SECONDS = 1;
 
@@ -28,7 +31,6 @@ export class DrainingServer implements Server {
   /** Settles as `finished` does. For the framework: handling `finished` would hide its rejection from Deno. */
   readonly ended = this.#end.promise;
   readonly finished = this.ended.then();
-  readonly #listen: (port?: number) => Server;
   #server: Server;
   #isReferenced = true;
   #stopped: Promise<unknown> = Promise.resolve();
@@ -38,8 +40,7 @@ export class DrainingServer implements Server {
    * Listens; `listen` is called with the same port when it has to again. The owner's time-out bounds a
    * drain, and for how long listening again is tried.
    */
-  constructor(listen: (port?: number) => Server, readonly owner: Owner) {
-    this.#listen = listen;
+  constructor(readonly listen: Listen, readonly owner: Owner) {
     this.#server = listen();
     this.addr = this.#server.addr;
     owner.isDraining = false; // a server that failed to start may have left it
@@ -100,7 +101,7 @@ export class DrainingServer implements Server {
       await sleep(PAUSE_SECONDS);
       if (this.#drained) return;
       try {
-        this.#server = this.#listen((this.addr as Deno.NetAddr).port);
+        this.#server = this.listen((this.addr as Deno.NetAddr).port);
         if (!this.#isReferenced) this.#server.unref();
         return report("The server accepts connections again");
       } catch (error) {

@@ -45,7 +45,7 @@ export interface Target {
 /** Stands for the target of a request whose own is malformed. */
 export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
-/** Whoever handles requests, an engine: its state and its work are kept apart from those of others. */
+/** An engine, as far as this room knows it: its state and its work are apart from those of others. */
 export class Owner {
   /** Whether a server passes requests to it: its application is declared then. */
   isServing = false;
