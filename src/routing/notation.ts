@@ -35,8 +35,8 @@ const PATH_START = /^\s*[/([\\@*]/;
 const TOKENS =
   /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)|\(\?(?:<\w+>)?|@[A-Za-z_]\w*|\{[A-Za-z_]\w*\??[:}]|(?<![^/(]):[A-Za-z_]\w*\??|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
 
-/** The tokens with which an expression without a name begins. */
-const ATOM = /^(?:\[.|\\\w|\(\?)/s;
+/** The tokens with which an expression without a name begins; a dot is one before a quantifier. */
+const ATOM = /^(?:\[.*\]|\\\w|\(\?|\.(?:[*+?]|\{\d))/s;
 
 const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
 
@@ -44,10 +44,13 @@ const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
 const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
 /** Punctuation that, at the end of an expression, is text; a bare dot is only before a parameter. */
-const SEPARATOR = /^\\?[-,;:~_=!&'.]$/;
+const SEPARATOR = /^(?:\\?[-,;:~_=!&']|\\\.)$/;
+const SEPARATOR_OF_NAMES = /^\\?[-,;:~_=!&'.]$/;
 
 /** Tokens that are mistakes, and the problem that the message names. */
-const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
+type Mistakes = readonly (readonly [token: RegExp, problem: string])[];
+
+const MISTAKES: Mistakes = [
   [/^\|$/, 'has a "|" outside an expression, where (?:a|b) is meant,'],
   [/^@$/, "has an @ without a name, where \\@ is meant,"],
   [/^\[$/, "has an unclosed class"],
@@ -55,6 +58,12 @@ const MISTAKES: readonly (readonly [token: RegExp, problem: string])[] = [
   [/^[:{](\w+)\?.*$/, 'has "$&", where (/@$1) is meant,'],
   [/^[:{]([A-Za-z_]\w*).*$/, 'has "$&", where @$1 is meant,'],
   [TEXT_QUANTIFIER, 'has "$&" with nothing to repeat, where \\$& is meant,'],
+];
+
+const EXPRESSION_MISTAKES: Mistakes = [
+  [/^(?:\\?\/|\[(?!\^).*\/.*)$/s, "has a slash inside an expression"],
+  [/^@.+$/, "has a parameter inside an expression"],
+  [/^\\[1-9]$/, "has a back-reference inside an expression"],
 ];
 
 /**
@@ -112,7 +121,7 @@ export class Parser {
     const choices = this.#sequence();
     if (this.#token !== "") this.#fail("has an unopened parenthesis");
     for (const parts of choices.flat()) {
-      const star = parts.find((part) => part.kind === "star");
+      const star = parts.find(({ kind }) => kind === "star");
       if (star === undefined || parts.length === 1) continue;
       this.#fail("has a * that does not stand alone between slashes", star.at);
     }
@@ -139,7 +148,7 @@ export class Parser {
   /** The choices up to the end or to a closing parenthesis; an optional part comes before its absence. */
   #sequence(): Choice[] {
     let choices: Choice[] = [[[]]];
-    while (this.#token !== "" && this.#token !== ")") {
+    while (!/^\)?$/.test(this.#token)) {
       const added = this.#piece(this.#token);
       choices = choices.flatMap((one) =>
         added.map((more) => joined(one, more))
@@ -154,57 +163,48 @@ export class Parser {
   #piece(token: string): Choice[] {
     const at = this.#at;
     if (token === "(") return this.#group();
-    const isAny = token === "." &&
-      QUANTIFIER.test(this.#tokens[this.#next + 1]?.[0] ?? "");
-    if (isAny || ATOM.test(token)) {
+    const next = this.#tokens[this.#next + 1]?.[0] ?? "";
+    if (ATOM.test(token + next)) {
       return [[[this.#quantified(this.#atom(), at)]]];
     }
-    const mistake = MISTAKES.find(([mistaken]) => mistaken.test(token));
-    if (mistake) this.#fail(token.replace(...mistake));
+    this.#refuse(MISTAKES);
     this.#take();
     if (token === "/") return [[[], []]];
-    if (token === "*") return [[[{ kind: "star", at }]]];
+    if (token === "*") return [[[{ kind: "star", text: "*", source: "", at }]]];
     return token.startsWith("@")
       ? [[[this.#parameter(token.slice(1), at)]]]
       : [[this.#text(token, at)]];
   }
 
   #group(): Choice[] {
-    const choices = this.#enclosed(() => this.#sequence());
+    const at = this.#at;
+    this.#take();
+    const choices = this.#sequence();
+    if (this.#take() === "") this.#fail("has an unclosed parenthesis", at);
     if (this.#token === "?") {
       this.#fail("has a ? behind parentheses, which are optional already,");
     }
     return [...choices, [[]]];
   }
 
-  /** Reads the content of the parentheses that open at the next token. */
-  #enclosed<Content>(read: () => Content): Content {
-    const at = this.#at;
-    this.#take();
-    const content = read();
-    if (this.#token === "") this.#fail("has an unclosed parenthesis", at);
-    this.#take();
-    return content;
-  }
-
   /** A text; a quantifier behind it repeats its last character. */
   #text(token: string, at: number): Part[] {
     const text = token.startsWith("\\") ? token.slice(1) : decoded(token);
-    if (!TEXT_QUANTIFIER.test(this.#token)) return [{ kind: "text", text }];
+    if (!TEXT_QUANTIFIER.test(this.#token)) return [textPart(text)];
     const last = [...text].at(-1)!;
     const repeated = this.#quantified(escapeText(last), at);
-    const before = text.slice(0, -last.length);
-    return before ? [{ kind: "text", text: before }, repeated] : [repeated];
+    return [textPart(text.slice(0, -last.length)), repeated];
   }
 
   /** An expression without a name: an atom that was read, and the quantifier behind it. */
   #quantified(atom: string, at: number): Part {
-    let expression = atom;
+    let source = atom;
     if (QUANTIFIER.test(this.#token)) {
-      expression += this.#take();
-      if (this.#token === "?") expression += this.#take();
+      source += this.#take();
+      if (this.#token === "?") source += this.#take();
     }
-    return { kind: "expression", expression: this.#checked(expression, at) };
+    this.#check(source, at);
+    return { kind: "expression", text: source, source };
   }
 
   #parameter(name: string, at: number): Part {
@@ -215,70 +215,79 @@ export class Parser {
       this.#fail(`has "@${name}?", where (/@${name}) is meant,`, at);
     }
     this.names.push(name);
-    if (this.#token !== ":") return { kind: "parameter", name, expression: "" };
+    if (this.#token !== ":") {
+      return { kind: "any", text: `@${name}`, source: `(?<${name}>.+)`, name };
+    }
     this.#take();
-    return { kind: "parameter", name, expression: this.#constraint(name) };
+    const expression = this.#constraint(name);
+    const source = `(?<${name}>${expression})`;
+    return { kind: "expression", text: `@${name}:${expression}`, source, name };
   }
 
   /** The expression behind a name: up to the slash, parameter or optional part that follows. */
   #constraint(name: string): string {
     const [at, first] = [this.#at, this.#next];
-    const atoms: string[] = [];
-    const starts: number[] = [];
+    const atoms: { text: string; next: number }[] = [];
     while (
       !/^(?:[/)]?|@.+)$/.test(this.#token) &&
       (this.#token !== "(" || this.#next === first)
     ) {
-      starts.push(this.#next);
-      atoms.push(this.#atom());
+      atoms.push({ text: this.#atom(), next: this.#next });
     }
     if (atoms.length === 0) this.#fail(`has no expression for "${name}"`);
-    const isBeforeName = this.#token.startsWith("@");
-    while (
-      atoms.length > 1 && SEPARATOR.test(atoms.at(-1)!) &&
-      (isBeforeName || atoms.at(-1) !== ".")
-    ) {
-      atoms.pop();
-      this.#next = starts.pop()!;
-    }
-    return this.#checked(atoms.join(""), at);
+    const separator = this.#token.startsWith("@")
+      ? SEPARATOR_OF_NAMES
+      : SEPARATOR;
+    while (atoms.length > 1 && separator.test(atoms.at(-1)!.text)) atoms.pop();
+    this.#next = atoms.at(-1)!.next;
+    const expression = atoms.map(({ text }) => text).join("");
+    this.#check(expression, at);
+    return expression;
   }
 
-  /** One part of an expression. Parentheses that would capture are written so that they do not. */
+  /**
+   * One part of an expression: a token, or all from a parenthesis to the one that closes it. Parentheses
+   * that would capture are written so that they do not.
+   */
   #atom(): string {
-    const token = this.#token;
-    if (/^(?:\\?\/|\[(?!\^).*\/)/s.test(token)) {
-      const at = this.#at + token.indexOf("/");
-      this.#fail("has a slash inside an expression", at);
-    }
-    if (/^@./.test(token)) this.#fail("has a parameter inside an expression");
-    if (token.startsWith("(")) {
-      const content = this.#enclosed(() => {
-        let text = "";
-        while (this.#token !== "" && this.#token !== ")") text += this.#atom();
-        return text;
-      });
-      return token === "(?" ? `(?${content})` : `(?:${content})`;
-    }
-    if (/^\\[1-9]/.test(token)) {
-      this.#fail("has a back-reference inside an expression");
-    }
-    return unescaped(this.#take());
+    const at = this.#at;
+    let [atom, depth] = ["", 0];
+    do {
+      this.#refuse(EXPRESSION_MISTAKES);
+      const token = this.#take();
+      if (token === "") this.#fail("has an unclosed parenthesis", at);
+      if (token.startsWith("(")) depth++;
+      if (token === ")") depth--;
+      atom += /^\((?:\?<.*)?$/.test(token) ? "(?:" : unescaped(token);
+    } while (depth > 0);
+    return atom;
   }
 
-  #checked(expression: string, at: number): string {
+  /** Throws when the next token is one of these mistakes. */
+  #refuse(mistakes: Mistakes): void {
+    const token = this.#token;
+    const mistake = mistakes.find(([mistaken]) => mistaken.test(token));
+    if (mistake === undefined) return;
+    const at = this.#at + Math.max(0, token.indexOf("/"));
+    this.#fail(token.replace(...mistake), at);
+  }
+
+  #check(expression: string, at: number): void {
     try {
       new RegExp(`^(?:${expression})$`, "su");
     } catch (error) {
       const reason = (error as Error).message.split(": ").at(-1);
       this.#fail(`has a wrong expression (${reason}),`, at);
     }
-    return expression;
   }
 
   #fail(problem: string, at: number = this.#at): never {
     return refuse(this.#source, problem, at);
   }
+}
+
+function textPart(text: string): Part {
+  return { kind: "text", text, source: escapeText(text) };
 }
 
 /** Segments and those behind them: the last of the former and the first of the latter become one. */

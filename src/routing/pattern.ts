@@ -23,6 +23,9 @@ const PARENT_SEGMENT = /(?:^|[/\\])\.\.(?:[/\\]|$)/;
 /** A URL that names another host, or has a dot segment. */
 const MISREAD = /^\/\/|\/\.\.?(?:\/|$)/;
 
+/** Half a surrogate pair, which UTF-8 has not, or a zero. */
+const UNENCODABLE = /[\p{Surrogate}\0]/u;
+
 /** A pattern such as `GET|POST /post/@slug`. */
 export class Pattern {
   /** The methods in upper case; empty when every method matches. */
@@ -51,8 +54,8 @@ export class Pattern {
    */
   regex(caseSensitive: boolean): RegExp {
     const sources = this.variants.map(({ source }) => source);
-    const source = sources.length > 1 ? `(?:${sources.join("|")})` : sources[0];
-    return new RegExp(`^${source}$`, caseSensitive ? "su" : "isu");
+    const source = `^(?:${sources.join("|")})\\/?$`;
+    return new RegExp(source, caseSensitive ? "su" : "isu");
   }
 
   /**
@@ -65,7 +68,12 @@ export class Pattern {
     const texts = new Map<string, string>();
     for (const name of [...this.names, "*"]) {
       const value = Object.hasOwn(params, name) ? params[name] : undefined;
-      if (value !== null && value !== undefined) texts.set(name, `${value}`);
+      const text = `${value ?? ""}`;
+      if (value === "" && name !== "*" || UNENCODABLE.test(text)) {
+        const problem = `no URL can carry the value "${text}" of "${name}"`;
+        this.#fail(RangeError, problem);
+      }
+      if (text !== "") texts.set(name, text);
     }
     const { segments, slash } = this.#choose(texts);
     const path = segments.map((one) => this.#fill(one, texts)).join("");
@@ -78,14 +86,16 @@ export class Pattern {
 
   /** The variant with exactly the parameters that have values. */
   #choose(texts: Texts): Variant {
-    const given = this.names.filter((name) => texts.has(name));
     const able = this.variants.filter(({ names, hasStar }) =>
-      (hasStar || !texts.get("*")) &&
-      given.every((name) => names.includes(name))
+      [...texts.keys()].every((name) =>
+        names.includes(name) || name === "*" && hasStar
+      )
     );
-    const last = able.findLast(({ names }) => names.length === given.length);
-    if (last) return last;
-    const missing = able.at(-1)?.names.find((name) => !given.includes(name));
+    const isFull = ({ names }: Variant) =>
+      names.every((name) => texts.has(name));
+    const chosen = able.findLast(isFull);
+    if (chosen) return chosen;
+    const missing = able.at(-1)?.names.find((name) => !texts.has(name));
     const problem = missing === undefined
       ? "it has no place for all values"
       : `the value of "${missing}" is missing`;
@@ -94,25 +104,25 @@ export class Pattern {
 
   /** A segment, encoded, behind its slash; nothing where a star stands for nothing. */
   #fill(segment: Segment, texts: Texts): string {
-    const value = (name: string): string => {
-      const text = texts.get(name);
-      if (text && text.isWellFormed() && !text.includes("\0")) return text;
-      const problem = `no URL can carry the value "${text}" of "${name}"`;
-      this.#fail(RangeError, problem);
-    };
-    const encoded = (name: string): string => encodeURIComponent(value(name));
     if (segment.isStar) {
-      const isEmpty = !texts.get("*");
-      return isEmpty ? "" : `/${encoded("*").replaceAll("%2F", "/")}`;
+      const splat = encodeURIComponent(texts.get("*") ?? "");
+      return splat && `/${splat.replaceAll("%2F", "/")}`;
     }
-    const text = segment.fill(value);
-    if (text === undefined) {
+    const { parts } = segment;
+    if (parts.some(({ kind, name }) => kind === "expression" && !name)) {
       this.#fail(TypeError, `"${segment}" has an expression without a name`);
     }
+    const filled = parts.map(({ name, text }) =>
+      name ? texts.get(name)! : text
+    );
+    const text = filled.join("");
     if (segment.match(text, true) === null) {
       this.#fail(RangeError, `"${text}" does not match "${segment}"`);
     }
-    return `/${segment.fill(encoded, encodeText)}`;
+    const encoded = filled.map((text, n) =>
+      parts[n]!.name ? encodeURIComponent(text) : encodeText(text)
+    );
+    return `/${encoded.join("")}`;
   }
 
   /** Whether a URL has these values when it is matched. */
@@ -121,11 +131,9 @@ export class Pattern {
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
     const path = new Path().read(url, caseSensitive);
     const found = this.variants.find((variant) => variant.read(path));
-    if (found === undefined || found.splat(path) !== splat) return false;
-    const values = found.values(path);
-    return this.names.every((name, n) =>
-      values[n] === (texts.get(name) ?? null)
-    );
+    const values = found?.splat(path) === splat && found.values(path);
+    return values &&
+      this.names.every((name, n) => values[n] === (texts.get(name) ?? null));
   }
 
   #fail(type: new (message: string) => Error, problem: string): never {
@@ -174,14 +182,9 @@ export class Variant {
     );
   }
 
-  /** The variant as an expression. A star takes as little as it can, unless it is the last segment. */
+  /** The variant as an expression for whole paths. A star takes as little as it can. */
   get source(): string {
-    const last = this.segments.at(-1);
-    const sources = this.segments.map((segment) => {
-      if (!segment.isStar) return `\\/${segment.source}`;
-      return segment === last ? "(?:\\/(.*))?" : "(?:\\/(.*?))??";
-    });
-    return sources.join("") + (last?.isStar ? "" : "\\/?");
+    return this.segments.map(({ source }) => source).join("");
   }
 
   /** Whether a path matches that has as many segments as the tree of a table asks for. */
@@ -197,11 +200,7 @@ export class Variant {
       const { values } = this.read(path)!;
       return places.map((place) => values[place] ?? null);
     }
-    if (places.length === 1) return [valueAt(path, places[0]!)];
-    if (places.length === 2) { // a literal, since it is faster
-      return [valueAt(path, places[0]!), valueAt(path, places[1]!)];
-    }
-    return places.map((place) => valueAt(path, place));
+    return places.map((place) => place < 0 ? null : path.segment(place));
   }
 
   /**
@@ -261,10 +260,6 @@ function fits(run: readonly Segment[], path: Path, at: number): boolean {
     if (run[index]!.match(text, path.caseSensitive) === null) return false;
   }
   return true;
-}
-
-function valueAt(path: Path, index: number): string | null {
-  return index < 0 ? null : path.segment(index);
 }
 
 /** Encodes a text of the pattern itself; what a segment may contain stays (RFC 3986, section 3.3). */

@@ -7,33 +7,26 @@
 import { longestText } from "./backtracking.ts";
 import { foldText } from "./path.ts";
 
-/** A part of a segment. A parameter without an expression takes any text but an empty one. */
-export type Part =
-  | { readonly kind: "text"; readonly text: string }
-  | {
-    readonly kind: "parameter";
-    readonly name: string;
-    readonly expression: string;
-  }
-  | { readonly kind: "expression"; readonly expression: string }
-  | { readonly kind: "star"; readonly at: number };
+/** A part of a segment: a text, a parameter that takes any text, an expression with or without a name. */
+export interface Part {
+  readonly kind: "text" | "any" | "expression" | "star";
+  /** The part as it is written in a pattern. */
+  readonly text: string;
+  /** The part as an expression; a parameter is a group of its name. */
+  readonly source: string;
+  readonly name?: string;
+  /** The position of a star in the pattern. */
+  readonly at?: number;
+}
 
-/** Atoms that match a slash too, and the same without it. */
-const WITHOUT_SLASH: Readonly<Record<string, string>> = {
-  ".": "[^/]",
-  "\\D": "[^\\d/]",
-  "\\W": "[^\\w/]",
-  "\\S": "[^\\s/]",
-};
+/** Stands before and behind the text of a segment: half a surrogate pair, which no path contains. */
+const EDGE = "\ud800";
 
 /** One segment of a pattern. None but `*` matches an empty text. */
 export class Segment {
-  /** The segment's share of an expression for whole paths. */
-  readonly source: string;
+  readonly parts: readonly Part[];
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** The text with which every match begins. */
-  readonly prefix: string;
   /** The text of a segment without parameters and expressions. */
   readonly literal: string | undefined;
   /** Whether the whole text is the value of the only parameter. */
@@ -42,96 +35,55 @@ export class Segment {
   readonly isFree: boolean;
   /** Whether the segment is `*`, which stands for any number of segments. */
   readonly isStar: boolean;
-  readonly #parts: readonly Part[];
+  readonly #source: string;
   /** The texts around the parameters, when none of them has an expression. */
   readonly #texts: readonly string[] | undefined;
-  /** The expression that ignores case and the one that does not; none when only texts are compared. */
+  /** The expression that ignores case, and the one that does not. */
   readonly #expressions: readonly RegExp[];
   /** A longer text is not tried, as the expression could take too long. */
   readonly #limit: number;
 
   constructor(parts: readonly Part[]) {
-    const complex = parts.findIndex((part) => !isSimple(part));
-    const texts = textsOf(complex < 0 ? parts : parts.slice(0, complex));
-    const source = parts.map(sourceOf).join("");
-    this.#parts = parts;
-    this.#texts = complex < 0 ? texts : undefined;
-    this.#expressions = complex < 0
-      ? []
-      : ["isu", "su"].map((flags) => new RegExp(`^${source}$`, flags));
-    this.#limit = complex < 0 ? Infinity : longestText(source);
-    this.names = parts.flatMap((part) =>
-      part.kind === "parameter" ? [part.name] : []
-    );
-    this.prefix = texts[0]!;
-    this.literal = this.#texts?.length === 1 ? this.prefix : undefined;
+    const [{ kind }] = parts as [Part];
+    const isSimple = !parts.some(({ kind }) => kind === "expression");
+    this.parts = parts;
+    this.names = parts.flatMap(({ name }) => name ?? []);
+    this.isStar = kind === "star";
     this.isWhole = parts.length === 1 && this.names.length === 1;
-    this.isFree = this.isWhole && complex < 0;
-    this.isStar = parts[0]?.kind === "star";
-    this.source = (complex < 0 ? "" : "(?=[^/])") + confined(source);
+    this.isFree = this.isWhole && isSimple;
+    const isText = parts.every(({ kind }) => kind === "text");
+    this.literal = isText ? `${this}` : undefined;
+    this.#source = parts.map(({ source }) => source).join("");
+    this.#texts = isSimple ? textsOf(parts) : undefined;
+    this.#expressions = isSimple
+      ? []
+      : ["isu", "su"].map((flags) => new RegExp(`^${this.#source}$`, flags));
+    this.#limit = isSimple ? Infinity : longestText(this.#source);
+  }
+
+  /** The segment and the slash before it as an expression for whole paths. */
+  get source(): string {
+    if (this.isStar) return "(?:\\/(.*?))??";
+    const start = this.#texts ? "\\/" : "\\/(?=[^/])";
+    return start + confined(this.#source);
   }
 
   /** The values of the parameters in order, or null when a decoded text does not match. */
   match(text: string, caseSensitive: boolean): readonly string[] | null {
-    if (text === "") return null;
+    if (text === "" || text.length > this.#limit) return null;
     if (this.isFree) return [text];
     if (text === this.literal) return [];
     if (this.#texts) return divide(text, this.#texts, caseSensitive);
-    if (text.length > this.#limit) return null;
     const expression = this.#expressions[caseSensitive ? 1 : 0]!;
     if (this.isWhole) return expression.test(text) ? [text] : null;
     const found = expression.exec(text);
     return found && found.slice(1);
   }
 
-  /** The segment with values for its parameters; undefined when an expression has no name. */
-  fill(
-    value: (name: string) => string,
-    text: (text: string) => string = (text) => text,
-  ): string | undefined {
-    const filled = this.#parts.map((part) => {
-      if (part.kind === "text") return text(part.text);
-      return part.kind === "parameter" ? value(part.name) : undefined;
-    });
-    return filled.includes(undefined) ? undefined : filled.join("");
-  }
-
   /** The segment as it is written. */
   toString(): string {
-    return this.#parts.map(show).join("");
+    return this.parts.map(({ text }) => text).join("");
   }
-}
-
-/** Whether a part is a text, or a parameter that takes any. */
-function isSimple(part: Part): boolean {
-  return part.kind === "text" ||
-    part.kind === "parameter" && part.expression === "";
-}
-
-/** The texts before, between and behind parameters. */
-function textsOf(parts: readonly Part[]): string[] {
-  const texts = [""];
-  for (const part of parts) {
-    if (part.kind === "text") texts.push(texts.pop() + part.text);
-    else texts.push("");
-  }
-  return texts;
-}
-
-/** A part as an expression; a parameter is a group of its name. */
-function sourceOf(part: Part): string {
-  if (part.kind === "text") return escapeText(part.text);
-  if (part.kind === "star") return "";
-  if (part.kind === "expression") return part.expression;
-  return `(?<${part.name}>${part.expression || ".+"})`;
-}
-
-/** A part as it is written in a pattern. */
-function show(part: Part): string {
-  if (part.kind === "text") return part.text;
-  if (part.kind === "star") return "*";
-  if (part.kind === "expression") return part.expression;
-  return `@${part.name}${part.expression && `:${part.expression}`}`;
 }
 
 /** A text as an expression that matches nothing else. */
@@ -143,8 +95,20 @@ export function escapeText(text: string): string {
 function confined(source: string): string {
   return source.replace(
     /\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g,
-    (atom) => WITHOUT_SLASH[atom] ?? atom.replace(/^\[\^/, "[^/"),
+    (atom) =>
+      atom.replace(/^\.$/, "[^/]").replace(/^\[\^/, "[^/")
+        .replace(/^\\[DWS]$/, "(?:(?!\\/)$&)"),
   );
+}
+
+/** The texts before, between and behind parameters, with the edges. */
+function textsOf(parts: readonly Part[]): string[] {
+  const texts = [EDGE];
+  for (const { name, text } of parts) {
+    if (name === undefined) texts.push(texts.pop() + text);
+    else texts.push("");
+  }
+  return [...texts.slice(0, -1), texts.at(-1) + EDGE];
 }
 
 /**
@@ -157,22 +121,16 @@ function divide(
   texts: readonly string[],
   caseSensitive: boolean,
 ): string[] | null {
-  const subject = caseSensitive ? text : foldText(text);
-  const wanted = caseSensitive ? texts : texts.map(foldText);
-  const [first, last] = [wanted[0]!, wanted.at(-1)!];
-  if (wanted.length === 1) return subject === first ? [] : null;
-  if (!subject.startsWith(first) || !subject.endsWith(last)) return null;
+  const fold = caseSensitive ? String : foldText;
+  const subject = EDGE + fold(text) + EDGE;
   const values: string[] = [];
-  let end = text.length - last.length;
-  for (let place = wanted.length - 2; place > 0; place--) {
-    const { length } = wanted[place]!;
-    const latest = end - 1 - length;
-    const at = latest < 0 ? -1 : subject.lastIndexOf(wanted[place]!, latest);
+  let end = subject.length + 1;
+  for (const separator of texts.map(fold).reverse()) {
+    const latest = end - 1 - separator.length;
+    const at = latest < 0 ? -1 : subject.lastIndexOf(separator, latest);
     if (at < 0) return null;
-    values.push(text.slice(at + length, end));
+    values.unshift(text.slice(at + separator.length - 1, end - 1));
     end = at;
   }
-  if (end <= first.length) return null;
-  values.push(text.slice(first.length, end));
-  return values.reverse();
+  return values.slice(0, -1);
 }
