@@ -81,11 +81,7 @@ function isReading(app: Application): boolean {
 function end(app: Application, by: string, status: 304 | 412): never {
   const response = app.response();
   const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
-  if (!response.sent) {
-    for (const name of without) {
-      response.header(name, null);
-    }
-  }
+  for (const name of response.sent ? [] : without) response.header(name, null);
   response.respond(by, { status });
   throwStop();
 }

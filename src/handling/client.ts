@@ -15,21 +15,16 @@ const LOOPBACK =
  * else's says that a foreign page had its name resolved to this machine, to read what it shows.
  */
 export function isLocal({ request, remote, isServed }: Scope): boolean {
-  const { url } = request;
-  if ([...headersOf(request).keys()].some((name) => OF_PROXIES.test(name))) {
-    return false;
-  }
+  if (isForwarded(request)) return false;
   if (remote === undefined) return !isServed;
-  return "hostname" in remote &&
-    LOOPBACK.test(remote.hostname) &&
-    LOOPBACK.test(URL.parse(url)?.hostname ?? "");
+  return "hostname" in remote && LOOPBACK.test(remote.hostname) &&
+    LOOPBACK.test(URL.parse(request.url)?.hostname ?? "");
 }
 
-/** A request that became a WebSocket has no headers any more. */
-function headersOf(request: Request): Headers {
+function isForwarded(request: Request): boolean {
   try {
-    return request.headers;
+    return [...request.headers.keys()].some((name) => OF_PROXIES.test(name));
   } catch {
-    return new Headers({ forwarded: "" });
+    return true; // the request became a WebSocket, which has no headers
   }
 }

@@ -15,6 +15,9 @@ const STYLE =
 
 const FORMS = ["text/html", "application/problem+json", "application/json"];
 
+/** Caches must keep the two forms of a page apart. */
+export const VARY = "Accept";
+
 /** A page, as an outcome. */
 type Page = ReturnType<typeof pageWith>;
 
@@ -47,9 +50,8 @@ export function pageOf(
   return known;
 }
 
-/** Caches must keep the two forms of a page apart. */
 function pageWith(status: number, type: string, text: string) {
-  return { status, type, text, headers: { vary: "Accept" } };
+  return { status, type, text, headers: { vary: VARY } };
 }
 
 function htmlOf(heading: string, detail: unknown = "", details = ""): string {

@@ -14,10 +14,9 @@ import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import { withoutRequest } from "../state/outside.ts";
-import { currentOrThrow } from "../state/scope.ts";
 import { run, type Steps } from "../steps.ts";
 import { isLocal } from "./client.ts";
-import { pageOf } from "./page.ts";
+import { pageOf, VARY } from "./page.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 
@@ -26,10 +25,7 @@ const MISS = new HttpError(404);
 
 /** The default `notFound`. */
 export function notFound(app: Application): unknown {
-  const scope = currentOrThrow(app.owner, "notFound()");
-  return isUntouched(scope)
-    ? app.respond(scope, "notFound()", pageOf(scope.request, 404))
-    : showPage(new Failure(app.scope("notFound()"), MISS));
+  return showPage(new Failure(app.scope("notFound()"), MISS));
 }
 
 /** The default `error`. */
@@ -53,6 +49,9 @@ function showPage(failure: Failure): unknown {
 export function onPage(name: "notFound" | "error"): DefaultFrame {
   return (method, params, scope) => {
     const { app } = scope;
+    if (method.isPlain && name === "notFound" && isUntouched(scope)) {
+      return app.respond(scope, "notFound()", pageOf(scope.request, 404));
+    }
     if (method.isPlain) return method.run(params);
     if (scope.page === name) {
       throw new Error(
@@ -160,11 +159,9 @@ class Failure {
     const detail = this.#message();
     const problem = { ...this.#http?.problem, ...detail && { detail } };
     const { request } = this.scope;
-    const shown = pageOf(request, page.status(), problem, details);
-    const { vary } = shown.headers;
-    const before = page.header("vary");
-    page.body(shown.text, shown.type)
-      .header("vary", before === null ? vary : `${before}, ${vary}`);
+    const { text, type } = pageOf(request, page.status(), problem, details);
+    const vary = [page.header("vary") ?? [], VARY].flat().join(", ");
+    page.body(text, type).header("vary", vary);
   }
 
   /**

@@ -58,11 +58,12 @@ export function halt(app: Application, code = 200, message = ""): never {
 
 /** Responds with a redirect in place of what there is. */
 export function redirect(app: Application, url: string, code = 303): void {
-  const response = app.response(app.scope("redirect()"));
+  const scope = app.scope("redirect()");
   checkStatus("redirect", code, 300, 399);
   const origin = originOf(app.setting("framework.base_url"));
   const location = locationOf(url, app.base(), origin);
-  response.respond("redirect()", { status: code, headers: { location } });
+  const headers = { location };
+  app.respond(scope, "redirect()", { status: code, headers });
 }
 
 /** Whether it is the framework's own: what a chain of calls ends with is no content. */

@@ -37,10 +37,8 @@ export const CONTENT_HEADERS: readonly string[] =
     .split(" ");
 
 /** Those, and the headers that let clients store a response. */
-export const PAGE_HEADERS: readonly string[] = [
-  ...CONTENT_HEADERS,
-  ...["etag", "last-modified", "cache-control", "expires"],
-];
+export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS
+  .concat("etag", "last-modified", "cache-control", "expires");
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;

@@ -26,9 +26,8 @@ export function locationOf(url: string, base: string, origin = ""): string {
 
 /** The scheme and host of a base URL; nothing for a path. */
 export function originOf(baseUrl: string | null): string {
-  const { protocol, origin } = URL.parse(baseUrl ?? "") ??
-    { protocol: "", origin: "" };
-  return /^https?:$/.test(protocol) ? origin : "";
+  const url = URL.parse(baseUrl ?? "");
+  return url && /^https?:$/.test(url.protocol) ? url.origin : "";
 }
 
 function onThisSite(target: string, base: string, origin: string): string {

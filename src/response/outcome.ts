@@ -36,8 +36,8 @@ export function keepOutcome(
   outcome: Outcome,
   sealedBy?: string,
 ): boolean {
-  const { text, status } = outcome;
-  if (!text || BODILESS.has(status) || !isUntouched(scope)) return false;
+  const { status } = outcome;
+  if (!isUntouched(scope)) return false;
   if (status !== undefined) checkStatus("respond", status, 200, 599);
   scope.outcome = outcome;
   scope.sealedBy = sealedBy;
@@ -55,9 +55,10 @@ export function textResponse(
   { text = "", type = HTML, status = 200, headers }: Outcome,
   scope: ResponseSource,
 ): Response {
-  const init: Record<string, string> = { "content-type": type };
+  const isEmpty = text === "" || BODILESS.has(status);
+  const init: Record<string, string> = isEmpty ? {} : { "content-type": type };
   if (headers !== undefined) Object.assign(init, headers);
-  return webResponse(text, status, init, scope);
+  return webResponse(isEmpty ? null : text, status, init, scope);
 }
 
 /**

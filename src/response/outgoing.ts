@@ -43,14 +43,13 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
   }
   if (BODILESS.has(status)) discard(given);
   const content = BODILESS.has(status) ? "" : given;
-  const type = content === "" ? undefined : draft.type ?? typeOf(content);
-  const length = isHead(scope) || typeof content !== "string"
-    ? bytesIn(content)
-    : 0;
-  const init: Record<string, string> = {};
   // Appended later, the type would be added to the one that a response takes from its body.
-  const setType = headers.get("content-type")?.join(", ") ?? type;
-  if (setType !== undefined) init["content-type"] = setType;
+  const type = headers.get("content-type")?.join(", ") ??
+    typeOf(content, draft.type);
+  const isText = typeof content === "string";
+  const length = isHead(scope) || !isText ? bytesIn(content) : 0;
+  const init: Record<string, string> = {};
+  if (type !== undefined) init["content-type"] = type;
   if (length) init["content-length"] = String(length);
   const body = sendable(content, scope);
   const response = webResponse(body, status, init, scope);
@@ -107,8 +106,9 @@ function isStream(content: BodyContent | Response): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }
 
-function typeOf(content: BodyContent): string {
-  if (typeof content === "string" || isStream(content)) return HTML;
+function typeOf(content: BodyContent, type = HTML): string | undefined {
+  if (content === "") return undefined;
+  if (typeof content === "string" || isStream(content)) return type;
   return content instanceof Blob && content.type || "application/octet-stream";
 }
 
