@@ -67,13 +67,13 @@ function startUnlessSealed(app: Application): unknown {
 function startFrame(
   method: MappedMethod,
   params: unknown[],
-  { app }: RequestScope,
+  scope: RequestScope,
 ): unknown {
   const returned = method.run(params);
   if (method.isPlain || returned === undefined) return returned;
   return isThenable(returned)
-    ? returned.then((value) => respondWith(app, value))
-    : respondWith(app, returned);
+    ? returned.then((value) => respondWith(scope, value))
+    : respondWith(scope, returned);
 }
 
 /** A method that the router has under the same name. */

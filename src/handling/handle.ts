@@ -165,6 +165,6 @@ async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
     reportError(second, 'in "error"');
     reportError(error, 'that "error" was to respond to');
     response.reopen();
-    respondPlainly(app, error);
+    respondPlainly(scope, error);
   }
 }

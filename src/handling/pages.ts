@@ -8,7 +8,6 @@ import type {
   DefaultFrame,
   RequestScope,
 } from "../application/application.ts";
-import type { MappedMethod } from "../application/callable.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
@@ -62,29 +61,25 @@ export function onPage(name: "notFound" | "error"): DefaultFrame {
     const response = app.response(scope);
     const page = new Failure(scope, error).openPage();
     if (page === undefined) return;
-    const work = () => run(makePage(app, response, method, params));
-    return scope.with({ response: page, page: name }, work);
+    const part = { response: page, page: name };
+    return scope.with(part, () => run(made()));
+
+    /** A page that cannot be made leaves the response open. */
+    function* made(): Steps<unknown> {
+      try {
+        const returned = yield method.run(params);
+        return yield respondWith(app.scope("response()"), returned);
+      } catch (thrown) {
+        if (!isStop(thrown)) response.reopen();
+        throw thrown;
+      }
+    }
   };
 }
 
-/** A page that cannot be made leaves the response open. */
-function* makePage(
-  app: Application,
-  response: HttpResponse,
-  method: MappedMethod,
-  params: unknown[],
-): Steps<unknown> {
-  try {
-    return yield respondWith(app, yield method.run(params));
-  } catch (thrown) {
-    if (!isStop(thrown)) response.reopen();
-    throw thrown;
-  }
-}
-
 /** Responds with the default page of an error and no details, when `error` itself has failed. */
-export function respondPlainly(app: Application, error: Error): void {
-  const failure = new Failure(app.scope("error()"), error);
+export function respondPlainly(scope: RequestScope, error: Error): void {
+  const failure = new Failure(scope, error);
   const page = failure.openPage();
   if (page !== undefined) failure.fillPage(page);
 }
@@ -94,19 +89,19 @@ export function respondPlainly(app: Application, error: Error): void {
  * of the error. Throws it on unless something was written, sent or returned.
  */
 export function* onMiddlewareError(
-  app: Application,
+  scope: RequestScope,
   thrown: unknown,
   callHandler: () => unknown,
 ): Steps<void> {
-  const failure = new Failure(app.scope("error()"), toError(thrown));
-  const response = app.response();
+  const failure = new Failure(scope, toError(thrown));
+  const response = scope.app.response(scope);
   const { sent } = response;
   if (!sent) {
     for (const name of PAGE_HEADERS) response.header(name, null);
     failure.setHead(response.clearBody());
   }
   const returned = yield callHandler();
-  if (!sent) yield respondWith(app, returned);
+  if (!sent) yield respondWith(scope, returned);
   if (sent || !response.sent && response.isEmpty) throw thrown;
   failure.log();
 }

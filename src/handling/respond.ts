@@ -3,7 +3,7 @@
  * `stop`, `halt` and `redirect`.
  */
 
-import type { Application } from "../application/application.ts";
+import type { Application, RequestScope } from "../application/application.ts";
 import { FORM } from "../application/names.ts";
 import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
@@ -13,7 +13,6 @@ import { HttpResponse } from "../response/response.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import { Route } from "../routing/route.ts";
 import { type Match, Router } from "../routing/router.ts";
-import type { Scope } from "../state/scope.ts";
 import { View } from "../view/view.ts";
 
 const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
@@ -22,11 +21,11 @@ const OWN = [HttpResponse, HttpRequest, Router, Route, View];
 
 /** Makes the response of what a callback returned. Throws `TypeError` for what cannot be sent. */
 export function respondWith(
-  app: Application,
+  scope: RequestScope,
   returned: unknown,
-  scope?: Scope,
   match?: Match,
 ): unknown {
+  const { app } = scope;
   if (returned === undefined || returned === null) return;
   if (typeof returned === "string" || returned instanceof Markup) {
     return void app.response(scope).write(returned);
@@ -38,7 +37,7 @@ export function respondWith(
   const content = contentOf(returned);
   if (content !== undefined) return void app.response(scope).body(content);
   if (!hasJson(returned)) throw unsendable(returned, match);
-  return app.call("json", [returned]);
+  return app.call("json", [returned], scope);
 }
 
 /** Ends the request with what there is. */

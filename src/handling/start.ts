@@ -60,7 +60,7 @@ function* guarded(
   const { app } = scope;
   if (first === undefined) {
     const returned = yield match.call();
-    if (returned !== true) yield respondWith(app, returned, scope, match);
+    if (returned !== true) yield respondWith(scope, returned, match);
     return returned === true;
   }
   const { params } = match;
@@ -74,7 +74,7 @@ function* guarded(
     } catch (thrown) {
       if (isStop(thrown) || guard.error === undefined) throw thrown;
       const respond = () => guard.error!(thrown, params);
-      yield* onMiddlewareError(app, thrown, respond);
+      yield* onMiddlewareError(scope, thrown, respond);
     }
   }
   yield guard.after?.(params);
@@ -99,7 +99,7 @@ function follow(
     return void (keepOutcome(scope, { text: returned }) ||
       app.response(scope).write(returned));
   }
-  if (!isThenable(returned)) return respondWith(app, returned, scope, match);
+  if (!isThenable(returned)) return respondWith(scope, returned, match);
   return Promise.resolve(returned).then((late) => {
     app.scope("start()"); // throws when the request has ended meanwhile
     return follow(scope, match, late);
