@@ -97,10 +97,7 @@ Deno.test("`moveTo()` never overwrites a file", () =>
         () => upload("a.txt").moveTo(path),
         Deno.errors.AlreadyExists,
       );
-      assertStringIncludes(
-        error.message,
-        `Cannot move the upload "a.txt" to "${folder}a.txt"`,
-      );
+      assertStringIncludes(error.message, `${folder}a.txt`);
     }
     assertEquals(await Deno.readTextFile(`${folder}a.txt`), "old");
   }));
@@ -137,7 +134,7 @@ Deno.test("`moveTo()` says when the folder does not exist", () =>
       await assertRejects(
         () => upload("a.txt").moveTo(path),
         Deno.errors.NotFound,
-        "the folder does not exist",
+        `${folder}missing/a.txt`,
       );
     }
   }));

@@ -31,10 +31,7 @@ const HEADER = /\r\n([^\s:]+):[ \t]*([^\r\n]*)/gy;
 const PARAMETER =
   /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^\s;"]*))\s*(?:;?$|(?=;))/gy;
 
-const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true });
-const LATIN1 = new TextDecoder("latin1");
-
-/** For the text of a part, which is UTF-8 whatever its headers say; a byte order mark belongs to it. */
+/** For headers and texts, which are UTF-8 whatever their type says; a byte order mark belongs to them. */
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
@@ -64,7 +61,7 @@ function* partsOf(bytes: Bytes, type: string) {
   let start = 0;
   let end = endOf(delimiter, bytes, 0, 2); // the first may lack the line break before it
   for (let number = 0; end !== -1; number++) {
-    const ahead = LATIN1.decode(bytes.subarray(end, end + 64));
+    const ahead = UTF8.decode(bytes.subarray(end, end + 64));
     const line = BOUNDARY_END.exec(ahead)?.[0];
     if (line === undefined) break;
     const part = bytes.subarray(start, end - delimiter.length + 2);
@@ -86,7 +83,7 @@ function parsePart(bytes: Bytes, number: number) {
     const state = `there is no blank line in ${MAX_HEADER_BYTES} bytes`;
     throw refusal(status, source, state);
   }
-  const text = headerText(bytes.subarray(0, end - 4), source);
+  const text = UTF8.decode(bytes.subarray(0, end - 4));
   const headers = pairsOf(text, HEADER, source);
   const disposition = headers.get("content-disposition") ?? "";
   const parameters = parametersOf(disposition, source);
@@ -103,14 +100,6 @@ function parsePart(bytes: Bytes, number: number) {
     type: headers.get("content-type")?.trim() ?? "application/octet-stream",
     content: bytes.subarray(end, -2),
   };
-}
-
-function headerText(bytes: Bytes, source: string): string {
-  try {
-    return STRICT_UTF8.decode(bytes);
-  } catch (cause) {
-    throw refusal(400, source, "it is not UTF-8", { cause });
-  }
 }
 
 /** Undoes the escapes of quotes and line breaks of the HTML standard, and of quotes in RFC 2045. */

@@ -16,12 +16,6 @@ const nameRules: readonly (readonly [RegExp, string])[] = [
   [/^$/, "upload"],
 ];
 
-/** The failures of storing that say more than the system does. */
-const moveFailures = [
-  [Deno.errors.NotFound, "the folder does not exist"],
-  [Deno.errors.AlreadyExists, "a file is there already"],
-] as const;
-
 /**
  * An uploaded file of a form. The client chose its `name` and `type`: show them, but never use the
  * name as a path.
@@ -63,17 +57,11 @@ export class UploadedFile extends File {
       await this.#write(target);
       return target;
     } catch (error) {
-      const [Failure, state] = moveFailures.find(([kind]) =>
-        error instanceof kind
-      ) ?? [];
-      if (Failure === undefined) throw error;
-      // A path that cannot be read or does not exist is not a folder: the failure below is thrown.
+      if (isFolder) throw error;
+      // A path that cannot be read or does not exist is not a folder.
       const taken = await Deno.stat(path).catch(() => undefined);
-      if (!isFolder && taken?.isDirectory) return this.moveTo(`${path}/`);
-      const upload = JSON.stringify(this.name);
-      throw new Failure(
-        `Cannot move the upload ${upload} to "${target}": ${state}`,
-      );
+      if (taken?.isDirectory) return this.moveTo(`${path}/`);
+      throw error;
     }
   }
 
