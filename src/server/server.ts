@@ -4,7 +4,7 @@
  */
 
 import { report } from "../errors.ts";
-import { abortStreams, receiving } from "../state/background.ts";
+import { abortStreams, receiving, unfinished } from "../state/background.ts";
 import type { Owner } from "../state/scope.ts";
 import { settles, sleep, until } from "../timer.ts";
 
@@ -120,20 +120,15 @@ export class DrainingServer implements Server {
     const seconds = owner.shutdownSeconds();
     const end = performance.now() + seconds * 1_000;
     await until(() => receiving(owner).length === 0, seconds);
-    const interrupted = receiving(owner).length;
+    const isRefusing = receiving(owner).length > 0;
     const done = this.#finish();
     const left = Math.max(0, end - performance.now()) / 1_000;
     if (await settles(done, left)) return;
-    const aborted = abortStreams(owner);
-    const isDone = aborted + interrupted > 0 &&
-      await settles(done, CLEAN_UP_SECONDS);
+    const late = unfinished(owner).join(", ") || "connections";
+    report(`The server did not wait longer than ${seconds} s for: ${late}`);
+    const isAborting = abortStreams(owner) > 0;
+    if (isAborting || isRefusing) await settles(done, CLEAN_UP_SECONDS);
     await until(() => owner.streams.size === 0, CLEAN_UP_SECONDS);
-    const outcome = [
-      ...interrupted > 0 ? [`uploads refused: ${interrupted}`] : [],
-      ...aborted > 0 ? [`streams aborted: ${aborted}`] : [],
-      ...isDone ? [] : ["requests or deferred work left unfinished"],
-    ].join(", ");
-    report(`The server did not wait longer than ${seconds} s: ${outcome}`);
   }
 
   /** Stops listening; resolves when requests and deferred work are done. */
