@@ -99,8 +99,7 @@ function settle(scope: RequestScope): Promise<void> {
 /** Makes the response, with which the request ends. */
 function finish(scope: RequestScope): Response | Promise<Response> {
   const { app, outcome, plan, request } = scope;
-  const isHead = request.method === "HEAD";
-  const response = outcome === undefined || isHead
+  const response = outcome === undefined || request.method === "HEAD"
     ? app.response(scope).toResponse()
     : textResponse(outcome, scope);
   const sent = plan.send === undefined
@@ -155,9 +154,8 @@ async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   const response = app.response(scope);
-  if (response.sent) {
-    return reportError(thrown, "after the response was sealed");
-  }
+  const place = "after the response was sealed";
+  if (response.sent) return reportError(thrown, place);
   try {
     await app.call("error", [error]);
   } catch (second) {
