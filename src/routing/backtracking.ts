@@ -40,9 +40,8 @@ interface Fragment {
   readonly isOptional: boolean;
 }
 
-/** What matches nothing but the empty text, and what matches nothing at all. */
+/** What matches nothing but the empty text. */
 const EMPTY: Fragment = { first: [], last: [], isOptional: true };
-const NOTHING: Fragment = { ...EMPTY, isOptional: false };
 
 /** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
 export function longestText(expression: string): number {
@@ -75,13 +74,12 @@ class Analysis {
 
   /** Reads up to the end, or to the parenthesis that closes a group. */
   #alternatives(): Fragment {
-    let [before, sequence] = [NOTHING, EMPTY];
+    let sequence = EMPTY;
     for (let token; (token = this.#tokens.shift() ?? ")") !== ")";) {
-      if (token === "|") {
-        [before, sequence] = [either(before, sequence), EMPTY];
-      } else sequence = joined(sequence, this.#repeated(token));
+      if (token === "|") return either(sequence, this.#alternatives());
+      sequence = joined(sequence, this.#repeated(token));
     }
-    return either(before, sequence);
+    return sequence;
   }
 
   #repeated(token: string): Fragment {
@@ -153,15 +151,12 @@ function charactersOf(atom: string): Set<string> {
 
 /** To how many places one character can lead, at most: at the start of a fragment, or from its places. */
 function waysAmong({ first }: Fragment, places: readonly Place[]): number {
-  const within = new Set(places);
   const nexts = [first, ...places.map(({ next }) => next)];
-  return Math.max(
-    1,
-    ...nexts.flatMap((next) => {
-      const known = next.filter((one) => within.has(one));
-      return known.map(({ characters }) =>
-        known.filter((one) => !one.characters.isDisjointFrom(characters)).length
-      );
-    }),
-  );
+  const ways = nexts.flatMap((next) => {
+    const known = next.filter((one) => places.includes(one));
+    return known.map(({ characters }) =>
+      known.filter((one) => !one.characters.isDisjointFrom(characters)).length
+    );
+  });
+  return Math.max(1, ...ways);
 }

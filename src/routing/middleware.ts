@@ -4,6 +4,7 @@
  */
 
 import { isClass } from "../callback.ts";
+import { wrongKind } from "../errors.ts";
 
 /** The named parameters of the matched route. */
 export type RouteParameters = Record<string, string | null>;
@@ -38,10 +39,8 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
   const isGuard = types.includes("function") &&
     types.every((type) => type === "function" || type === "undefined");
   if (isGuard) return;
-  const got = Deno.inspect(value, { depth: 1 });
-  throw new TypeError(
-    `Cannot add middleware: it must be a function, or have a method "before", "after" or "error", got ${got}`,
-  );
+  const rule = 'it must be a function, or have "before", "after" or "error"';
+  throw wrongKind("add middleware", rule, value);
 }
 
 /** The guard that a middleware stands for. */

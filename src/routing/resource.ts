@@ -38,29 +38,27 @@ const PATTERNS: Readonly<Record<ResourceAction, string>> = {
   destroy: "DELETE /@id",
 };
 
+const ALL = Object.keys(PATTERNS) as ResourceAction[];
+
 /** The routes of a resource; throws `TypeError` for an unknown action. */
 export function resourceRoutes(
   path: string,
   controller: object | string,
-  { only, except = [] }: ResourceOptions,
+  { only = ALL, except = [] }: ResourceOptions,
 ): ResourceRoute[] {
-  const known = Object.keys(PATTERNS);
-  const wrong = [...only ?? [], ...except].find((one) => !known.includes(one));
+  const wrong = [...only, ...except].find((one) => !ALL.includes(one));
   if (wrong !== undefined) {
-    const hint = didYouMean(wrong, known);
+    const hint = didYouMean(wrong, ALL);
     throw new TypeError(
       `Cannot make the resource "${path}": there is no action "${wrong}"${hint}`,
     );
   }
   const name = path.split("/").findLast((part) => part !== "") ?? "";
-  return (known as ResourceAction[])
-    .filter((action) => only?.includes(action) ?? true)
-    .filter((action) => !except.includes(action))
-    .map((action) => [
-      PATTERNS[action],
-      typeof controller === "string"
-        ? `${controller}->${action}`
-        : [controller, action],
-      `${name}.${action}`,
-    ]);
+  const callback = (action: string): CallbackForm =>
+    typeof controller === "string"
+      ? `${controller}->${action}`
+      : [controller, action];
+  return ALL
+    .filter((action) => only.includes(action) && !except.includes(action))
+    .map((one) => [PATTERNS[one], callback(one), `${name}.${one}`]);
 }

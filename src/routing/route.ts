@@ -47,12 +47,10 @@ export interface Declaration {
   readonly passRoute: boolean;
 }
 
-/** The values that the path of a request gives. */
-export interface RouteValues {
-  readonly params: RouteParameters;
-  readonly splat: string;
+/** What the path of a request gives a route. */
+type RouteValues = Pick<Route, "params" | "splat"> & {
   readonly caseSensitive: boolean;
-}
+};
 
 /**
  * A route as declared, or, passed to its callback, as one request matched it.
@@ -87,9 +85,10 @@ export class Route {
   readonly alias: string;
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
+  /** Whether bodies are left unread: see `streamed()`. */
+  takesStream = false;
   readonly #pattern: Pattern;
   readonly #values: RouteValues | undefined;
-  #takesStream = false;
 
   /**
    * Routes are made by the router; one as declared has no values.
@@ -144,21 +143,7 @@ export class Route {
    * `request().raw.body`, without a limit. `data`, `files` and `getBody()` throw then.
    */
   streamed(): this {
-    this.#takesStream = true;
+    this.takesStream = true;
     return this;
-  }
-
-  /** Whether bodies are left unread. */
-  get takesStream(): boolean {
-    return this.#takesStream;
-  }
-
-  /**
-   * The route as a request matched it.
-   *
-   * @ignore
-   */
-  matched(values: RouteValues): Route {
-    return new Route(this.#pattern, this.alias, this.middleware, values);
   }
 }

@@ -6,6 +6,7 @@
 import { type Classes, resolveCallback } from "../callback.ts";
 import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
+import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
 import { type NearRoute, nearRoutes } from "./explain.ts";
 import { Path } from "./path.ts";
@@ -23,12 +24,6 @@ import { isThenable } from "../steps.ts";
 import { Match, RouteTable } from "./table.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
-
-/** What a group gives to the routes in it. */
-interface Group {
-  readonly prefix: string;
-  readonly middleware: readonly Middleware[];
-}
 
 /** The methods that a route without methods allows, beside OPTIONS. */
 const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -64,7 +59,8 @@ export class Router {
   readonly #layers: Layered<RouteTable>;
   readonly #classes: Classes;
   readonly #path = new Path();
-  #group: Group = { prefix: "", middleware: [] };
+  /** What the group under way gives to the routes in it. */
+  #group = { prefix: "", middleware: [] as readonly Middleware[] };
 
   /** Appends a route for GET, and so for HEAD. */
   readonly get: DeclareRoute = this.#under("GET");
@@ -104,27 +100,23 @@ export class Router {
   route<Path extends string, Pass extends boolean = false, Result = unknown>(
     pattern: Path,
     callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
-    alias?: string,
+    passRoute: Pass = false as Pass,
+    alias: string = "",
   ): Route {
-    checkString(pattern, "make a route", "the pattern");
+    checkString("make a route", "the pattern", pattern);
     const action = `make the route "${pattern}"`;
-    const name = alias ?? "";
-    checkString(name, action, "the alias");
-    if (typeof (passRoute ?? false) !== "boolean") {
-      const wanted = "true or false (middleware goes into addMiddleware())";
-      refuse(passRoute, action, "passRoute", wanted);
+    checkString(action, "the alias", alias);
+    if (typeof passRoute !== "boolean") {
+      const rule =
+        "passRoute must be true or false (middleware goes into addMiddleware())";
+      throw wrongKind(action, rule, passRoute);
     }
     const parsed = new Pattern(this.#prefixed(pattern));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
-    const route = new Route(parsed, name, this.#group.middleware);
-    this.#layers.writable.add({
-      route,
-      pattern: parsed,
-      callback: called,
-      passRoute: passRoute === true,
-    });
+    const route = new Route(parsed, alias, this.#group.middleware);
+    const table = this.#layers.writable;
+    table.add({ route, pattern: parsed, callback: called, passRoute });
     return route;
   }
 
@@ -136,19 +128,18 @@ export class Router {
   group(
     prefix: string,
     callback: (router: Router) => void,
-    middleware?: readonly Middleware[],
+    middleware: readonly Middleware[] = [],
   ): void {
-    checkString(prefix, "make a group", "the prefix");
+    checkString("make a group", "the prefix", prefix);
     const action = `make the group "${prefix}"`;
     if (typeof callback !== "function") {
-      refuse(callback, action, "the callback", "a function");
+      throw wrongKind(action, "the callback must be a function", callback);
     }
-    const added = middleware ?? [];
-    added.forEach(checkMiddleware);
+    middleware.forEach(checkMiddleware);
     const outer = this.#group;
     this.#group = {
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
-      middleware: [...outer.middleware, ...added],
+      middleware: [...outer.middleware, ...middleware],
     };
     let returned: unknown;
     try {
@@ -169,11 +160,11 @@ export class Router {
   resource(
     path: string,
     controller: object | string,
-    options?: ResourceOptions,
+    options: ResourceOptions = {},
   ): void {
-    checkString(path, "make a resource", "the path");
-    const routes = resourceRoutes(path, controller, options ?? {});
+    checkString("make a resource", "the path", path);
     this.group(path, () => {
+      const routes = resourceRoutes(path, controller, options);
       for (const [pattern, callback, alias] of routes) {
         this.route(pattern, callback, false, alias);
       }
@@ -187,12 +178,11 @@ export class Router {
    * Throws `ReferenceError` when there is no such alias, `TypeError` when a value is missing,
    * `RangeError` when one does not fit its place.
    */
-  getUrl(alias: string, params?: UrlParameters): string {
-    const tables = this.#tables();
-    const known = tables.findLast(({ aliases }) => aliases.has(alias));
-    if (known) return known.aliases.get(alias)!.build(params ?? {});
-    const aliases = tables.flatMap(({ aliases }) => [...aliases.keys()]);
-    const hint = didYouMean(alias, aliases);
+  getUrl(alias: string, params: UrlParameters = {}): string {
+    const known = this.#tables().map(({ aliases }) => aliases);
+    const pattern = known.findLast((one) => one.has(alias))?.get(alias);
+    if (pattern) return pattern.build(params);
+    const hint = didYouMean(alias, known.flatMap((one) => [...one.keys()]));
     throw new ReferenceError(
       `Cannot make a URL: no route has the alias "${alias}"${hint}`,
     );
@@ -219,14 +209,11 @@ export class Router {
     const asGet = method === "HEAD" && !this.#methods(read).has("HEAD");
     const wanted = asGet ? "GET" : method;
     const { application } = this.#layers;
-    let entry = application.find(read, wanted);
-    this.hasOtherMethods = application.hasOthers;
     const hasOwn = scope === undefined || scope.root.own !== undefined;
+    let entry = application.find(read, wanted);
     const own = hasOwn && !entry ? this.#layers.own(scope) : undefined;
-    if (own) {
-      entry = own.find(read, wanted);
-      this.hasOtherMethods ||= own.hasOthers;
-    }
+    entry ??= own?.find(read, wanted);
+    this.hasOtherMethods = application.hasOthers || own?.hasOthers === true;
     return entry && new Match(entry, read, path, wanted);
   }
 
@@ -238,10 +225,9 @@ export class Router {
   next({ entry, sent, method, caseSensitive }: Match): Match | undefined {
     const { table, next } = entry;
     const path = this.#path.read(sent, caseSensitive);
-    let found = table.find(path, method, next);
-    if (found === undefined && table === this.#layers.application) {
-      found = this.#layers.own()?.find(path, method);
-    }
+    const isLast = table !== this.#layers.application;
+    const found = table.find(path, method, next) ??
+      (isLast ? undefined : this.#layers.own()?.find(path, method));
     return found && new Match(found, path, sent, method);
   }
 
@@ -260,8 +246,8 @@ export class Router {
   }
 
   /** The routes that nearly match, the nearest first, and what keeps each of them from matching. */
-  explain(method: string, path: string, caseSensitive?: boolean): NearRoute[] {
-    const read = this.#path.read(path, caseSensitive ?? false);
+  explain(method: string, path: string, caseSensitive = false): NearRoute[] {
+    const read = this.#path.read(path, caseSensitive);
     return nearRoutes(this.#declarations(), method, read);
   }
 
@@ -280,9 +266,13 @@ export class Router {
     return this.#tables().flatMap((table) => table.declarations);
   }
 
+  /** Declares routes of a method; the type of a pattern stays that of the path, which has the parameters. */
   #under(method: string): DeclareRoute {
-    return (path, callback, passRoute, alias) =>
-      this.route(under(method, path), callback, passRoute, alias);
+    return (path, ...others) => {
+      checkString("make a route", "the path", path);
+      const pattern = `${method} ${pathOnly(path) || "/"}`;
+      return this.route(pattern as typeof path, ...others);
+    };
   }
 
   #prefixed(pattern: string): string {
@@ -299,12 +289,6 @@ function joinPaths(prefix: string, path: string): string {
   return path === "" || path === "/" ? start : start + withSlash(path);
 }
 
-/** The pattern of a path under a method; its type stays that of the path, which has the parameters. */
-function under<Path extends string>(method: string, path: Path): Path {
-  checkString(path, "make a route", "the path");
-  return `${method} ${pathOnly(path) || "/"}` as Path;
-}
-
 /** A path without methods; throws `SyntaxError` when it names one. */
 function pathOnly(source: string): string {
   const { methods, path } = splitMethods(source);
@@ -314,20 +298,9 @@ function pathOnly(source: string): string {
   );
 }
 
-function checkString(value: unknown, action: string, what: string): void {
-  if (typeof value !== "string") refuse(value, action, what, "a string");
-}
-
-function refuse(
-  value: unknown,
-  action: string,
-  what: string,
-  wanted: string,
-): never {
-  const got = Deno.inspect(value, { depth: 1 });
-  throw new TypeError(
-    `Cannot ${action}: ${what} must be ${wanted}, got ${got}`,
-  );
+function checkString(action: string, what: string, value: unknown): void {
+  if (typeof value === "string") return;
+  throw wrongKind(action, `${what} must be a string`, value);
 }
 
 /** A router outside of an application autoloads no classes, and makes an instance for each call. */

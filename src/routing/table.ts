@@ -6,7 +6,7 @@
 import { Path } from "./path.ts";
 import type { RouteParameters } from "./middleware.ts";
 import type { Pattern, Variant } from "./pattern.ts";
-import type { Declaration, Route } from "./route.ts";
+import { type Declaration, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 
 /** One variant of a declared route. */
@@ -135,7 +135,8 @@ export class RouteTable {
 
   /** Keeps the first entry that takes the method, unless an earlier one was found. */
   #accept(entries: readonly Entry[]): void {
-    const [path, method] = [this.#path, this.#method];
+    const path = this.#path;
+    const method = this.#method;
     for (const entry of entries) {
       const { order, methods, variant } = entry;
       if (this.#found && order >= this.#found.order) return;
@@ -198,6 +199,7 @@ export class Match {
 
   /** A route object of this request's own. */
   toRoute(): Route {
-    return this.route.matched(this);
+    const { pattern, route: { alias, middleware } } = this.entry.declaration;
+    return new Route(pattern, alias, middleware, this);
   }
 }
