@@ -73,6 +73,12 @@ Deno.test("`base` is a slash at the root, and otherwise the path of the applicat
   assertEquals(requestOf({}, { base: "/blog" }).base, "/blog");
 });
 
+Deno.test("`method` is the request's own where its target is malformed", () => {
+  const web = new Request("http://localhost/", { method: "PUT" });
+  const scope = new Scope({ owner: new Owner() }, web, {});
+  assertEquals(new HttpRequest(scope).method, "PUT");
+});
+
 Deno.test("the properties that are headers read as sent, and empty when they were not", () => {
   const table = [
     ["referrer", "referer", "http://example.com/a"],

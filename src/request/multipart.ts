@@ -41,8 +41,7 @@ const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 export function parseMultipart(bytes: Bytes, contentType: string): Form {
   const fields: [string, string][] = [];
   const files: [string, UploadedFile][] = [];
-  for (const part of partsOf(bytes, contentType)) {
-    const { name, filename, type, content } = part;
+  for (const { name, filename, type, content } of partsOf(bytes, contentType)) {
     if (filename === undefined) fields.push([name, UTF8.decode(content)]);
     else files.push([name, new UploadedFile([content], filename, { type })]);
     checkCount("fields", fields.length, SOURCE);

@@ -44,7 +44,7 @@ const ADDRESS =
  */
 export class HttpRequest {
   readonly #scope: Scope;
-  #form: Form | undefined;
+  #parsed: Form | undefined;
   #json: readonly [value: unknown] | undefined;
   #id: string | undefined;
   #replay: Request | undefined;
@@ -153,7 +153,7 @@ export class HttpRequest {
    * 400 when the body is malformed, 413 beyond 1,000 fields or 100 files.
    */
   get data(): Data {
-    return this.#body.data;
+    return this.#form.data;
   }
 
   /**
@@ -186,7 +186,7 @@ export class HttpRequest {
    * ends with `[]`. Throws as `data` does.
    */
   get files(): Files {
-    return this.#body.files;
+    return this.#form.files;
   }
 
   /** Whether the connection is secure, by its `scheme`. */
@@ -280,8 +280,8 @@ export class HttpRequest {
     return this.#replay ??= new Request(url, { method, headers, body });
   }
 
-  get #body(): Form {
-    return this.#form ??= parseForm(this.getBytes(), this.type);
+  get #form(): Form {
+    return this.#parsed ??= parseForm(this.getBytes(), this.type);
   }
 
   /** The last value in a header, which a trusted proxy added; "" without one. */
