@@ -240,7 +240,7 @@ export class Application {
 
   /** Whether the response is sealed. */
   isSealed({ sealedBy, httpResponse }: RequestScope): boolean {
-    return sealedBy !== undefined || httpResponse?.sent === true;
+    return httpResponse?.sent ?? sealedBy !== undefined;
   }
 
   // Calling

@@ -113,8 +113,6 @@ export interface Registration {
   readonly slot?: "httpRequest" | "httpResponse" | undefined;
   /** Whether it is as the framework brings it. */
   readonly isDefault?: boolean | undefined;
-  /** Runs when a request has got its own instance. */
-  readonly opened?: ((instance: object, scope: Scope) => void) | undefined;
 }
 
 type Instance = object | Promise<object>;
@@ -134,17 +132,13 @@ export class RegisteredClass {
   /** The shared instance, made on first use; a new one for `false`. */
   call(params: unknown[], scope?: Scope): Instance {
     const isNew = params[0] === false;
-    const { slot, opened } = this.registration;
+    const { slot } = this.registration;
     if (slot === undefined) {
       return isNew ? this.make() : this.#shared ?? this.#share();
     }
     const known = scope ?? currentOrThrow(this.app.owner, `${this.name}()`);
     if (isNew) return this.make(known);
-    const kept = known[slot] ?? known.root[slot];
-    if (kept !== undefined) return kept;
-    const made = known.root[slot] = this.make(known);
-    opened?.(made, known.root);
-    return made;
+    return known[slot] ?? (known.root[slot] ??= this.make(known));
   }
 
   /** A new instance; a promise when the class is autoloaded. */

@@ -3,17 +3,12 @@
  * long an instance lives. They are registered by the same door as a user's class.
  */
 
-import type {
-  Application,
-  Component,
-  RequestScope,
-} from "../application/application.ts";
+import type { Application, Component } from "../application/application.ts";
 import { HttpRequest } from "../request/request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
 import { RouteTable } from "../routing/table.ts";
 import { Layered, Store } from "../state/layers.ts";
-import type { Scope } from "../state/scope.ts";
 import { View } from "../view/view.ts";
 
 /** The components of an application. */
@@ -21,25 +16,11 @@ export function components(app: Application): Record<string, Component> {
   const routes = new Layered(() => new RouteTable(), app.owner);
   return {
     request: { type: HttpRequest, params: "scope", slot: "httpRequest" },
-    response: {
-      type: HttpResponse,
-      params: "scope",
-      slot: "httpResponse",
-      opened: takeOutcome,
-    },
+    response: { type: HttpResponse, params: "scope", slot: "httpResponse" },
     router: { type: Router, params: [routes, app.autoload] },
     view: {
       type: View,
       params: [new Store(app.owner), () => app.planFor().settings],
     },
   };
-}
-
-/** Gives a response what was kept for it. */
-function takeOutcome(response: object, scope: Scope): void {
-  const { outcome, sealedBy } = scope as RequestScope;
-  scope.outcome = scope.sealedBy = undefined;
-  if (outcome === undefined || !(response instanceof HttpResponse)) return;
-  if (sealedBy === undefined) response.write(outcome.text!);
-  else response.respond(sealedBy, outcome);
 }

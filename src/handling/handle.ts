@@ -98,10 +98,11 @@ function settle(scope: RequestScope): Promise<void> {
 
 /** Makes the response, with which the request ends. */
 function finish(scope: RequestScope): Response | Promise<Response> {
-  const { app, outcome, plan, request } = scope;
-  const response = outcome === undefined || request.method === "HEAD"
-    ? app.response(scope).toResponse()
-    : textResponse(outcome, scope);
+  const { app, outcome, httpResponse, plan, request } = scope;
+  const isKept = outcome !== undefined && httpResponse === undefined;
+  const response = isKept && request.method !== "HEAD"
+    ? textResponse(outcome, scope)
+    : app.response(scope).toResponse();
   const sent = plan.send === undefined
     ? response
     : run(send(scope, plan.send, response));

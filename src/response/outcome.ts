@@ -8,6 +8,7 @@ import type { CompiledPlan, Owner, Scope } from "../state/scope.ts";
 
 /** The scope of a request, with what its response reads of it. */
 export interface ResponseSource extends Scope {
+  outcome: Outcome | undefined;
   readonly app: { owner: Owner; request(): { readonly secure: boolean } };
   plan: CompiledPlan & {
     settings: Readonly<Record<`framework.${"debug" | "coalesce"}`, boolean>>;

@@ -24,6 +24,14 @@ export interface Draft {
   page?: Draft | undefined;
 }
 
+/** The draft that a response begins with: it has the outcome that was kept, if any. */
+export function draftOf({ outcome = {}, sealedBy }: ResponseSource): Draft {
+  const { status = 200, text = "", type, headers } = outcome;
+  const lines: HeaderLines = new Map();
+  for (const name in headers) lines.set(name, [headers[name]!]);
+  return { status, headers: lines, texts: [text], type, sealedBy };
+}
+
 /** How many bytes the body of a draft has by now; undefined for a stream. */
 export function lengthOf(draft: Draft): number | undefined {
   return bytesIn(bodyOf(draft));
@@ -84,7 +92,15 @@ function append(lines: HeaderLines, to: Headers, except: string[]): void {
 /** The body that a draft has by now. */
 function bodyOf({ page, content, texts }: Draft): BodyContent | Response {
   if (page !== undefined) return bodyOf(page);
-  return content ?? (texts as unknown[]).flat(Infinity).join("");
+  return content ?? joined(texts);
+}
+
+function joined(texts: Texts): string {
+  let all = "";
+  for (const text of texts) {
+    all += typeof text === "string" ? text : joined(text);
+  }
+  return all;
 }
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */

@@ -23,7 +23,7 @@ import {
   PAGE_HEADERS,
 } from "./header.ts";
 import type { Outcome, ResponseSource } from "./outcome.ts";
-import { type Draft, lengthOf, makeResponse, type Texts } from "./outgoing.ts";
+import { type Draft, draftOf, lengthOf, makeResponse } from "./outgoing.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
 
 /** The media types of JSON, such as `application/json` and `application/problem+json`. */
@@ -51,17 +51,19 @@ const JSON_TYPE = /^[^;]*[/+]json\b/i;
 export class HttpResponse {
   readonly #scope: ResponseSource;
   /** What is collected; a section collects for the response that it is a part of. */
-  #draft: Draft = { status: 200, headers: new Map(), texts: [] };
+  #draft: Draft;
   /** Where text goes: the texts of the draft or, of a section, its own among them. */
-  #texts: Texts = this.#draft.texts;
+  #texts: Draft["texts"];
 
   /**
-   * Made by the framework, once for each request.
+   * Made by the framework, once for each request: it begins with the outcome that was kept.
    *
    * @ignore
    */
   constructor(scope: ResponseSource) {
     this.#scope = scope;
+    this.#draft = draftOf(scope);
+    this.#texts = this.#draft.texts;
   }
 
   /** The status. */
@@ -94,7 +96,7 @@ export class HttpResponse {
     const lines = typeof value === "object" ? value ?? [] : [String(value)];
     for (const line of lines) checkHeader(name, line);
     if (isType) this.#draft.type = undefined;
-    if (lines.length > 0) headers.set(key, [...lines]);
+    if (lines.length > 0) headers.set(key, lines);
     else headers.delete(key);
     return this;
   }
@@ -253,10 +255,9 @@ export class HttpResponse {
    * @ignore
    */
   section(): HttpResponse {
-    const section = this.#another();
-    section.#draft = this.#draft;
-    if (!this.#isClosed) this.#texts.push(section.#texts);
-    return section;
+    const texts: Draft["texts"] = [];
+    if (!this.#isClosed) this.#texts.push(texts);
+    return this.#another(this.#draft, texts);
   }
 
   /**
@@ -270,10 +271,9 @@ export class HttpResponse {
     this.#put("");
     const { headers } = this.#draft;
     for (const name of PAGE_HEADERS) headers.delete(name);
-    const page = this.#another();
-    page.#draft = { status: 200, headers, texts: page.#texts };
-    this.#draft.page = page.#draft;
-    return page;
+    const page: Draft = { status: 200, headers, texts: [] };
+    this.#draft.page = page;
+    return this.#another(page, page.texts);
   }
 
   /**
@@ -321,8 +321,11 @@ export class HttpResponse {
   }
 
   /** One of the same class: an application may have registered its own. */
-  #another(): HttpResponse {
-    return new (this.constructor as typeof HttpResponse)(this.#scope);
+  #another(draft: Draft, texts: Draft["texts"]): HttpResponse {
+    const other = new (this.constructor as typeof HttpResponse)(this.#scope);
+    other.#draft = draft;
+    other.#texts = texts;
+    return other;
   }
 
   /** Leaves a call without effect, since the response is sealed; under debug it is reported. */
