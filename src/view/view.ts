@@ -59,9 +59,7 @@ export class View {
   /** Sets one variable, or each of a record. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
     const variables = typeof name === "string" ? { [name]: value } : name;
-    for (const [key, each] of Object.entries(variables)) {
-      this.#variables.set(key, each);
-    }
+    for (const key in variables) this.#variables.set(key, variables[key]);
   }
 
   /** The value of a variable, or undefined. */
