@@ -1,5 +1,6 @@
 /**
- * Owns timers of any length: the platform's own take milliseconds, and fire at once beyond 24 days.
+ * Owns waiting with a bound, and timers of any length: the platform's own take milliseconds, and fire at
+ * once beyond 24 days.
  */
 
 const LONGEST = 2 ** 31 - 1;
@@ -10,7 +11,7 @@ const LONGEST = 2 ** 31 - 1;
  */
 const EAGER_TURNS = 8;
 
-/** How many seconds pass between two looks at what is waited for. */
+/** How many seconds pass between two polls. */
 const POLL_SECONDS = 0.02;
 
 /** Waits for so many seconds; unless told otherwise, the process stays alive meanwhile. */
@@ -21,7 +22,7 @@ export function sleep(seconds: number, isKept = true): Promise<void> {
   });
 }
 
-/** Waits until something is the case, at most so many seconds; it looks now and again. */
+/** Polls until a condition is met, at most so many seconds. */
 export async function until(
   isMet: () => boolean,
   seconds: number,

@@ -33,7 +33,10 @@ export function endWithProcess(server: DrainingServer): void {
   server.finished.catch(() => {}); // it was logged, and ends the process
 }
 
-/** Calls back on signals that end a process, with the status of one that they end at once, until undone. */
+/**
+ * Calls back on signals that end a process, with the exit status that says so. Call the returned function
+ * to undo.
+ */
 export function onSignals(
   callback: (signal: Deno.Signal, status: number) => void,
 ): () => void {

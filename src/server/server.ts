@@ -37,8 +37,8 @@ export class DrainingServer implements Server {
   #drained: Promise<void> | undefined;
 
   /**
-   * Listens; `listen` is called with the same port when it has to again. The owner's time-out bounds a
-   * drain, and for how long listening again is tried.
+   * Listens, and calls `listen` with the same port whenever the runtime has stopped. The owner's time-out
+   * bounds a drain, and for how long listening again is tried.
    */
   constructor(readonly listen: Listen, readonly owner: Owner) {
     this.#server = listen();

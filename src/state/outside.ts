@@ -19,7 +19,7 @@ export function withoutRequest<Result>(
   return promise;
 }
 
-/** Runs what comes in the empty context of now, to which each `await` returns. */
+/** Runs queued work in the empty context of this call, to which each `await` returns. */
 async function runQueued(queued: ReadableStream<() => unknown>): Promise<void> {
   for await (const work of queued) work();
 }

@@ -53,9 +53,9 @@ export class Owner {
   isDraining = false;
   /** Deferred work that is running, also that of engines which handle a part of its requests. */
   readonly deferred: Set<Promise<unknown>> = new Set();
-  /** What aborts the streams that are being sent. */
+  /** The functions that abort the streams being sent. */
   readonly streams: Set<(reason: unknown) => void> = new Set();
-  /** Its requests have higher numbers. */
+  /** The number of the last scope before it: its own scopes have higher ones. */
   readonly bornAfter: number = lastId;
 
   /** `shutdownSeconds` bounds the time that its work gets when its server ends. */
@@ -201,8 +201,8 @@ export class Scope {
   }
 
   /**
-   * Keeps the request open until the returned function is called. `abort` is given for a stream of its
-   * response, and ends that.
+   * Keeps the request open until the returned function is called. Give `abort` for a stream of its
+   * response: a server that has to end calls it.
    */
   hold(abort?: (reason: unknown) => void): () => void {
     const { root, owner } = this;
