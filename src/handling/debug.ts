@@ -1,6 +1,6 @@
 /**
- * Owns what a default page shows a developer under `framework.debug`: the error with the code around
- * it, the request and its route, and the routes that nearly matched. Secrets are masked.
+ * Owns what a default page shows a developer under `framework.debug`: the error with its stack, and with
+ * the template it is in, the request and its route, and the routes that nearly matched. Secrets are masked.
  */
 
 import type { Application } from "../application/application.ts";
@@ -43,17 +43,16 @@ export function debugDetails(app: Application, failure?: Error): string {
     table("Request", [["Target", asked], ...request.headers]);
 }
 
-/** An error and what caused it, a few at most, each with its stack and the code of the application. */
+/** An error and what caused it, a few at most, each with its stack, and with the template it is in. */
 function errors(thrown: unknown, title = "Error", most = 8): string {
   if (thrown === undefined || most === 0) return "";
   const { stack, cause } = thrown instanceof Error
     ? thrown
     : { stack: Deno.inspect(thrown), cause: undefined };
   const text = stack ?? String(thrown);
-  const place = thrown instanceof TemplateError ? thrown.place : placeOf(text);
   const html = preformatted(escape(masked(folded(text))));
-  return section(title, html + codeAround(place)) +
-    errors(cause, "Caused by", most - 1);
+  const code = thrown instanceof TemplateError ? codeAround(thrown.place) : "";
+  return section(title, html + code) + errors(cause, "Caused by", most - 1);
 }
 
 /** A stack without the frames of the framework, of Vento and of the runtime, which are counted. */
@@ -70,35 +69,13 @@ function isForeign(line: string): boolean {
     (line.includes(FRAMEWORK) || FOREIGN.test(line));
 }
 
-/** The first place of a stack in a file of the application that may be read. */
-function placeOf(stack: string): SourcePlace | undefined {
-  for (const frame of stack.split("\n")) {
-    const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(frame) ?? [];
-    if (file === undefined || isForeign(frame)) continue;
-    const source = readSource(new URL(file));
-    if (source !== undefined) return { file, line: Number(line), source };
-  }
-}
-
-/** The lines around a place. */
-function codeAround(place: SourcePlace | undefined): string {
-  if (place === undefined) return "";
-  const { file, line, source } = place;
+/** The lines of a template around a place. */
+function codeAround({ file, line, source }: SourcePlace): string {
   const first = Math.max(1, line - LINES_AROUND);
   const lines = source.split("\n").slice(first - 1, line + LINES_AROUND)
     .map((text, index) => `${first + index}  ${escape(masked(text))}`);
   lines[line - first] = `<mark>${lines[line - first]}</mark>`;
   return `<p>${escape(file)}</p>\n${preformatted(lines.join("\n"))}`;
-}
-
-/** The text of a file, where reading it is permitted already: nobody is asked. */
-function readSource(path: URL): string | undefined {
-  const { state } = Deno.permissions.querySync({ name: "read", path });
-  try {
-    return state === "granted" ? Deno.readTextFileSync(path) : undefined;
-  } catch {
-    return undefined; // the file has gone
-  }
 }
 
 /** Which routes nearly matched, and why they did not. */
