@@ -16,12 +16,6 @@ export interface NearRoute {
   readonly reason: string;
 }
 
-/** How near a route comes, in segments that match, and at what it fails. */
-interface Miss {
-  readonly nearness: number;
-  readonly reason: string;
-}
-
 const MAX_ROUTES = 5;
 
 /** A path with more characters has no near routes: nobody mistyped it. */
@@ -46,8 +40,7 @@ export function nearRoutes(
     })
     .filter(({ nearness }) => nearness > 0)
     .sort((a, b) => b.nearness - a.nearness)
-    .slice(0, MAX_ROUTES)
-    .map(({ route, reason }) => ({ route, reason }));
+    .slice(0, MAX_ROUTES);
 }
 
 function methodReason(method: string, { methods }: Route): string {
@@ -56,8 +49,14 @@ function methodReason(method: string, { methods }: Route): string {
     : `the method ${method} is not ${methods.join(" or ")}`;
 }
 
-/** Compares segments with those of a path, up to the first that is more than misspelt. */
-function missOf(segments: readonly Segment[], path: Path): Miss {
+/**
+ * How many segments match, up to the first that is more than misspelt, and why the first of the others does
+ * not.
+ */
+function missOf(
+  segments: readonly Segment[],
+  path: Path,
+): { nearness: number; reason: string } {
   const count = path.split();
   let nearness = segments.length === count ? 0 : -1 / 4;
   let reason: string | undefined;
@@ -66,16 +65,13 @@ function missOf(segments: readonly Segment[], path: Path): Miss {
     if (segment.match(text ?? "", path.caseSensitive)) nearness += 1;
     else {
       reason ??= reasonFor(segment, text);
-      if (!isMisspelt(segment, text)) break;
+      const isMisspelt = suggestions(text ?? "", [segment.literal ?? ""])[0];
+      if (!isMisspelt) break;
       nearness += 1 / 2;
     }
   }
   reason ??= `the path goes on with "/${path.rest(segments.length)}"`;
   return { nearness, reason };
-}
-
-function isMisspelt({ literal }: Segment, text = ""): boolean {
-  return literal !== undefined && suggestions(text, [literal]).length > 0;
 }
 
 /** Why a segment does not match a text, or the end of the path. */

@@ -105,14 +105,11 @@ export function withSlash(path: string): string {
 export class Parser {
   /** The names of the parameters, in order of appearance. */
   readonly names: string[] = [];
-  readonly #source: string;
-  readonly #path: string;
   readonly #tokens: readonly RegExpExecArray[];
   #next = 0;
 
-  constructor(source: string, path: string) {
-    this.#source = source;
-    this.#path = path;
+  /** The path stands in the source, behind the methods. */
+  constructor(readonly source: string, readonly path: string) {
     this.#tokens = [...path.matchAll(TOKENS)];
   }
 
@@ -120,12 +117,10 @@ export class Parser {
   parse(): Choice[] {
     const choices = this.#sequence();
     if (this.#token !== "") this.#fail("has an unopened parenthesis");
-    for (const parts of choices.flat()) {
-      const star = parts.find(({ kind }) => kind === "star");
-      if (star === undefined || parts.length === 1) continue;
-      this.#fail("has a * that does not stand alone between slashes", star.at);
-    }
-    return choices;
+    const mixed = choices.flat().filter((parts) => parts.length > 1);
+    const star = mixed.flat().find(({ kind }) => kind === "star");
+    if (star === undefined) return choices;
+    this.#fail("has a * that does not stand alone between slashes", star.at);
   }
 
   /** The next token; empty at the end. */
@@ -135,14 +130,12 @@ export class Parser {
 
   /** Its position in the pattern. */
   get #at(): number {
-    const at = this.#tokens[this.#next]?.index ?? this.#path.length;
-    return this.#source.lastIndexOf(this.#path) + at;
+    const at = this.#tokens[this.#next]?.index ?? this.path.length;
+    return this.source.lastIndexOf(this.path) + at;
   }
 
   #take(): string {
-    const token = this.#token;
-    this.#next++;
-    return token;
+    return this.#tokens[this.#next++]?.[0] ?? "";
   }
 
   /** The choices up to the end or to a closing parenthesis; an optional part comes before its absence. */
@@ -282,7 +275,7 @@ export class Parser {
   }
 
   #fail(problem: string, at: number = this.#at): never {
-    return refuse(this.#source, problem, at);
+    return refuse(this.source, problem, at);
   }
 }
 

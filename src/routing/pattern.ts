@@ -53,7 +53,9 @@ export class Pattern {
    * segment, so that an author's expression never sees more than one segment.
    */
   regex(caseSensitive: boolean): RegExp {
-    const sources = this.variants.map(({ source }) => source);
+    const sources = this.variants.map(({ segments }) =>
+      segments.map(({ source }) => source).join("")
+    );
     const source = `^(?:${sources.join("|")})\\/?$`;
     return new RegExp(source, caseSensitive ? "su" : "isu");
   }
@@ -180,11 +182,6 @@ export class Variant {
         ? segments.findIndex((one) => one.names.includes(name))
         : this.names.indexOf(name)
     );
-  }
-
-  /** The variant as an expression for whole paths. A star takes as little as it can. */
-  get source(): string {
-    return this.segments.map(({ source }) => source).join("");
   }
 
   /** Whether a path matches that has as many segments as the tree of a table asks for. */

@@ -24,7 +24,6 @@ const EDGE = "\ud800";
 
 /** One segment of a pattern. None but `*` matches an empty text. */
 export class Segment {
-  readonly parts: readonly Part[];
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
   /** The text of a segment without parameters and expressions. */
@@ -43,22 +42,22 @@ export class Segment {
   /** A longer text is not tried, as the expression could take too long. */
   readonly #limit: number;
 
-  constructor(parts: readonly Part[]) {
-    const [{ kind }] = parts as [Part];
-    const isSimple = !parts.some(({ kind }) => kind === "expression");
-    this.parts = parts;
+  constructor(readonly parts: readonly Part[]) {
+    const kinds = parts.map(({ kind }) => kind);
+    const isText = kinds.every((kind) => kind === "text");
+    const isSimple = !kinds.includes("expression");
+    const source = parts.map((part) => part.source).join("");
     this.names = parts.flatMap(({ name }) => name ?? []);
-    this.isStar = kind === "star";
+    this.isStar = kinds.includes("star");
     this.isWhole = parts.length === 1 && this.names.length === 1;
     this.isFree = this.isWhole && isSimple;
-    const isText = parts.every(({ kind }) => kind === "text");
     this.literal = isText ? `${this}` : undefined;
-    this.#source = parts.map(({ source }) => source).join("");
+    this.#source = source;
     this.#texts = isSimple ? textsOf(parts) : undefined;
     this.#expressions = isSimple
       ? []
-      : ["isu", "su"].map((flags) => new RegExp(`^${this.#source}$`, flags));
-    this.#limit = isSimple ? Infinity : longestText(this.#source);
+      : ["isu", "su"].map((flags) => new RegExp(`^${source}$`, flags));
+    this.#limit = isSimple ? Infinity : longestText(source);
   }
 
   /** The segment and the slash before it as an expression for whole paths. */

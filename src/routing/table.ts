@@ -9,11 +9,8 @@ import type { Pattern, Variant } from "./pattern.ts";
 import { type Declaration, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 
-/** One variant of a declared route. */
-interface Entry {
-  readonly declaration: Declaration;
-  /** The methods; without one, every method matches. */
-  readonly methods: readonly string[];
+/** A declared route with one of its variants. */
+interface Entry extends Declaration {
   readonly variant: Variant;
   readonly table: RouteTable;
   /** Its place among all variants of the table; those of the next route begin at `next`. */
@@ -73,7 +70,7 @@ export class RouteTable {
   /** Appends a route; throws when its alias is that of another path. */
   add(declaration: Declaration): void {
     const { pattern, route: { alias } } = declaration;
-    const { path, methods, variants } = pattern;
+    const { path, variants } = pattern;
     const known = this.aliases.get(alias)?.path ?? path;
     if (known !== path) {
       throw new Error(
@@ -87,7 +84,7 @@ export class RouteTable {
       let node = this.#root;
       for (const segment of head) node = node.child(segment);
       const order = this.#order++;
-      const entry = { declaration, methods, variant, table: this, order, next };
+      const entry = { ...declaration, variant, table: this, order, next };
       (hasStar ? node.stars : node.ends).push(entry);
     }
     this.declarations.push(declaration);
@@ -109,7 +106,7 @@ export class RouteTable {
     const methods: string[] = [];
     let entry = this.find(path);
     while (entry) {
-      methods.push(...entry.declaration.route.methods);
+      methods.push(...entry.route.methods);
       entry = this.find(path, undefined, entry.next);
     }
     return methods;
@@ -138,7 +135,7 @@ export class RouteTable {
     const path = this.#path;
     const method = this.#method;
     for (const entry of entries) {
-      const { order, methods, variant } = entry;
+      const { order, pattern: { methods }, variant } = entry;
       if (this.#found && order >= this.#found.order) return;
       const isSure = variant.isPlain && !path.caseSensitive;
       if (order < this.#from || !isSure && !variant.matches(path)) continue;
@@ -149,6 +146,8 @@ export class RouteTable {
     }
   }
 }
+
+const NO_VALUES: readonly never[] = [];
 
 /** A route that matches a path. */
 export class Match {
@@ -167,26 +166,26 @@ export class Match {
     this.sent = sent;
     this.caseSensitive = path.caseSensitive;
     this.method = method;
-    const { pattern } = entry.declaration;
-    this.values = pattern.names.length > 0 ? entry.variant.values(path) : [];
+    const { pattern, variant } = entry;
+    this.values = pattern.names.length > 0 ? variant.values(path) : NO_VALUES;
   }
 
   /** The route as declared. */
   get route(): Route {
-    return this.entry.declaration.route;
+    return this.entry.route;
   }
 
   /** The values by name, in a new object each time. */
   get params(): RouteParameters {
     const params: RouteParameters = Object.create(null);
-    const { names } = this.entry.declaration.pattern;
+    const { names } = this.entry.pattern;
     names.forEach((name, place) => params[name] = this.values[place]!);
     return params;
   }
 
   /** Calls the callback with the values. */
   call(): unknown {
-    const { callback, passRoute } = this.entry.declaration;
+    const { callback, passRoute } = this.entry;
     if (passRoute) return callback(...this.values, this.toRoute());
     return callback(...this.values);
   }
@@ -199,7 +198,7 @@ export class Match {
 
   /** A route object of this request's own. */
   toRoute(): Route {
-    const { pattern, route: { alias, middleware } } = this.entry.declaration;
+    const { pattern, route: { alias, middleware } } = this.entry;
     return new Route(pattern, alias, middleware, this);
   }
 }
