@@ -43,9 +43,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
   /** The value, or undefined; in the given scope, or else in the current one. */
   get(key: string, scope?: Scope): Value | undefined {
     const own = this.own(scope);
-    return own !== undefined && own.has(key)
-      ? own.get(key)
-      : this.application.get(key);
+    return own?.has(key) ? own.get(key) : this.application.get(key);
   }
 
   /** Whether there is a value that is neither undefined nor null. */
