@@ -65,17 +65,6 @@ export function checkHeader(name: string, value: string): void {
   throw new TypeError(`Cannot set the header "${name}": ${why}`);
 }
 
-/** A `Cache-Control` of a number of seconds, or `no-store`. Throws `RangeError` for a negative number. */
-export function cacheControl(seconds: number | false): string {
-  if (seconds === false) return "no-store";
-  if (seconds >= 0 && seconds < Infinity) {
-    return `max-age=${Math.floor(seconds)}`;
-  }
-  throw new RangeError(
-    `Cannot set the cache time: seconds must be 0 or more, got "${seconds}"`,
-  );
-}
-
 /** A `Set-Cookie` line. Throws `TypeError` or `SyntaxError` for what clients would drop or misread. */
 export function cookieLine(
   name: string,

@@ -15,7 +15,6 @@ import {
   type ServerSentEvent,
 } from "./events.ts";
 import {
-  cacheControl,
   checkHeader,
   cookieLine,
   type CookieOptions,
@@ -93,7 +92,7 @@ export class HttpResponse {
     if (value === undefined) {
       return headers.get(key)?.join(", ") ?? (isType && type || null);
     }
-    const lines = typeof value === "object" ? value ?? [] : [String(value)];
+    const lines = typeof value === "object" ? [...value ?? []] : [`${value}`];
     for (const line of lines) checkHeader(name, line);
     if (isType) this.#draft.type = undefined;
     if (lines.length > 0) headers.set(key, lines);
@@ -143,7 +142,13 @@ export class HttpResponse {
 
   /** Lets caches keep the response for so many seconds, or, with false, not at all (RFC 9111). */
   cache(seconds: number | false): this {
-    return this.header("cache-control", cacheControl(seconds));
+    if (seconds === false) return this.header("cache-control", "no-store");
+    if (seconds >= 0 && seconds < Infinity) {
+      return this.header("cache-control", `max-age=${Math.floor(seconds)}`);
+    }
+    throw new RangeError(
+      `Cannot set the cache time: seconds must be 0 or more, got "${seconds}"`,
+    );
   }
 
   /**
@@ -313,7 +318,8 @@ export class HttpResponse {
     const isText = typeof content === "string";
     if (draft.content !== undefined) discard(draft.content);
     draft.content = isText ? undefined : content;
-    draft.texts.splice(0, Infinity, ...isText ? [content] : []);
+    draft.texts.length = 0;
+    if (isText) draft.texts.push(content);
     draft.type = type;
     const [set = ""] = draft.headers.get("content-type") ?? [];
     const isJson = JSON_TYPE.test(set) && JSON_TYPE.test(type ?? "");
