@@ -398,7 +398,7 @@ async function debugged(
 }
 
 onBothForms(
-  "`framework.debug` shows the error with its stack, its causes, and the request",
+  "`framework.debug` shows the error with the code around it, its causes, and the request",
   async (app) => {
     app.route("GET /fail/@id", (id) => {
       throw new Error(`<b>${id}</b>`, { cause: new RangeError("the cause") });
@@ -412,6 +412,8 @@ onBothForms(
         "Error: &lt;b&gt;7&lt;/b&gt;",
         "RangeError: the cause",
         "errors_test.ts",
+        "<mark>",
+        "throw new Error(`&lt;b&gt;${id}",
         "GET /fail/@id",
         "<th>@id</th><td>7</td>",
         "GET /fail/7?page=2",
@@ -522,6 +524,20 @@ onBothForms(
     }
   },
 );
+
+Deno.test({
+  name:
+    "`framework.debug` shows no code that may not be read, and does not ask",
+  permissions: { read: false },
+  async fn() {
+    const { Engine } = await import("@framework/core");
+    const app = new Engine() as App;
+    app.route("/", () => fail());
+    const page = await debugged(app, "/");
+    assertStringIncludes(page, "TypeError: boom");
+    assertEquals(page.includes("<mark>"), false);
+  },
+});
 
 onBothForms(
   '`original("error")` is synchronous unless under debug',

@@ -1,7 +1,8 @@
 /** Tests `json()` and `jsonp()`: what they send, and what they refuse. */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type App, onBothForms, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
 
 onBothForms(
   "`json()` sends data as JSON, with its charset and indentation",
@@ -53,7 +54,36 @@ onBothForms(
   },
 );
 
+const loop: Record<string, unknown> = { list: [1] };
+loop.list = [1, { "a-b": loop }];
 const shared = { x: 1 };
+
+/** What has no JSON, and the message that names its place. */
+const FAULTS: [unknown, string][] = [
+  [1n, "$ is a BigInt"],
+  [{ a: [{ b: 1n }] }, "$.a[0].b is a BigInt"],
+  [{ "a-b": 1n }, '$["a-b"] is a BigInt'],
+  [loop, '$.list[1]["a-b"] is $ again, which contains it'],
+  [{ one: shared, two: { shared }, three: 1n }, "$.three is a BigInt"],
+  [{ hidden: { value: 1n, toJSON: () => 1 }, seen: 2n }, "$.seen is a BigInt"],
+];
+
+onBothForms(
+  "`json()` is a 500 that names the place of what has no JSON",
+  async (app) => {
+    app.set("framework.log_errors", true);
+    for (const [index, [value, message]] of FAULTS.entries()) {
+      app.route(`/${index}`, () => app.json(value));
+      const log = await logOf(async () => {
+        assertEquals((await visit(app, `/${index}`)).status, 500);
+      });
+      assertStringIncludes(
+        log.join(),
+        `TypeError: Cannot encode JSON: ${message}`,
+      );
+    }
+  },
+);
 
 onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
   app.map("error", (error: Error) => error.message);

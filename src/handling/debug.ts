@@ -1,6 +1,6 @@
 /**
- * Owns what a default page shows a developer under `framework.debug`: the error with its stack, and with
- * the template it is in, the request and its route, and the routes that nearly matched. Secrets are masked.
+ * Owns what a default page shows a developer under `framework.debug`: the error with the code around
+ * it, the request and its route, and the routes that nearly matched. Secrets are masked.
  */
 
 import type { Application } from "../application/application.ts";
@@ -43,7 +43,7 @@ export function debugDetails(app: Application, failure?: Error): string {
     table("Request", [["Target", asked], ...request.headers]);
 }
 
-/** An error and what caused it, a few at most, each with its stack, and with the template it is in. */
+/** An error and what caused it, a few at most, each with its stack, and the code of the application. */
 function errors(thrown: unknown, title = "Error", most = 8): string {
   if (thrown === undefined || most === 0) return "";
   const { stack, cause } = thrown instanceof Error
@@ -51,7 +51,8 @@ function errors(thrown: unknown, title = "Error", most = 8): string {
     : { stack: Deno.inspect(thrown), cause: undefined };
   const text = stack ?? String(thrown);
   const html = preformatted(escape(masked(folded(text))));
-  const code = thrown instanceof TemplateError ? codeAround(thrown.place) : "";
+  const place = thrown instanceof TemplateError ? thrown.place : placeIn(text);
+  const code = place ? codeAround(place) : "";
   return section(title, html + code) + errors(cause, "Caused by", most - 1);
 }
 
@@ -69,7 +70,24 @@ function isForeign(line: string): boolean {
     (line.includes(FRAMEWORK) || FOREIGN.test(line));
 }
 
-/** The lines of a template around a place. */
+/** The first place of a stack in a file of the application that may be read already: nobody is asked. */
+function placeIn(stack: string): SourcePlace | undefined {
+  const frames = stack.split("\n").filter((line) => !isForeign(line));
+  for (const frame of frames) {
+    const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(frame) ?? [];
+    if (file === undefined) continue;
+    const path = new URL(file);
+    const { state } = Deno.permissions.querySync({ name: "read", path });
+    if (state !== "granted") continue;
+    try {
+      return { file, line: Number(line), source: Deno.readTextFileSync(path) };
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+}
+
+/** The lines around a place. */
 function codeAround({ file, line, source }: SourcePlace): string {
   const first = Math.max(1, line - LINES_AROUND);
   const lines = source.split("\n").slice(first - 1, line + LINES_AROUND)

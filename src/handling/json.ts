@@ -63,12 +63,47 @@ function jsonText(
     const action = "send JSON that is not to be encoded";
     throw wrongKind(action, "it must be text", data);
   }
-  // With an indentation, even one of 0, the runtime encodes a third slower.
-  const text = encode
-    ? JSON.stringify(data, undefined, indentation || undefined) ?? "null"
-    : String(data);
+  const text = encode ? encoded(data, indentation) : String(data);
   // The body is UTF-8 whatever the header says; nearly every charset agrees with it on ASCII.
   return isUtf8(charset) ? text : escapeJson(text, /[\u0080-\uffff]/g);
+}
+
+/** Encodes a value. Throws `TypeError` naming the place of a BigInt or of a cycle. */
+function encoded(data: unknown, indentation: number): string {
+  try {
+    // With an indentation, even one of 0, the runtime encodes a third slower.
+    return JSON.stringify(data, undefined, indentation || undefined) ?? "null";
+  } catch (cause) {
+    const fault = faultIn(data);
+    if (fault === undefined) throw cause;
+    throw new TypeError(`Cannot encode JSON: ${fault}`, { cause });
+  }
+}
+
+/** Encodes once more and looks at each place: the last one seen is the one that fails. */
+function faultIn(data: unknown): string | undefined {
+  const places = new Map<unknown, string>();
+  let fault: string | undefined;
+  try {
+    JSON.stringify(data, function (this: unknown, key: string, member) {
+      const holder = places.get(this);
+      const place = holder === undefined ? "$" : holder + step(this, key);
+      const known = places.get(member);
+      const isCycle = known !== undefined && place.startsWith(known);
+      fault = isCycle ? `${place} is ${known} again, which contains it` : "";
+      if (typeof member === "bigint") fault = `${place} is a BigInt`;
+      if (typeof member === "object") places.set(member, place);
+      return member;
+    });
+  } catch {
+    return fault || undefined;
+  }
+}
+
+function step(holder: unknown, key: string): string {
+  if (Array.isArray(holder)) return `[${key}]`;
+  const isName = /^[A-Za-z_$][\w$]*$/.test(key);
+  return isName ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
 /** Escapes characters of JSON text that can only be inside its strings. */
