@@ -833,6 +833,14 @@ Deno.test("`framework.debug` shows the lines of a template that fails, and no co
   assertFalse(page.includes("__exports"));
 });
 
+Deno.test("`framework.debug` shows the application's code that a template's error came from", async () => {
+  const page = await debugPage("{{ fail() }}");
+  assertMatch(
+    page,
+    /<mark>\d+ {4}throw new RangeError\(&quot;too much&quot;\);<\/mark>/,
+  );
+});
+
 Deno.test("`framework.debug` folds the frames of the framework, of Vento and of the runtime", async () => {
   const page = await debugPage("{{ fail() }}");
   assertMatch(page, /at broken \(file:.*view_test\.ts:\d+:\d+\)/);
