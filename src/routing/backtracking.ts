@@ -17,6 +17,9 @@ const MAX_NESTED_STEPS = 65_536;
 const TOKENS =
   /\\(?:[pPu]\{[^}]*\}|x[\da-f]{2}|u[\da-f]{4}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|<\w+>|[a-z-]*:)|[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
 
+/** The start of a group that looks at characters which another part matches too. */
+const LOOKAROUND = /\(\?<?[=!]/;
+
 /** An atom that may match characters beyond ASCII. */
 const BEYOND_ASCII = /^\.$|^\[\^|\\[DWSpPux]|[\u{80}-\u{10ffff}]/u;
 
@@ -64,12 +67,11 @@ class Analysis {
   #choices = 0;
   readonly #tokens: string[];
   readonly #places: Place[] = [];
-  #hasLookaround = false;
 
   constructor(expression: string) {
     this.#tokens = expression.match(TOKENS) ?? [];
-    const ways = waysAmong(this.#alternatives(), this.#places);
-    this.ways = this.#hasLookaround ? Math.max(2, ways) : ways;
+    const least = LOOKAROUND.test(expression) ? 2 : 1;
+    this.ways = Math.max(least, waysAmong(this.#alternatives(), this.#places));
   }
 
   /** Reads up to the end, or to the parenthesis that closes a group. */
@@ -104,9 +106,7 @@ class Analysis {
     if (/^(?:[$^]|\\b)$/i.test(token)) return EMPTY;
     if (token.startsWith("(")) {
       const content = this.#alternatives();
-      if (!/^\(\?<?[=!]/.test(token)) return content;
-      this.#hasLookaround = true;
-      return EMPTY;
+      return LOOKAROUND.test(token) ? EMPTY : content;
     }
     const place = { characters: charactersOf(token), next: [] };
     this.#places.push(place);

@@ -43,9 +43,12 @@ const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
 /** A quantifier behind a text: no star, which would be taken for the one that matches segments. */
 const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
-/** Punctuation that, at the end of an expression, is text; a bare dot is only before a parameter. */
-const SEPARATOR = /^(?:\\?[-,;:~_=!&']|\\\.)$/;
-const SEPARATOR_OF_NAMES = /^\\?[-,;:~_=!&'.]$/;
+/**
+ * The end of the expression of a parameter: a slash, a parameter or an optional part. Punctuation in front
+ * of it is text; a bare dot only in front of a parameter.
+ */
+const EXPRESSION_END =
+  /^(?:\\?[-,;:~_=!&']|\\\.)*(?:[/)]|\((?!\?)|$)|^(?:\\?[-,;:~_=!&'.])*@[A-Za-z_]/;
 
 /** Tokens that are mistakes, and the problem that the message names. */
 type Mistakes = readonly (readonly [token: RegExp, problem: string])[];
@@ -128,10 +131,14 @@ export class Parser {
     return this.#tokens[this.#next]?.[0] ?? "";
   }
 
-  /** Its position in the pattern. */
+  /** Where it stands in the path. */
+  get #index(): number {
+    return this.#tokens[this.#next]?.index ?? this.path.length;
+  }
+
+  /** Where it stands in the pattern. */
   get #at(): number {
-    const at = this.#tokens[this.#next]?.index ?? this.path.length;
-    return this.source.lastIndexOf(this.path) + at;
+    return this.source.lastIndexOf(this.path) + this.#index;
   }
 
   #take(): string {
@@ -217,23 +224,16 @@ export class Parser {
     return { kind: "expression", text: `@${name}:${expression}`, source, name };
   }
 
-  /** The expression behind a name: up to the slash, parameter or optional part that follows. */
+  /** The expression behind a name. */
   #constraint(name: string): string {
-    const [at, first] = [this.#at, this.#next];
-    const atoms: { text: string; next: number }[] = [];
-    while (
-      !/^(?:[/)]?|@.+)$/.test(this.#token) &&
-      (this.#token !== "(" || this.#next === first)
-    ) {
-      atoms.push({ text: this.#atom(), next: this.#next });
+    const at = this.#at;
+    if (/^(?:[/)]?|@.+)$/.test(this.#token)) {
+      this.#fail(`has no expression for "${name}"`);
     }
-    if (atoms.length === 0) this.#fail(`has no expression for "${name}"`);
-    const separator = this.#token.startsWith("@")
-      ? SEPARATOR_OF_NAMES
-      : SEPARATOR;
-    while (atoms.length > 1 && separator.test(atoms.at(-1)!.text)) atoms.pop();
-    this.#next = atoms.at(-1)!.next;
-    const expression = atoms.map(({ text }) => text).join("");
+    let expression = "";
+    do expression += this.#atom(); while (
+      !EXPRESSION_END.test(this.path.slice(this.#index))
+    );
     this.#check(expression, at);
     return expression;
   }

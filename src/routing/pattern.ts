@@ -114,9 +114,7 @@ export class Pattern {
     if (parts.some(({ kind, name }) => kind === "expression" && !name)) {
       this.#fail(TypeError, `"${segment}" has an expression without a name`);
     }
-    const filled = parts.map(({ name, text }) =>
-      name ? texts.get(name)! : text
-    );
+    const filled = parts.map(({ name = "", text }) => texts.get(name) ?? text);
     const text = filled.join("");
     if (segment.match(text, true) === null) {
       this.#fail(RangeError, `"${text}" does not match "${segment}"`);
@@ -174,9 +172,8 @@ export class Variant {
     this.hasStar = this.#runs.length > 1;
     this.isPlain = this.head.every((one) => one.isFree || one.literal) &&
       segments.length <= this.head.length + 1;
-    this.#isDirect =
-      this.head.every((one) => one.isWhole || !one.names.length) &&
-      this.#runs.slice(1).flat().every((one) => !one.names.length);
+    const whole = this.head.filter(({ isWhole }) => isWhole);
+    this.#isDirect = whole.length === this.names.length;
     this.#places = names.map((name) =>
       this.#isDirect
         ? segments.findIndex((one) => one.names.includes(name))

@@ -141,15 +141,14 @@ export class Router {
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
       middleware: [...outer.middleware, ...middleware],
     };
-    let returned: unknown;
     try {
-      returned = callback(this);
+      const returned: unknown = callback(this);
+      if (!isThenable(returned)) return;
+      returned.then(undefined, () => {}); // the error below says more than its own
+      throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
     } finally {
       this.#group = outer;
     }
-    if (!isThenable(returned)) return;
-    returned.then(undefined, () => {}); // the error below says more than its own
-    throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
   }
 
   /**

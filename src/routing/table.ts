@@ -105,9 +105,8 @@ export class RouteTable {
   methods(path: Path): string[] {
     const methods: string[] = [];
     let entry = this.find(path);
-    while (entry) {
+    for (; entry; entry = this.find(path, undefined, entry.next)) {
       methods.push(...entry.route.methods);
-      entry = this.find(path, undefined, entry.next);
     }
     return methods;
   }
