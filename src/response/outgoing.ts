@@ -95,12 +95,8 @@ function bodyOf({ page, content, texts }: Draft): BodyContent | Response {
   return content ?? joined(texts);
 }
 
-function joined(texts: Texts): string {
-  let all = "";
-  for (const text of texts) {
-    all += typeof text === "string" ? text : joined(text);
-  }
-  return all;
+function joined(text: string | Texts): string {
+  return typeof text === "string" ? text : text.map(joined).join("");
 }
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
