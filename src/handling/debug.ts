@@ -70,20 +70,17 @@ function isForeign(line: string): boolean {
     (line.includes(FRAMEWORK) || FOREIGN.test(line));
 }
 
-/** The first place of a stack in a file of the application that may be read already: nobody is asked. */
+/** The first place of a stack in the application, if its file may be read already: nobody is asked. */
 function placeIn(stack: string): SourcePlace | undefined {
-  const frames = stack.split("\n").filter((line) => !isForeign(line));
-  for (const frame of frames) {
-    const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(frame) ?? [];
-    if (file === undefined) continue;
-    const path = new URL(file);
-    const { state } = Deno.permissions.querySync({ name: "read", path });
-    if (state !== "granted") continue;
-    try {
-      return { file, line: Number(line), source: Deno.readTextFileSync(path) };
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
+  const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(folded(stack)) ?? [];
+  if (file === undefined) return undefined;
+  const path = new URL(file);
+  const { state } = Deno.permissions.querySync({ name: "read", path });
+  if (state !== "granted") return undefined;
+  try {
+    return { file, line: Number(line), source: Deno.readTextFileSync(path) };
+  } catch {
+    return undefined; // the file has gone
   }
 }
 

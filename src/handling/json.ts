@@ -80,24 +80,22 @@ function encoded(data: unknown, indentation: number): string {
   }
 }
 
-/** Encodes once more and looks at each place: the last one seen is the one that fails. */
-function faultIn(data: unknown): string | undefined {
-  const places = new Map<unknown, string>();
-  let fault: string | undefined;
-  try {
-    JSON.stringify(data, function (this: unknown, key: string, member) {
-      const holder = places.get(this);
-      const place = holder === undefined ? "$" : holder + step(this, key);
-      const known = places.get(member);
-      const isCycle = known !== undefined && place.startsWith(known);
-      fault = isCycle ? `${place} is ${known} again, which contains it` : "";
-      if (typeof member === "bigint") fault = `${place} is a BigInt`;
-      if (typeof member === "object") places.set(member, place);
-      return member;
-    });
-  } catch {
-    return fault || undefined;
+/** Looks for a BigInt, and for an object inside of itself; `above` are those around the value. */
+function faultIn(
+  value: unknown,
+  place = "$",
+  above = new Map<unknown, string>(),
+): string | undefined {
+  if (typeof value === "bigint") return `${place} is a BigInt`;
+  const known = above.get(value);
+  if (known) return `${place} is ${known} again, which contains it`;
+  if (typeof value !== "object" || value === null || "toJSON" in value) return;
+  above.set(value, place);
+  for (const [key, member] of Object.entries(value)) {
+    const fault = faultIn(member, place + step(value, key), above);
+    if (fault !== undefined) return fault;
   }
+  above.delete(value);
 }
 
 function step(holder: unknown, key: string): string {
