@@ -31,28 +31,21 @@ export function render(
 ): Promise<void> {
   const scope = app.scope("render()");
   const view = app.call("view") as View;
+  if (typeof view.fetch !== "function") {
+    throw new TypeError(
+      `Cannot render "${file}": the registered view has no method "fetch", so that "render" must be mapped`,
+    );
+  }
   const stored = scope.root.own?.get(STORING);
+  const renderText = async (): Promise<string> => {
+    if (stored) await stored;
+    return await view.fetch(file, data);
+  };
   if (key === undefined) {
     const section = app.response(scope).section();
-    const rendering = renderText(view, file, data, stored);
-    return rendering.then((text) => void section.write(text));
+    return renderText().then((text) => void section.write(text));
   }
-  const rendering = renderText(view, file, data, stored);
-  const storing = rendering.then((text) => view.set(key, markup(text)));
+  const storing = renderText().then((text) => view.set(key, markup(text)));
   scope.setOwn(STORING, storing.catch(() => {}));
   return storing;
-}
-
-/** Renders once what is being stored is there. */
-async function renderText(
-  view: View,
-  file: string,
-  data: Record<string, unknown>,
-  stored: unknown,
-): Promise<string> {
-  if (stored) await stored;
-  if (typeof view.fetch === "function") return await view.fetch(file, data);
-  throw new TypeError(
-    `Cannot render "${file}": the registered view has no method "fetch", so that "render" must be mapped`,
-  );
 }
