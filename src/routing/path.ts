@@ -23,6 +23,8 @@ export class Path {
   end = 0;
   /** Where each segment starts, as far as the path is split; it ends one character before the next. */
   readonly starts: number[] = [1];
+  /** The number of segments, or -1 until the whole path is split. */
+  #count = -1;
   #hasInnerSlash = false;
 
   /** Decodes a path; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
@@ -34,6 +36,7 @@ export class Path {
     this.text = text;
     this.caseSensitive = caseSensitive;
     this.end = text.charCodeAt(last) === SLASH ? last : last + 1;
+    this.#count = -1;
     this.#hasInnerSlash = isEncoded && text.includes(INNER_SLASH);
     return this;
   }
@@ -57,12 +60,13 @@ export class Path {
 
   /** Splits the whole path, and returns the number of its segments; a slash at the end begins none. */
   split(): number {
+    if (this.#count >= 0) return this.#count;
     let count = 0;
     for (let at = 1; at <= this.end; at = this.starts[count]!) {
       const slash = this.text.indexOf("/", at);
       this.starts[++count] = (slash < 0 ? this.end : slash) + 1;
     }
-    return count;
+    return this.#count = count;
   }
 
   /** Whether a segment is a text, but for its case. */

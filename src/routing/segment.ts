@@ -35,8 +35,8 @@ export class Segment {
   /** Whether the segment is `*`, which stands for any number of segments. */
   readonly isStar: boolean;
   readonly #source: string;
-  /** The texts around the parameters, when none of them has an expression. */
-  readonly #texts: readonly string[] | undefined;
+  /** The texts around the parameters, in lower case and as they are, when none has an expression. */
+  readonly #texts: readonly (readonly string[])[] | undefined;
   /** The expression that ignores case, and the one that does not. */
   readonly #expressions: readonly RegExp[];
   /** A longer text is not tried, as the expression could take too long. */
@@ -53,7 +53,8 @@ export class Segment {
     this.isFree = this.isWhole && isSimple;
     this.literal = isText ? `${this}` : undefined;
     this.#source = source;
-    this.#texts = isSimple ? textsOf(parts) : undefined;
+    const texts = textsOf(parts);
+    this.#texts = isSimple ? [texts.map(foldText), texts] : undefined;
     this.#expressions = isSimple
       ? []
       : ["isu", "su"].map((flags) => new RegExp(`^${source}$`, flags));
@@ -71,9 +72,15 @@ export class Segment {
   match(text: string, caseSensitive: boolean): readonly string[] | null {
     if (text === "" || text.length > this.#limit) return null;
     if (this.isFree) return [text];
-    if (text === this.literal) return [];
-    if (this.#texts) return divide(text, this.#texts, caseSensitive);
-    const expression = this.#expressions[caseSensitive ? 1 : 0]!;
+    const { literal } = this;
+    if (text === literal) return [];
+    if (literal !== undefined && text.length !== literal.length) return null;
+    const exact = caseSensitive ? 1 : 0;
+    if (this.#texts) {
+      const folded = caseSensitive ? text : foldText(text);
+      return divide(text, folded, this.#texts[exact]!);
+    }
+    const expression = this.#expressions[exact]!;
     if (this.isWhole) return expression.test(text) ? [text] : null;
     const found = expression.exec(text);
     return found && found.slice(1);
@@ -113,18 +120,17 @@ function textsOf(parts: readonly Part[]): string[] {
 /**
  * Divides a text at the texts around parameters. Each parameter takes as much as it can, from left to
  * right, and at least one character. Placing the separators from the last to the first, each as far
- * right as possible, finds that division without backtracking.
+ * right as possible, finds that division without backtracking. `folded` is the text in the case of `texts`.
  */
 function divide(
   text: string,
+  folded: string,
   texts: readonly string[],
-  caseSensitive: boolean,
 ): string[] | null {
-  const fold = caseSensitive ? String : foldText;
-  const subject = EDGE + fold(text) + EDGE;
+  const subject = EDGE + folded + EDGE;
   const values: string[] = [];
   let end = subject.length + 1;
-  for (const separator of texts.map(fold).reverse()) {
+  for (const separator of texts.toReversed()) {
     const latest = end - 1 - separator.length;
     const at = latest < 0 ? -1 : subject.lastIndexOf(separator, latest);
     if (at < 0) return null;
