@@ -79,9 +79,11 @@ export function onPage(name: "notFound" | "error"): DefaultFrame {
 
 /** Responds with the default page of an error and no details, when `error` itself has failed. */
 export function respondPlainly(scope: RequestScope, error: Error): void {
+  const page = scope.app.response(scope).replace("error()");
+  if (page === undefined) return;
   const failure = new Failure(scope, error);
-  const page = failure.openPage();
-  if (page !== undefined) failure.fillPage(page);
+  failure.setHead(page);
+  failure.fillPage(page);
 }
 
 /**
