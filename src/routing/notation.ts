@@ -104,15 +104,14 @@ export function withSlash(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
 }
 
-/** Parses the path of a pattern; throws a `SyntaxError` that quotes the pattern and gives the position. */
+/** Parses the path of a pattern; throws a `SyntaxError` that quotes it and gives the position. */
 export class Parser {
   /** The names of the parameters, in order of appearance. */
   readonly names: string[] = [];
   readonly #tokens: readonly RegExpExecArray[];
   #next = 0;
 
-  /** The path stands in the source, behind the methods. */
-  constructor(readonly source: string, readonly path: string) {
+  constructor(readonly path: string) {
     this.#tokens = [...path.matchAll(TOKENS)];
   }
 
@@ -132,13 +131,8 @@ export class Parser {
   }
 
   /** Where it stands in the path. */
-  get #index(): number {
-    return this.#tokens[this.#next]?.index ?? this.path.length;
-  }
-
-  /** Where it stands in the pattern. */
   get #at(): number {
-    return this.source.lastIndexOf(this.path) + this.#index;
+    return this.#tokens[this.#next]?.index ?? this.path.length;
   }
 
   #take(): string {
@@ -232,7 +226,7 @@ export class Parser {
     }
     let expression = "";
     do expression += this.#atom(); while (
-      !EXPRESSION_END.test(this.path.slice(this.#index))
+      !EXPRESSION_END.test(this.path.slice(this.#at))
     );
     this.#check(expression, at);
     return expression;
@@ -275,7 +269,7 @@ export class Parser {
   }
 
   #fail(problem: string, at: number = this.#at): never {
-    return refuse(this.source, problem, at);
+    return refuse(this.path, problem, at);
   }
 }
 

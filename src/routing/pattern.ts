@@ -5,7 +5,7 @@
  */
 
 import { HttpError } from "../errors.ts";
-import { type Choice, Parser, splitMethods, withSlash } from "./notation.ts";
+import { type Choice, Parser, withSlash } from "./notation.ts";
 import { Path } from "./path.ts";
 import { Segment } from "./segment.ts";
 
@@ -28,8 +28,6 @@ const UNENCODABLE = /[\p{Surrogate}\0]/u;
 
 /** A pattern such as `GET|POST /post/@slug`. */
 export class Pattern {
-  /** The methods in upper case; empty when every method matches. */
-  readonly methods: readonly string[];
   /** The pattern without its methods. */
   readonly path: string;
   /** The names of the parameters, in order of appearance. */
@@ -37,13 +35,14 @@ export class Pattern {
   /** A variant for every choice of optional parts, in the order in which they are tried. */
   readonly variants: readonly Variant[];
 
-  /** Throws a `SyntaxError` that quotes the pattern and gives the position. */
-  constructor(source: string) {
-    const { methods, path } = splitMethods(source);
-    const parser = new Parser(source, path);
-    const choices = parser.parse();
-    this.methods = methods;
+  /**
+   * The methods are in upper case; without one, every method matches. Throws a `SyntaxError` that quotes
+   * the path and gives the position.
+   */
+  constructor(readonly methods: readonly string[], path: string) {
     this.path = withSlash(path);
+    const parser = new Parser(this.path);
+    const choices = parser.parse();
     this.names = parser.names;
     this.variants = choices.map((choice) => new Variant(choice, this.names));
   }

@@ -111,7 +111,8 @@ export class Router {
         "passRoute must be true or false (middleware goes into addMiddleware())";
       throw wrongKind(action, rule, passRoute);
     }
-    const parsed = new Pattern(this.#prefixed(pattern));
+    const { methods, path } = splitMethods(pattern);
+    const parsed = new Pattern(methods, joinPaths(this.#group.prefix, path));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
     const route = new Route(parsed, alias, this.#group.middleware);
@@ -272,13 +273,6 @@ export class Router {
       const pattern = `${method} ${pathOnly(path) || "/"}`;
       return this.route(pattern as typeof path, ...others);
     };
-  }
-
-  #prefixed(pattern: string): string {
-    const { prefix } = this.#group;
-    if (prefix === "") return pattern;
-    const { methods, path } = splitMethods(pattern);
-    return `${methods.join("|")} ${joinPaths(prefix, path)}`.trim();
   }
 }
 
