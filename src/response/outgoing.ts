@@ -38,8 +38,8 @@ export function lengthOf(draft: Draft): number | undefined {
 }
 
 /** The collected headers that are not added to a body of this kind: they are there, or could be wrong. */
-const OF_STREAMS = ["content-type"];
-const OF_VALUES = ["content-type", "content-length", "transfer-encoding"];
+const OF_STREAMS = ["content-type", "set-cookie"];
+const OF_VALUES = [...OF_STREAMS, "content-length", "transfer-encoding"];
 
 /** The response of what was collected. */
 export function makeResponse(draft: Draft, scope: ResponseSource): Response {
@@ -59,10 +59,15 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
   const init: Record<string, string> = {};
   if (type !== undefined) init["content-type"] = type;
   if (length) init["content-length"] = String(length);
+  const isValue = content !== "" && !isStream(content);
+  const except = isValue ? OF_VALUES : OF_STREAMS;
+  const isLate = status === 200; // with another one, appending is dear: see `webResponse()`
+  for (const [name, values] of isLate ? [] : headers) {
+    if (!except.includes(name)) init[name] = values.join(", ");
+  }
   const body = sendable(content, scope);
   const response = webResponse(body, status, init, scope);
-  const isValue = content !== "" && !isStream(content);
-  append(headers, response.headers, isValue ? OF_VALUES : OF_STREAMS);
+  append(headers, response.headers, isLate ? except : [...headers.keys()]);
   return response;
 }
 
@@ -81,7 +86,7 @@ function copyOf(own: Response, draft: Draft, scope: ResponseSource): Response {
   return copy;
 }
 
-/** Appends headers but for the exceptions; cookies always. */
+/** Appends headers but for the exceptions; cookies always, each on its own. */
 function append(lines: HeaderLines, to: Headers, except: string[]): void {
   for (const [name, values] of lines) {
     if (except.includes(name) && name !== "set-cookie") continue;
