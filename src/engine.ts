@@ -5,12 +5,7 @@
  */
 
 import { Application } from "./application/application.ts";
-import {
-  type Call,
-  FORM,
-  offering,
-  type Original,
-} from "./application/names.ts";
+import { FORM, offering, type Original } from "./application/names.ts";
 import type {
   Filter,
   InstanceOf,
@@ -31,12 +26,7 @@ import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/declarative.ts";
-import {
-  type ConnectionInfo,
-  current,
-  type Fetch,
-  Owner,
-} from "./state/scope.ts";
+import { type ConnectionInfo, type Fetch, Owner } from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
@@ -54,11 +44,8 @@ export type MethodParameters = {
 
 const COMPONENTS = ["request", "response", "router", "view"];
 
-/** Calls a method or class of an engine by its name; for the static form. */
-export let callByName: Call<Engine>;
-
-/** Whether a server passes requests to an engine. */
-export let isServing: (engine: Engine) => boolean;
+/** What an engine consists of; for the static form. */
+export let applicationOf: (engine: Engine) => Application;
 
 /**
  * An application: its routes, variables, methods and classes. {@linkcode Framework} is one behind a
@@ -91,16 +78,18 @@ export class Engine {
   #server: Server | undefined;
 
   static {
-    isServing = (engine) => engine.#owner.isServing;
-    callByName = (engine, name, params) => engine.#call(name, params);
-    const knows = (engine: Engine, name: string) => engine.#app.has(name);
-    const prototype = offering(Object.prototype, callByName, knows);
-    Object.setPrototypeOf(Engine.prototype, prototype);
+    applicationOf = (engine) => engine.#app;
+    const methods = offering(
+      Object.prototype,
+      (engine: Engine, name) =>
+        engine.#app.has(name) ? engine.#caller(name) : undefined,
+    );
+    Object.setPrototypeOf(Engine.prototype, methods);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
     for (const name of [...Object.keys(beginning.methods), ...COMPONENTS]) {
       if (name === "start") continue;
       const value = function (this: Engine, ...params: unknown[]): unknown {
-        return this.#call(name, params);
+        return this.#app.call(name, params);
       };
       Object.defineProperty(Engine.prototype, name, { value, writable: true });
     }
@@ -260,7 +249,7 @@ export class Engine {
    * application is declared: changes go through {@linkcode configure}.
    */
   start(options: StartOptions = {}): Server {
-    const why = current(this.#owner)
+    const why = this.#app.current()
       ? "a request is being handled"
       : this.#server && "it is listening already";
     if (why) throw new Error(`Cannot start the server: ${why}`);
@@ -282,14 +271,14 @@ export class Engine {
     return this.#app.original(name) as OriginalMethod<Name>;
   }
 
-  #call(name: string, params: unknown[]): unknown {
-    return this.#app.call(name, params);
+  #caller(name: string): Method {
+    return (...params) => this.#app.call(name, params);
   }
 
   /** Makes the name of an application's method or class a property: it is found at once. */
   #expose(name: string): void {
-    if (name in this || current(this.#owner)) return;
-    const value = (...params: unknown[]) => this.#call(name, params);
+    if (name in this || this.#app.current()) return;
+    const value = this.#caller(name);
     Object.defineProperty(this, name, { value, configurable: true });
   }
 }

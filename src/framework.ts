@@ -4,7 +4,7 @@
  */
 
 import type { CallbackForm, Class } from "./callback.ts";
-import { callByName, Engine, isServing } from "./engine.ts";
+import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/callable.ts";
 import { wrongKind } from "./errors.ts";
 import { FORM, offering } from "./application/names.ts";
@@ -90,7 +90,7 @@ export class Framework extends AnyMember {
       const rule = "it must be an Engine";
       throw wrongKind("replace the engine", rule, replacement);
     }
-    if (replacement !== engine && isServing(engine)) {
+    if (replacement !== engine && applicationOf(engine).owner.isServing) {
       throw new Error(
         "Cannot replace the engine: the one behind the facade is serving",
       );
@@ -182,7 +182,7 @@ for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
   const value = (...params: []) => {
     const returned: unknown = engine[name as "request"](...params);
-    return name === "map" || name === "register" ? Framework : returned;
+    return returned === engine ? Framework : returned;
   };
   Object.defineProperty(Framework, name, { value, configurable: true });
 }
@@ -191,6 +191,8 @@ Object.defineProperty(Framework, FORM, { value: true });
 whenServed(Framework, () => Reflect.get(engine, "onListen"));
 
 // Any other name may be mapped, also for the current request alone, or on an engine before it came here.
-const call = (_: unknown, name: string, params: unknown[]) =>
-  callByName(engine, name, params);
-Object.setPrototypeOf(Framework, offering(Function.prototype, call));
+const methods = offering(
+  Function.prototype,
+  (_, name) => (...params) => applicationOf(engine).call(name, params),
+);
+Object.setPrototypeOf(Framework, methods);

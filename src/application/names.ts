@@ -3,6 +3,8 @@
  * is reserved for, and how an object offers the given ones.
  */
 
+import type { Method } from "../callback.ts";
+
 /** The names of the extensible methods that the framework brings. */
 export type Original =
   | "start"
@@ -44,7 +46,7 @@ const RESERVED = {
   ].join(" "),
 };
 
-const reasons = new Map(
+const reserved: ReadonlyMap<unknown, string> = new Map(
   Object.entries(RESERVED).flatMap(([why, names]) =>
     names.split(" ").map((name) => [name, why] as const)
   ),
@@ -57,34 +59,23 @@ export function checkName(
 ): asserts name is string {
   const why = typeof name !== "string" || name === ""
     ? "a name is a string with characters"
-    : reasons.get(name);
+    : reserved.get(name);
   if (why === undefined) return;
   throw new TypeError(`Cannot ${action} ${Deno.inspect(name)}: ${why}`);
 }
 
-/** Makes a call on a receiver by the name of the method. */
-export type Call<Receiver> = (
-  receiver: Receiver,
-  name: string,
-  params: unknown[],
-) => unknown;
-
 /**
- * A prototype that offers each name that can be given and that `knows` agrees to, with a function
- * that makes the call. What an object has of its own, or the given prototype has, never comes here.
+ * A prototype that offers the method which `find` has for a name that can be given. What an object has of
+ * its own, or the given prototype has, never comes here.
  */
-export function offering<Receiver extends object>(
+export function offering<Receiver>(
   prototype: object,
-  call: Call<Receiver>,
-  knows: (receiver: Receiver, name: string) => boolean = () => true,
+  find: (receiver: Receiver, name: string) => Method | undefined,
 ): object {
   return new Proxy(Object.create(prototype), {
-    get(target, name, receiver): unknown {
-      const isOther = typeof name === "symbol" || name in target ||
-        reasons.has(name) || !knows(receiver, name);
-      return isOther
+    get: (target, name, receiver) =>
+      typeof name === "symbol" || name in target || reserved.has(name)
         ? Reflect.get(target, name, receiver)
-        : (...params: unknown[]) => call(receiver, name, params);
-    },
+        : find(receiver, name),
   });
 }
