@@ -11,7 +11,6 @@ import type {
   InstanceOf,
   Mapped,
   Registered,
-  Registration,
 } from "./application/callable.ts";
 import type { Settings, VariableValue } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
@@ -71,7 +70,9 @@ export class Engine {
   readonly fetch: Fetch = (request, info) => this.#handle(request, info);
 
   readonly #owner = new Owner(() =>
-    this.configure(() => this.#app.setting("framework.shutdown_timeout"))
+    this.configure(() =>
+      this.#app.planFor().settings["framework.shutdown_timeout"]
+    )
   );
   #app!: Application;
   #handle!: Fetch;
@@ -139,8 +140,7 @@ export class Engine {
     params: readonly unknown[] = [],
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
-    const made = callback as Registration["callback"];
-    this.#app.register(name, { type, params, callback: made });
+    this.#app.register(name, { type, params, callback });
     this.#expose(name);
     return this as this & Registered<Name, Type>;
   }

@@ -69,14 +69,10 @@ export function wrongKind(
   return new TypeError(`Cannot ${action}: ${rule}, got ${got}`);
 }
 
-/** A place in a source that is not JavaScript. */
-export interface SourcePlace {
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-  /** The whole text. */
-  readonly source: string;
-}
+/** A line of a file, counted from 1, and the whole text of the file. */
+export type SourcePlace = Readonly<
+  { file: string; line: number; source: string }
+>;
 
 /** An error in a template, with its place: its stack would lead into compiled code. */
 export class TemplateError extends Error {

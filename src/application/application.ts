@@ -34,7 +34,7 @@ import {
 } from "./callable.ts";
 import { checkName } from "./names.ts";
 import { compilePlan, type Plan } from "./plan.ts";
-import { checkSetting, defaults, type Settings } from "./settings.ts";
+import { checkSetting, defaults } from "./settings.ts";
 
 /** A scope with what the application keeps in it. */
 export interface RequestScope extends Scope {
@@ -51,25 +51,14 @@ export interface RequestScope extends Scope {
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
 export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 
-/** Runs a mapped method where its output belongs. */
-export type DefaultFrame = (
-  method: MappedMethod,
-  params: unknown[],
-  scope: RequestScope,
-) => unknown;
-
-/** A class that the framework brings, and how instances of it are made. */
-export interface Component extends Registration {
-  readonly type: Class;
-}
+/** The classes that the framework brings, and how instances of each are made. */
+export type Components = Readonly<Record<string, Registration<Class>>>;
 
 /** What an application begins with. */
 export interface Beginning {
   readonly methods: Readonly<Record<string, DefaultMethod>>;
-  readonly frames: Readonly<Record<string, DefaultFrame>>;
-  readonly components: (
-    app: Application,
-  ) => Readonly<Record<string, Component>>;
+  readonly frames: Readonly<Record<string, Frame<RequestScope>>>;
+  readonly components: (app: Application) => Components;
 }
 
 /** An application; initialising an engine makes another one. */
@@ -83,7 +72,7 @@ export class Application {
   readonly #callables: Store<MappedMethod | RegisteredClass>;
   readonly #originals: ReadonlyMap<string, Method>;
   readonly #frames: Beginning["frames"];
-  readonly #components: ReadonlyMap<string, Component>;
+  readonly #components: Components;
 
   /** Declares the defaults. Throws inside a request, and once the owner serves. */
   constructor(owner: Owner, beginning: Beginning) {
@@ -95,7 +84,7 @@ export class Application {
     this.variables = new Store(owner);
     this.#callables = new Store(owner);
     this.#frames = beginning.frames;
-    this.#components = new Map(Object.entries(beginning.components(this)));
+    this.#components = beginning.components(this);
     this.#originals = new Map(
       Object.entries(beginning.methods)
         .map(([name, method]) => [name, method.bind(undefined, this)]),
@@ -103,7 +92,7 @@ export class Application {
     // The defaults enter by the doors that users have.
     this.set({ ...defaults });
     for (const [name, method] of this.#originals) this.map(name, method);
-    for (const [name, { type }] of this.#components) {
+    for (const [name, { type }] of Object.entries(this.#components)) {
       this.register(name, { type, params: [] });
     }
   }
@@ -139,9 +128,8 @@ export class Application {
       : callable;
     const isDefault = this.#originals.get(name) === callable;
     const frame = this.#frames[name] as Frame | undefined;
-    const { before, after } = this.#method(name) ?? {};
-    const mapped = new MappedMethod(method, isDefault, frame, before, after);
-    this.#declare(name, mapped);
+    const filters = this.#method(name)?.filters;
+    this.#declare(name, new MappedMethod(method, isDefault, frame, filters));
   }
 
   /**
@@ -150,22 +138,20 @@ export class Application {
    */
   register(name: string, registration: Registration): void {
     checkName(name, "register");
-    const { type, params, callback } = registration;
+    const { type, params } = registration;
     const isClass = typeof type === "function" && "prototype" in type;
     if (typeof type !== "string" && !isClass) {
       const rule = "it must be a class or the name of one";
       throw wrongKind(`register "${name}"`, rule, type);
     }
     if (this.#method(name)) return;
-    const component = this.#components.get(name);
-    const isSame = type === component?.type;
+    const component = this.#components[name];
     const isLike = component !== undefined && params.length === 0 && isClass &&
-      (isSame || type.prototype instanceof component.type);
+      (type === component.type || type.prototype instanceof component.type);
     const completed: Registration = {
       ...component,
       ...registration,
       params: isLike ? component.params : params,
-      isDefault: isLike && isSame && callback === undefined,
     };
     const scope = this.current();
     this.#declare(name, new RegisteredClass(name, completed, this, scope));
@@ -216,16 +202,6 @@ export class Application {
   /** The plan that holds for a request, or without one for the next. */
   planFor(scope: RequestScope | undefined = this.current()): Plan {
     return scope?.root.plan ?? this.plan ?? this.compile();
-  }
-
-  /** The value of a setting. */
-  setting<Key extends keyof Settings>(key: Key): Settings[Key] {
-    return this.planFor().settings[key];
-  }
-
-  /** The path of the application, without a slash at its end. */
-  base(): string {
-    return this.planFor().base;
   }
 
   /** The scope of the current request, if any. */
@@ -296,7 +272,8 @@ export class Application {
     const plan = this.planFor(scope);
     if (plan.router !== undefined) return plan.router;
     const router = this.call("router", [], scope) as Router;
-    return plan.keepsRouter ? plan.router = router : router;
+    if (this.#method("router") === undefined) plan.router = router;
+    return router;
   }
 
   #method(name: string): MappedMethod | undefined {

@@ -24,45 +24,42 @@ export type Filter = (params: any[], output: { value: any }) => unknown;
 /** What an engine gains by a mapped method: nothing that the compiler knows when the name is any string. */
 export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
-  : {
-    [Key in Name]: Callback extends (...params: infer Params) => infer Result
-      ? (...params: Params) => Result
-      : Method;
-  };
+  : { [Key in Name]: Callback extends Method ? Callback : Method };
 
 /** The instances of a class; of an autoloaded one, the compiler knows nothing. */
-export type InstanceOf<Type> = Type extends Class<infer Made> ? Made
-  : object;
+export type InstanceOf<Type> = Type extends Class<infer Made> ? Made : object;
 
 /** What an engine gains by a registered class: nothing that the compiler knows when the name is any string. */
 export type Registered<Name extends string, Type> = string extends Name
   ? unknown
-  : {
-    [Key in Name]: (
-      shared?: boolean,
-    ) => Type extends Class ? InstanceOf<Type> : Promise<object>;
-  };
+  : { [Key in Name]: (shared?: boolean) => MadeOf<Type> };
+
+/** @internal */
+type MadeOf<Type> = Type extends Class ? InstanceOf<Type> : Promise<object>;
 
 /** Runs a method, with its filters, where its output belongs: `render` in place, `error` on a page. */
-export type Frame = (
+export type Frame<In extends Scope = Scope> = (
   method: MappedMethod,
   params: unknown[],
-  scope: Scope,
+  scope: In,
 ) => unknown;
+
+type Filters = Readonly<Record<"before" | "after", readonly Filter[]>>;
+
+const NO_FILTERS: Filters = { before: [], after: [] };
 
 /** A method with its filters; another one takes its place when it changes. */
 export class MappedMethod {
-  /** Whether it is the framework's own, without filters. */
-  readonly isPlain: boolean;
-
   constructor(
     readonly method: Method,
     readonly isDefault: boolean,
     readonly frame: Frame | undefined,
-    readonly before: readonly Filter[] = [],
-    readonly after: readonly Filter[] = [],
-  ) {
-    this.isPlain = isDefault && before.length === 0 && after.length === 0;
+    readonly filters: Filters = NO_FILTERS,
+  ) {}
+
+  /** Whether it is the framework's own, without filters. */
+  get isPlain(): boolean {
+    return this.isDefault && this.filters === NO_FILTERS;
   }
 
   /** Runs the method with its filters; inside a request, in its frame. */
@@ -74,27 +71,25 @@ export class MappedMethod {
 
   /** Runs the method with its filters. */
   run(params: unknown[]): unknown {
-    return this.before.length === 0 && this.after.length === 0
+    return this.filters === NO_FILTERS
       ? this.method(...params)
       : run(this.#steps(params));
   }
 
   /** The same method with one more filter. */
   filtered(moment: "before" | "after", filter: Filter): MappedMethod {
-    const { method, isDefault, frame } = this;
-    let { before, after } = this;
-    if (moment === "before") before = [...before, filter];
-    else after = [...after, filter];
-    return new MappedMethod(method, isDefault, frame, before, after);
+    const { method, isDefault, frame, filters } = this;
+    const more = { ...filters, [moment]: [...filters[moment], filter] };
+    return new MappedMethod(method, isDefault, frame, more);
   }
 
   *#steps(params: unknown[]): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
-    for (const filter of this.before) {
+    for (const filter of this.filters.before) {
       if ((yield filter(params, output)) === false) break;
     }
     output.value = yield this.method(...params);
-    for (const filter of this.after) {
+    for (const filter of this.filters.after) {
       if ((yield filter(params, output)) === false) break;
     }
     return output.value;
@@ -102,17 +97,15 @@ export class MappedMethod {
 }
 
 /** How the instances of a registered class are made, and how long the shared one lives. */
-export interface Registration {
+export interface Registration<Type = Class | string> {
   /** The class, or the name of an autoloaded one. */
-  readonly type: Class | string;
+  readonly type: Type;
   /** The arguments of the constructor, or the scope of the whole request as the only one. */
   readonly params: readonly unknown[] | "scope";
   /** Runs at once after each construction, with the new object. */
-  readonly callback?: ((instance: object) => unknown) | undefined;
+  readonly callback?: Method | undefined;
   /** Where each request keeps a shared instance of its own, if it does. */
   readonly slot?: "httpRequest" | "httpResponse" | undefined;
-  /** Whether it is as the framework brings it. */
-  readonly isDefault?: boolean | undefined;
 }
 
 type Instance = object | Promise<object>;

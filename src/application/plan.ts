@@ -3,6 +3,7 @@
  * the next request compiles it anew; a request that declares something for itself has a plan of its own.
  */
 
+import { HttpResponse } from "../response/response.ts";
 import type { Router } from "../routing/router.ts";
 import type { CompiledPlan, Scope } from "../state/scope.ts";
 import type { Store } from "../state/layers.ts";
@@ -19,7 +20,6 @@ export interface Plan extends CompiledPlan {
   readonly send: MappedMethod | undefined;
   /** The router, once it was asked for; never kept where a mapped method makes it. */
   router: Router | undefined;
-  readonly keepsRouter: boolean;
 }
 
 /** Compiles the plan for a request, or without one for all that declare nothing. */
@@ -28,7 +28,10 @@ export function compilePlan(
   variables: Store<unknown>,
   scope?: Scope,
 ): Plan {
-  const settings = settingsOf(variables, scope);
+  const settings: Settings & Record<string, unknown> = { ...defaults };
+  for (const name in defaults) {
+    settings[name] = variables.get(name, scope) ?? settings[name];
+  }
   const changed = (name: string): MappedMethod | undefined => {
     const method = callables.get(name, scope);
     return method instanceof MappedMethod && !method.isPlain
@@ -36,8 +39,10 @@ export function compilePlan(
       : undefined;
   };
   const response = callables.get("response", scope);
-  const isUsual = response instanceof RegisteredClass &&
-    response.registration.isDefault === true;
+  const { type, params, callback } = response instanceof RegisteredClass
+    ? response.registration
+    : {};
+  const isUsual = type === HttpResponse && params === "scope" && !callback;
   return {
     settings,
     base: basePath(settings["framework.base_url"]),
@@ -45,16 +50,6 @@ export function compilePlan(
     start: changed("start"),
     send: changed("send"),
     router: undefined,
-    keepsRouter: callables.get("router", scope) instanceof RegisteredClass,
     needsResponse: !isUsual || settings["framework.debug"],
   };
-}
-
-function settingsOf(variables: Store<unknown>, scope?: Scope): Settings {
-  const settings: Settings = { ...defaults };
-  for (const name in defaults) {
-    const value = variables.get(name, scope) ?? undefined;
-    if (value !== undefined) Object.assign(settings, { [name]: value });
-  }
-  return settings;
 }

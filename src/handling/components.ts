@@ -3,7 +3,7 @@
  * long an instance lives. They are registered by the same door as a user's class.
  */
 
-import type { Application, Component } from "../application/application.ts";
+import type { Application, Components } from "../application/application.ts";
 import { HttpRequest } from "../request/request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
@@ -12,7 +12,7 @@ import { Layered, Store } from "../state/layers.ts";
 import { View } from "../view/view.ts";
 
 /** The components of an application. */
-export function components(app: Application): Record<string, Component> {
+export function components(app: Application): Components {
   const routes = new Layered(() => new RouteTable(), app.owner);
   return {
     request: { type: HttpRequest, params: "scope", slot: "httpRequest" },

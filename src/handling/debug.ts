@@ -95,8 +95,9 @@ function codeAround({ file, line, source }: SourcePlace): string {
 
 /** Which routes nearly matched, and why they did not. */
 function misses(app: Application, target: Target): string {
-  const caseSensitive = app.setting("framework.case_sensitive");
-  const path = withoutBase(target.path, app.base());
+  const { base, settings } = app.planFor();
+  const path = withoutBase(target.path, base);
+  const caseSensitive = settings["framework.case_sensitive"];
   const near = app.router().explain(target.method, path, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>

@@ -38,7 +38,7 @@ export const beginning: Beginning = {
     json,
     jsonp,
     getUrl: (app, alias, params) =>
-      app.base() + app.router().getUrl(alias, params),
+      app.planFor().base + app.router().getUrl(alias, params),
     route: onRouter("route"),
     group: onRouter("group"),
     post: onRouter("post"),

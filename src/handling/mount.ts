@@ -33,7 +33,7 @@ export function mount(
     const { target, nesting, info } = root;
     if (FORBIDDEN.has(target.method)) throw new HttpError(501);
     if (nesting.length > MAX_DEPTH) throw new HttpError(508);
-    const path = below(target.path, app.base(), route);
+    const path = below(target.path, root.plan.base, route);
     return fetch(forwarded(root, path + target.search), info);
   };
   const pattern = `${prefix.replace(/\/+$/, "")}/*`;

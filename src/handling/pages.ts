@@ -3,11 +3,8 @@
  * default pages.
  */
 
-import type {
-  Application,
-  DefaultFrame,
-  RequestScope,
-} from "../application/application.ts";
+import type { Application, RequestScope } from "../application/application.ts";
+import type { Frame } from "../application/callable.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
@@ -45,7 +42,7 @@ function showPage(failure: Failure): unknown {
  * Runs a changed `notFound` or `error` with its filters on a page of its own: what was written until now
  * is dropped, and what it writes, or returns, is the whole response.
  */
-export function onPage(name: "notFound" | "error"): DefaultFrame {
+export function onPage(name: "notFound" | "error"): Frame<RequestScope> {
   return (method, params, scope) => {
     const { app } = scope;
     if (method.isPlain && name === "notFound" && isUntouched(scope)) {

@@ -59,8 +59,9 @@ export function halt(app: Application, code = 200, message = ""): never {
 export function redirect(app: Application, url: string, code = 303): void {
   const scope = app.scope("redirect()");
   checkStatus("redirect", code, 300, 399);
-  const origin = originOf(app.setting("framework.base_url"));
-  const location = locationOf(url, app.base(), origin);
+  const { base, settings } = app.planFor(scope);
+  const origin = originOf(settings["framework.base_url"]);
+  const location = locationOf(url, base, origin);
   const headers = { location };
   app.respond(scope, "redirect()", { status: code, headers });
 }
