@@ -49,6 +49,15 @@ Deno.test("`match()` takes its case sensitivity from each call", () => {
   assertEquals(router.match("GET", "/about/X", false)?.values, ["X"]);
 });
 
+Deno.test("`match()` tells texts apart that have the same hash", () => {
+  const router = routerOf("/a_/x", "/b\\@/x", "/@any/x", "/b`/y");
+  assertEquals(matches(router, "GET", "/a_/x"), ["0", "2"]);
+  assertEquals(matches(router, "GET", "/B@/x"), ["1", "2"]);
+  assertEquals(matches(router, "GET", "/b`/x"), ["2"]);
+  assertEquals(matches(router, "GET", "/B`/y"), ["3"]);
+  assertEquals(matches(router, "GET", "/a_/y"), []);
+});
+
 Deno.test("`match()` throws a 400 for a malformed escape, whatever routes there are", () => {
   for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
     for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {

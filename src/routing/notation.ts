@@ -224,10 +224,10 @@ export class Parser {
     if (/^(?:[/)]?|@.+)$/.test(this.#token)) {
       this.#fail(`has no expression for "${name}"`);
     }
-    let expression = "";
-    do expression += this.#atom(); while (
-      !EXPRESSION_END.test(this.path.slice(this.#at))
-    );
+    let expression = this.#atom();
+    while (!EXPRESSION_END.test(this.path.slice(this.#at))) {
+      expression += this.#atom();
+    }
     this.#check(expression, at);
     return expression;
   }
