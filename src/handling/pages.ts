@@ -21,21 +21,12 @@ const MISS = new HttpError(404);
 
 /** The default `notFound`. */
 export function notFound(app: Application): unknown {
-  return showPage(new Failure(app.scope("notFound()"), MISS));
+  return new Failure(app.scope("notFound()"), MISS).show();
 }
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  return showPage(new Failure(app.scope("error()"), toError(thrown)));
-}
-
-/** Writes the default page where the method runs on a page already, or else in place of the response. */
-function showPage(failure: Failure): unknown {
-  const { scope, name } = failure;
-  const page = scope.page === name
-    ? scope.app.response(scope)
-    : failure.openPage();
-  return page && failure.writePage(page);
+  return new Failure(app.scope("error()"), toError(thrown)).show();
 }
 
 /**
@@ -136,13 +127,20 @@ class Failure {
     }
   }
 
-  /** Writes the default page; under debug, with details for a developer on this machine. */
-  writePage(page: HttpResponse): unknown {
-    const { app, root } = this.scope;
+  /**
+   * Shows the default page: where the method runs on a page already, or else in place of the response.
+   * Under debug, it has details for a developer on this machine.
+   */
+  show(): unknown {
+    const { scope, error, name } = this;
+    const { app, root } = scope;
+    const isMade = scope.page === name;
+    const page = isMade ? app.response(scope) : this.openPage();
+    if (page === undefined) return;
     if (!root.plan.settings["framework.debug"] || !isLocal(root)) {
       return this.fillPage(page);
     }
-    const thrown = this.error === MISS ? undefined : this.error;
+    const thrown = error === MISS ? undefined : error;
     // A module that is loaded inside a request would leave its context behind in Deno.
     return withoutRequest(() => import("./debug.ts")).then((debug) =>
       this.fillPage(page, debug.debugDetails(app, thrown))
