@@ -3,12 +3,11 @@
  * it, the request and its route, and the routes that nearly matched. Secrets are masked.
  */
 
-import type { Application } from "../application/application.ts";
+import type { RequestScope } from "../application/application.ts";
 import { type SourcePlace, TemplateError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { escape } from "../html.ts";
 import type { Route } from "../routing/route.ts";
-import type { Target } from "../state/scope.ts";
 import { masked, maskedIfSecret } from "./secrets.ts";
 
 const LINES_AROUND = 4;
@@ -31,14 +30,14 @@ mark { background: rgb(255 0 0 / .25); color: inherit; }
 type Row = readonly [name: string, value: string | null];
 
 /** The details of an error, or without one of a miss, as HTML. */
-export function debugDetails(app: Application, failure?: Error): string {
-  const { request, target, root } = app.scope("error()");
+export function debugDetails(scope: RequestScope, failure?: Error): string {
+  const { request, target, root } = scope;
   const route = root.match?.toRoute();
   const rows = Object.entries(route?.params ?? {})
     .map(([name, value]): Row => [`@${name}`, value]);
   const asked = `${target.method} ${target.path}${target.search}`;
   return STYLE + errors(failure) +
-    (failure || route ? "" : misses(app, target)) +
+    (failure || route ? "" : misses(scope)) +
     (route ? table("Route", [["Pattern", declared(route)], ...rows]) : "") +
     table("Request", [["Target", asked], ...request.headers]);
 }
@@ -94,10 +93,9 @@ function codeAround({ file, line, source }: SourcePlace): string {
 }
 
 /** Which routes nearly matched, and why they did not. */
-function misses(app: Application, target: Target): string {
-  const { base, settings } = app.planFor();
-  const path = withoutBase(target.path, base);
-  const caseSensitive = settings["framework.case_sensitive"];
+function misses({ app, target, root: { plan } }: RequestScope): string {
+  const path = withoutBase(target.path, plan.base);
+  const caseSensitive = plan.settings["framework.case_sensitive"];
   const near = app.router().explain(target.method, path, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>

@@ -132,18 +132,18 @@ class Failure {
    * Under debug, it has details for a developer on this machine.
    */
   show(): unknown {
-    const { scope, error, name } = this;
-    const { app, root } = scope;
-    const isMade = scope.page === name;
-    const page = isMade ? app.response(scope) : this.openPage();
+    const { scope, error } = this;
+    const { plan } = scope.root;
+    const isMade = scope.page === this.name;
+    const page = isMade ? scope.app.response(scope) : this.openPage();
     if (page === undefined) return;
-    if (!root.plan.settings["framework.debug"] || !isLocal(root)) {
+    if (!plan.settings["framework.debug"] || !isLocal(scope)) {
       return this.fillPage(page);
     }
     const thrown = error === MISS ? undefined : error;
     // A module that is loaded inside a request would leave its context behind in Deno.
     return withoutRequest(() => import("./debug.ts")).then((debug) =>
-      this.fillPage(page, debug.debugDetails(app, thrown))
+      this.fillPage(page, debug.debugDetails(scope, thrown))
     );
   }
 

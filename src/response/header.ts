@@ -49,7 +49,7 @@ const MAX_COOKIE_BYTES = 4096;
 /** Rules for the parts of a cookie that `setCookie()` does not check, or drops silently. */
 const COOKIE_RULES: Record<string, [pattern: RegExp, expected: string]> = {
   name: [TOKEN, "a token"],
-  expires: [/^(?!Invalid)/, "a date"],
+  expires: [/^(?!Invalid Date$)/, "a date"],
   maxAge: [/^\d{1,15}$/, "whole seconds from 0"],
   domain: [/^\.?[\w-]+(?:\.[\w-]+)*$/, "a host name"],
   sameSite: [/^(?:Strict|Lax|None)$/, "Strict, Lax or None"],
