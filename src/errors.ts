@@ -65,8 +65,7 @@ export function wrongKind(
   rule: string,
   value: unknown,
 ): TypeError {
-  const got = shown(value, { depth: 1, strAbbreviateSize: 100 });
-  return new TypeError(`Cannot ${action}: ${rule}, got ${got}`);
+  return new TypeError(`Cannot ${action}: ${rule}, got ${shown(value, BRIEF)}`);
 }
 
 /** A line of a file, counted from 1, and the whole text of the file. */
@@ -130,22 +129,16 @@ export class EndedError extends Error {
 
 /** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
 export function toError(thrown: unknown): Error {
-  if (isError(thrown)) return thrown;
-  const what = shown(thrown, { depth: 1, strAbbreviateSize: 200 });
-  return new Error(`Something that is no error was thrown: ${what}`, {
-    cause: thrown,
-  });
+  const isError = Error.isError(thrown) && typeof thrown.message === "string";
+  if (isError) return thrown;
+  const what = shown(thrown, BRIEF);
+  const message = `Something that is no error was thrown: ${what}`;
+  return new Error(message, { cause: thrown });
 }
 
-/** Whether it is an error with a message: some values throw when they are looked at. */
-export function isError(thrown: unknown): thrown is Error {
-  try {
-    return thrown instanceof Error && typeof thrown.message === "string";
-  } catch {
-    return false;
-  }
-}
+const BRIEF: Deno.InspectOptions = { depth: 1, strAbbreviateSize: 200 };
 
+/** A value as text; some throw when they are looked at. */
 function shown(thrown: unknown, options?: Deno.InspectOptions): string {
   try {
     return Deno.inspect(thrown, options);
@@ -160,7 +153,8 @@ function shown(thrown: unknown, options?: Deno.InspectOptions): string {
  */
 export function reportError(thrown: unknown, place: string): void {
   if (isStop(thrown)) return;
-  const isRefusal = isError(thrown) && thrown instanceof HttpError &&
+  // `Error.isError()` looks at no property, which for some values throws.
+  const isRefusal = Error.isError(thrown) && thrown instanceof HttpError &&
     thrown.status < 500 && thrown.cause === undefined;
   const what = isRefusal
     ? `${thrown.status} ${JSON.stringify(thrown.message)}`

@@ -17,21 +17,16 @@ const FOREIGN = /^(?!file:)[a-z][a-z0-9+.-]+:/i;
 /** Where a word begins inside a name: `UserStore`, `HTTPClient`. */
 const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 
-/** The folders of one layer, and the classes found with them. */
-interface Shelf {
-  readonly folders: string[];
-  readonly found: Map<string, Promise<Class>>;
-}
-
-/** The folders of autoloaded classes and the classes found so far, in the two layers of the state. */
+/** The folders of autoloaded classes, in the two layers of the state, and the classes found so far. */
 export class Autoload implements Classes {
   readonly #owner: Owner;
-  readonly #shelves: Layered<Shelf>;
+  readonly #folders: Layered<string[]>;
+  /** In the folders of the application; a request with folders of its own looks for itself. */
+  readonly #found = new Map<string, Promise<Class>>();
 
   constructor(owner: Owner) {
     this.#owner = owner;
-    const create = (): Shelf => ({ folders: [], found: new Map() });
-    this.#shelves = new Layered(create, owner);
+    this.#folders = new Layered<string[]>(() => [], owner);
   }
 
   /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
@@ -42,18 +37,17 @@ export class Autoload implements Classes {
         `Cannot add the path "${path}": it must name a folder of this machine`,
       );
     }
-    const { folders } = this.#shelves.writable;
-    if (!folders.includes(path)) folders.push(path);
+    const { writable } = this.#folders;
+    if (!writable.includes(path)) writable.push(path);
   }
 
   /** Finds a class and remembers it; rejects with where it looked, and why that failed. */
   find(name: string): Promise<Class> {
-    const { application } = this.#shelves;
-    const own = this.#shelves.own();
-    const { found } = own ?? application;
+    const own = this.#folders.own();
+    const found = own === undefined ? this.#found : new Map();
     const known = found.get(name);
     if (known !== undefined) return known;
-    const folders = [...application.folders, ...own?.folders ?? []];
+    const folders = [...this.#folders.application, ...own ?? []];
     // What a module does while it is loaded is not the work of the request that needs it first.
     const finding = withoutRequest(() => search(name, folders));
     found.set(name, finding);
@@ -97,16 +91,16 @@ async function search(
 /** The URL of a file inside a folder, or why there is none; a link may not lead out of the folder. */
 async function locate(folder: string, file: string): Promise<URL | string> {
   const { fromFileUrl } = await import("@std/path/from-file-url");
-  const { join } = await import("@std/path/join");
   const { resolve } = await import("@std/path/resolve");
   const { toFileUrl } = await import("@std/path/to-file-url");
   const isUrl = folder.startsWith("file:");
   const root = isUrl ? fromFileUrl(folder) : resolve(folder);
-  const path = join(root, file);
+  const path = resolve(root, file);
   try {
-    const real = await Deno.realPath(path);
-    return real.startsWith(join(await Deno.realPath(root), "/"))
-      ? toFileUrl(real)
+    const real = toFileUrl(await Deno.realPath(path));
+    const inside = `${toFileUrl(await Deno.realPath(root))}/`;
+    return real.href.startsWith(inside)
+      ? real
       : `"${path}" leads out of its folder`;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) {

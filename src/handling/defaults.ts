@@ -7,11 +7,8 @@ import type {
   Application,
   Beginning,
   DefaultMethod,
-  RequestScope,
 } from "../application/application.ts";
 import type { Method } from "../callback.ts";
-import { isThenable } from "../steps.ts";
-import type { MappedMethod } from "../application/callable.ts";
 import { etag, lastModified } from "./caching.ts";
 import { components } from "./components.ts";
 import { defer } from "./deferred.ts";
@@ -19,7 +16,7 @@ import { mount } from "./mount.ts";
 import { error, notFound, onPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
-import { halt, redirect, respondWith, stop } from "./respond.ts";
+import { halt, redirect, stop } from "./respond.ts";
 import { start } from "./start.ts";
 
 /** What an application begins with. */
@@ -50,7 +47,6 @@ export const beginning: Beginning = {
     send: (_app, response) => response,
   },
   frames: {
-    start: startFrame,
     render: renderInPlace,
     notFound: onPage("notFound"),
     error: onPage("error"),
@@ -61,19 +57,6 @@ export const beginning: Beginning = {
 function startUnlessSealed(app: Application): unknown {
   const scope = app.scope("start()");
   return app.isSealed(scope) ? undefined : start(scope);
-}
-
-/** What a mapped `start` returns is sent as if a callback had returned it. */
-function startFrame(
-  method: MappedMethod,
-  params: unknown[],
-  scope: RequestScope,
-): unknown {
-  const returned = method.run(params);
-  if (method.isPlain || returned === undefined) return returned;
-  return isThenable(returned)
-    ? returned.then((value) => respondWith(scope, value))
-    : respondWith(scope, returned);
 }
 
 /** A method that the router has under the same name. */

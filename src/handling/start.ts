@@ -13,10 +13,14 @@ import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { respondWith } from "./respond.ts";
 
-/** Runs `start`, the default one or a changed one. */
+/** Runs `start`; what a changed one returns is sent as if a callback had returned it. */
 export function callStart(scope: RequestScope): unknown {
   const { start: changed } = scope.plan;
-  return changed === undefined ? start(scope) : changed.call([], scope);
+  if (changed === undefined) return start(scope);
+  const returned = changed.call([], scope);
+  return isThenable(returned)
+    ? returned.then((value) => respondWith(scope, value))
+    : respondWith(scope, returned);
 }
 
 /** Responds to a request by the first matching route, or by the next one while they pass. */

@@ -4,7 +4,7 @@
  * errors are Deno's, unless a server keeps the process alive.
  */
 
-import { EndedError, isError, isStop, report, reportError } from "../errors.ts";
+import { EndedError, isStop, report, reportError } from "../errors.ts";
 import { contextScope, type Scope } from "./scope.ts";
 
 /** Of each server that keeps the process alive, the function that ends the process. */
@@ -43,7 +43,7 @@ function catchError(event: Event, reason: unknown): Scope | undefined {
   const scope = contextScope();
   // Deno drops the context of a timer that throws: only the framework's own errors are known then.
   const isOwn = isStop(reason) ||
-    isError(reason) && reason instanceof EndedError;
+    Error.isError(reason) && reason instanceof EndedError;
   if (scope === undefined && !isOwn && keepers.size === 0) return undefined;
   event.preventDefault();
   if (!scope || scope.responded || scope.failure || isStop(reason)) {
