@@ -10,9 +10,6 @@ const INNER_SLASH = "\ud800";
 
 const SLASH = 47;
 
-/** The bits of an integer that the engine stores without allocating. */
-const SMALL_INTEGER = 0x3fffffff;
-
 /** A path to be matched. The router reuses one object for all paths, so that none is allocated. */
 export class Path {
   /** Whether upper and lower case differ. */
@@ -55,7 +52,7 @@ export class Path {
       hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) | 0;
     }
     this.starts[index + 1] = at + 1;
-    return hash & SMALL_INTEGER;
+    return hash;
   }
 
   /** Splits the whole path, and returns the number of its segments; a slash at the end begins none. */
@@ -67,12 +64,6 @@ export class Path {
       this.starts[++count] = (slash < 0 ? this.end : slash) + 1;
     }
     return this.#count = count;
-  }
-
-  /** Whether a segment is a text, but for its case. */
-  has(text: string, index: number): boolean {
-    const segment = this.segment(index);
-    return segment === text || foldText(segment) === foldText(text);
   }
 
   /** The text of a segment, or of several up to another one. */
@@ -98,6 +89,11 @@ function decode(path: string): string {
       throw new HttpError(400, problem, { cause });
     }
   }).join("/");
+}
+
+/** Whether two texts are the same but for their case. */
+export function areAlike(a: string, b: string): boolean {
+  return a === b || a.length === b.length && foldText(a) === foldText(b);
 }
 
 /** A text in lower case, one UTF-16 code unit at a time so that it keeps its length. */

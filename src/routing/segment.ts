@@ -5,7 +5,7 @@
  */
 
 import { longestText } from "./backtracking.ts";
-import { foldText } from "./path.ts";
+import { areAlike, foldText } from "./path.ts";
 
 /** A part of a segment: a text, a parameter that takes any text, an expression with or without a name. */
 export interface Part {
@@ -35,8 +35,8 @@ export class Segment {
   /** Whether the segment is `*`, which stands for any number of segments. */
   readonly isStar: boolean;
   readonly #source: string;
-  /** The texts around the parameters, in lower case and as they are, when none has an expression. */
-  readonly #texts: readonly (readonly string[])[] | undefined;
+  /** The texts around several parameters without expressions, in lower case and as they are. */
+  readonly #texts: readonly (readonly string[])[];
   /** The expression that ignores case, and the one that does not. */
   readonly #expressions: readonly RegExp[];
   /** A longer text is not tried, as the expression could take too long. */
@@ -53,8 +53,9 @@ export class Segment {
     this.isFree = this.isWhole && isSimple;
     this.literal = isText ? `${this}` : undefined;
     this.#source = source;
-    const texts = textsOf(parts);
-    this.#texts = isSimple ? [texts.map(foldText), texts] : undefined;
+    const isDivided = isSimple && !isText && !this.isFree;
+    const texts = isDivided ? textsOf(parts) : [];
+    this.#texts = [texts.map(foldText), texts];
     this.#expressions = isSimple
       ? []
       : ["isu", "su"].map((flags) => new RegExp(`^${source}$`, flags));
@@ -64,7 +65,7 @@ export class Segment {
   /** The segment and the slash before it as an expression for whole paths. */
   get source(): string {
     if (this.isStar) return "(?:\\/(.*?))??";
-    const start = this.#texts ? "\\/" : "\\/(?=[^/])";
+    const start = this.#expressions.length > 0 ? "\\/(?=[^/])" : "\\/";
     return start + confined(this.#source);
   }
 
@@ -72,15 +73,17 @@ export class Segment {
   match(text: string, caseSensitive: boolean): readonly string[] | null {
     if (text === "" || text.length > this.#limit) return null;
     if (this.isFree) return [text];
-    const { literal } = this;
-    if (text === literal) return [];
-    if (literal !== undefined && text.length !== literal.length) return null;
+    if (this.literal !== undefined) {
+      const isSame = text === this.literal ||
+        !caseSensitive && areAlike(text, this.literal);
+      return isSame ? [] : null;
+    }
     const exact = caseSensitive ? 1 : 0;
-    if (this.#texts) {
+    const expression = this.#expressions[exact];
+    if (expression === undefined) {
       const folded = caseSensitive ? text : foldText(text);
       return divide(text, folded, this.#texts[exact]!);
     }
-    const expression = this.#expressions[exact]!;
     if (this.isWhole) return expression.test(text) ? [text] : null;
     const found = expression.exec(text);
     return found && found.slice(1);

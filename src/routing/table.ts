@@ -3,7 +3,7 @@
  * route after another would.
  */
 
-import { Path } from "./path.ts";
+import { areAlike, Path } from "./path.ts";
 import type { RouteParameters } from "./middleware.ts";
 import type { Pattern, Variant } from "./pattern.ts";
 import { type Declaration, Route } from "./route.ts";
@@ -38,11 +38,10 @@ class Node {
   /** The child for a segment, created if there is none. */
   child({ literal }: Segment): Node {
     if (literal === undefined) return this.other ??= new Node("");
-    const path = new Path().read(encodeURIComponent(literal), false);
-    const hash = path.hash(0);
+    const hash = new Path().read(encodeURIComponent(literal), false).hash(0);
     const first = this.literals.get(hash);
     for (let known = first; known; known = known.sibling) {
-      if (path.has(known.text, 0)) return known;
+      if (areAlike(known.text, literal)) return known;
     }
     const child = new Node(literal, first);
     this.literals.set(hash, child);
@@ -121,7 +120,7 @@ export class RouteTable {
       if (from > path.end) return this.#accept(node.ends);
       let literal: Node | undefined = node.literals.get(path.hash(index));
       if (path.starts[index + 1]! === from + 1) return; // only a star matches an empty segment
-      while (literal && !path.has(literal.text, index)) {
+      while (literal && !areAlike(path.segment(index), literal.text)) {
         literal = literal.sibling;
       }
       if (literal && node.other) this.#search(literal, index + 1);
