@@ -233,6 +233,26 @@ onBothForms(
 );
 
 onBothForms(
+  "`response(false)` has nothing of the response so far",
+  async (app) => {
+    app.route("/", () => {
+      app.json({ id: 1 }, 201);
+      for (let time = 1; time <= 2; time++) {
+        const other = app.response(false).write("other");
+        assertEquals([other.status(), other.length, other.sent], [
+          200,
+          5,
+          false,
+        ]);
+      }
+    });
+    const response = await visit(app, "/");
+    assertEquals(response.status, 201);
+    assertEquals(await response.json(), { id: 1 });
+  },
+);
+
+onBothForms(
   "`register()` calls no `then` of what its callback returns, unless it is a promise",
   (app) => {
     let begun = false;

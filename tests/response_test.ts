@@ -161,6 +161,7 @@ onBothForms(
       ["a", "1", { maxAge: -1 }],
       ["a", "1", { maxAge: 1.5 }],
       ["a", "1", { maxAge: NaN }],
+      ["a", "1", { maxAge: null as never }],
       ["a", "1", { expires: new Date(NaN) }],
       ["a", "1", { sameSite: "lax; x" as never }],
       ["a", "x".repeat(4096)],
@@ -225,7 +226,7 @@ onBothForms("`cache()` says how long a response may be kept", async (app) => {
 });
 
 onBothForms("`cache()` refuses what is no time", async (app) => {
-  for (const seconds of [-1, NaN, Infinity]) {
+  for (const seconds of [-1, NaN, Infinity, null as never]) {
     await built(app, (response) => {
       assertThrows(() => response.cache(seconds), RangeError, "cache time");
     });

@@ -130,8 +130,8 @@ export class RegisteredClass {
       return isNew ? this.make() : this.#shared ?? this.#share();
     }
     const known = scope ?? currentOrThrow(this.app.owner, `${this.name}()`);
-    if (isNew) return this.make(known);
-    return known[slot] ?? (known.root[slot] ??= this.make(known));
+    const shared = known[slot] ?? (known.root[slot] ??= this.make(known));
+    return isNew ? this.make(known) : shared;
   }
 
   /** A new instance; a promise when the class is autoloaded. */

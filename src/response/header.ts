@@ -78,7 +78,7 @@ export function cookieLine(
     sameSite: "Lax" as const,
     ...options,
     ...(expires === undefined ? {} : { expires: new Date(expires) }),
-    ...(maxAge === undefined ? {} : { maxAge: Number(maxAge) }),
+    ...(maxAge === undefined ? {} : { maxAge: Number(maxAge ?? NaN) }),
     // Clients drop a cookie for other sites that is not secure.
     ...(sameSite === "None" || partitioned ? { secure: true } : {}),
     name,

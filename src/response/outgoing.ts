@@ -24,8 +24,9 @@ export interface Draft {
   page?: Draft | undefined;
 }
 
-/** The draft that a response begins with: it has the outcome that was kept, if any. */
-export function draftOf({ outcome = {}, sealedBy }: ResponseSource): Draft {
+/** The draft that a response begins with: the first of a request has the outcome that was kept, if any. */
+export function draftOf(scope: ResponseSource): Draft {
+  const { outcome = {}, sealedBy } = scope.httpResponse ? {} : scope;
   const { status = 200, text = "", type, headers } = outcome;
   const lines: HeaderLines = new Map();
   for (const name in headers) lines.set(name, [headers[name]!]);

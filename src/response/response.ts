@@ -143,7 +143,7 @@ export class HttpResponse {
   /** Lets caches keep the response for so many seconds, or, with false, not at all (RFC 9111). */
   cache(seconds: number | false): this {
     if (seconds === false) return this.header("cache-control", "no-store");
-    if (seconds >= 0 && seconds < Infinity) {
+    if (Number.isFinite(seconds) && seconds >= 0) {
       return this.header("cache-control", `max-age=${Math.floor(seconds)}`);
     }
     throw new RangeError(
