@@ -238,9 +238,7 @@ export class Router {
    */
   allowed(path: string, caseSensitive: boolean): string[] {
     const methods = this.#methods(this.#path.read(path, caseSensitive));
-    if (methods.delete("*")) {
-      for (const method of EVERY_METHOD) methods.add(method);
-    }
+    if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
     if (methods.has("GET")) methods.add("HEAD");
     return methods.size > 0 ? [...methods.add("OPTIONS")] : [];
   }
