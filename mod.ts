@@ -28,15 +28,10 @@
 // The two forms of an application
 export { Framework } from "./src/framework.ts";
 export { Engine } from "./src/engine.ts";
-export type {
-  ConnectionInfo,
-  MethodParameters,
-  Original,
-  OriginalMethod,
-  VariableValue,
-} from "./src/engine.ts";
+export type { MethodParameters, OriginalMethod } from "./src/engine.ts";
+export type { Original } from "./src/application/names.ts";
 export type { Mountable } from "./src/handling/mount.ts";
-export type { Fetch } from "./src/state/scope.ts";
+export type { ConnectionInfo, Fetch } from "./src/state/scope.ts";
 export type { MaybePromise } from "./src/steps.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";
 export type {
@@ -45,7 +40,7 @@ export type {
   Mapped,
   Registered,
 } from "./src/application/callable.ts";
-export type { Settings } from "./src/application/settings.ts";
+export type { Settings, VariableValue } from "./src/application/settings.ts";
 export type { StartOptions } from "./src/server/listen.ts";
 export type { Server } from "./src/server/server.ts";
 

@@ -15,7 +15,7 @@ import type {
 import type { Settings, VariableValue } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { beginning } from "./handling/defaults.ts";
-import { handlerOf } from "./handling/handle.ts";
+import { handleRequest } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
 import type { HttpResponse } from "./response/response.ts";
@@ -25,11 +25,9 @@ import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/declarative.ts";
-import { type ConnectionInfo, type Fetch, Owner } from "./state/scope.ts";
+import { type Fetch, Owner } from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
-
-export type { ConnectionInfo, Original, VariableValue };
 
 /** What an extensible method does by itself; of `start`, the part that handles a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"
@@ -67,7 +65,8 @@ export class Engine {
    * Handles a web request: the one door for `start()`, for `deno serve` and for tests. It rejects
    * only when `framework.handle_errors` is false.
    */
-  readonly fetch: Fetch = (request, info) => this.#handle(request, info);
+  readonly fetch: Fetch = (request, info) =>
+    handleRequest(this.#app, request, info);
 
   readonly #owner = new Owner(() =>
     this.configure(() =>
@@ -75,7 +74,6 @@ export class Engine {
     )
   );
   #app!: Application;
-  #handle!: Fetch;
   #server: Server | undefined;
 
   static {
@@ -207,7 +205,6 @@ export class Engine {
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
   init(): void {
     this.#app = new Application(this.#owner, beginning);
-    this.#handle = handlerOf(this.#app);
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */

@@ -98,13 +98,9 @@ const ENTITIES = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
 
 /** Escapes text for HTML content and quoted attributes. */
 export function escape(text: string): string {
-  let html = "";
-  let start = 0;
-  while (UNSAFE.test(text)) {
-    const at = UNSAFE.lastIndex - 1;
-    const name = ENTITIES[text[at] as keyof typeof ENTITIES];
-    html += `${text.slice(start, at)}&${name};`;
-    start = at + 1;
-  }
-  return html + text.slice(start);
+  // Most texts need nothing: looking takes half the time of replacing nothing.
+  if (text.search(UNSAFE) === -1) return text;
+  const entity = (found: string) =>
+    `&${ENTITIES[found as keyof typeof ENTITIES]};`;
+  return text.replace(UNSAFE, entity);
 }

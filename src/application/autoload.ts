@@ -66,10 +66,7 @@ export class Autoload implements Classes {
   }
 }
 
-async function search(
-  name: string,
-  folders: readonly string[],
-): Promise<Class> {
+async function search(name: string, folders: Iterable<string>): Promise<Class> {
   if (!NAME.test(name)) {
     throw new TypeError(
       `Cannot load the class "${name}": it is not the name of a class`,

@@ -53,10 +53,7 @@ const reserved: ReadonlyMap<unknown, string> = new Map(
 );
 
 /** Throws `TypeError` when a name cannot be given; the action goes into the message. */
-export function checkName(
-  name: unknown,
-  action: string,
-): asserts name is string {
+export function checkName(name: string, action: string): void {
   const why = typeof name !== "string" || name === ""
     ? "a name is a string with characters"
     : reserved.get(name);

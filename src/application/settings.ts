@@ -4,6 +4,7 @@
  * `set`, `get`, `has` and `clear` work on it; one that is not set counts as its default.
  */
 
+import { wrongKind } from "../errors.ts";
 import { isHost } from "../request/target.ts";
 import { didYouMean } from "../suggestions.ts";
 
@@ -75,9 +76,7 @@ export function checkSetting(key: string, value: unknown): void {
   const kindOfDefault = typeof defaults[key as keyof Settings];
   const [kind, fits] = rules[key] ?? rules[kindOfDefault]!;
   if (fits(value)) return;
-  throw new TypeError(
-    `Cannot set "${key}": it must be ${kind}, got ${Deno.inspect(value)}`,
-  );
+  throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
 }
 
 /** A name of the framework's that is not a setting, but nearly, is a mistake. */

@@ -10,7 +10,7 @@ import { methodOverride } from "../request/request.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
-import { enter, type Fetch, Scope } from "../state/scope.ts";
+import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
@@ -20,14 +20,15 @@ import { callStart, matchOnce } from "./start.ts";
 /** Refusals of the input itself: they get their page even when errors are not handled. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
-/** Returns what handles the requests of an application, each in a scope of its own. */
-export function handlerOf(app: Application): Fetch {
-  const { owner } = app;
-  return (request, info) => {
-    const scope = new Scope(app, request, info) as RequestScope;
-    owner.isServing ||= scope.isServed; // which ends the declaring
-    return enter(scope, handle);
-  };
+/** Handles a request of an application, in a scope of its own. */
+export function handleRequest(
+  app: Application,
+  request: Request,
+  info?: ConnectionInfo,
+): Response | Promise<Response> {
+  const scope = new Scope(app, request, info) as RequestScope;
+  app.owner.isServing ||= scope.isServed; // which ends the declaring
+  return enter(scope, handle);
 }
 
 /** Handles a request: in plain calls, until there is something to wait for. */
