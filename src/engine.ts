@@ -317,7 +317,7 @@ export interface Engine {
   render(
     file: string,
     data?: Record<string, unknown>,
-    key?: string,
+    key?: string | null,
   ): Promise<void>;
 
   /** Responds with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */

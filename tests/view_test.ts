@@ -8,6 +8,7 @@ import {
   assertRejects,
   assertStrictEquals,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";
@@ -298,6 +299,7 @@ Deno.test("`set()` gives a variable to every template, and the data win over it"
     view.set({ name: "nobody" });
     assertEquals(await view.fetch("page"), "Blog/nobody");
     assertEquals(await view.fetch("page", { name: "Ann" }), "Blog/Ann");
+    assertThrows(() => view.set(null as never), TypeError);
   });
 });
 
@@ -716,6 +718,13 @@ Deno.test("`render()` keeps its output under a key for a later layout, and sends
       await app.render("layout");
     });
     assertEquals(await visit("/"), "200 [<h1>A &amp; B</h1>]");
+  });
+});
+
+Deno.test("`render()` prints without a key, and where the key is null", async () => {
+  await withApp({ "page.vto": "page" }, async (app, visit) => {
+    app.route("/", () => app.render("page", {}, null));
+    assertEquals(await visit("/"), "200 page");
   });
 });
 

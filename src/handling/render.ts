@@ -27,7 +27,7 @@ export function render(
   app: Application,
   file: string,
   data: Record<string, unknown> = {},
-  key?: string,
+  key: string | null = null,
 ): Promise<void> {
   const scope = app.scope("render()");
   const view = app.call("view") as View;
@@ -41,7 +41,7 @@ export function render(
     if (stored) await stored;
     return await view.fetch(file, data);
   };
-  if (key === undefined) {
+  if (key === null) {
     const section = app.response(scope).section();
     return renderText().then((text) => void section.write(text));
   }

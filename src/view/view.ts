@@ -59,7 +59,9 @@ export class View {
   /** Sets one variable, or each of a record. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
     const variables = typeof name === "string" ? { [name]: value } : name;
-    for (const key in variables) this.#variables.set(key, variables[key]);
+    for (const key of Object.keys(variables)) {
+      this.#variables.set(key, variables[key]);
+    }
   }
 
   /** The value of a variable, or undefined. */
