@@ -81,7 +81,9 @@ export class Engine {
     const methods = offering(
       Object.prototype,
       (engine: Engine, name) =>
-        engine.#app.has(name) ? engine.#caller(name) : undefined,
+        engine.#app.has(name)
+          ? (...params) => engine.#app.call(name, params)
+          : undefined,
     );
     Object.setPrototypeOf(Engine.prototype, methods);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
@@ -120,7 +122,6 @@ export class Engine {
     passRoute = false,
   ): this & Mapped<Name, Callback> {
     this.#app.map(name, callback, passRoute);
-    this.#expose(name);
     return this as this & Mapped<Name, Callback>;
   }
 
@@ -139,7 +140,6 @@ export class Engine {
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
     this.#app.register(name, { type, params, callback });
-    this.#expose(name);
     return this as this & Registered<Name, Type>;
   }
 
@@ -267,17 +267,6 @@ export class Engine {
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;
   }
-
-  #caller(name: string): Method {
-    return (...params) => this.#app.call(name, params);
-  }
-
-  /** Makes the name of an application's method or class a property: it is found at once. */
-  #expose(name: string): void {
-    if (name in this || this.#app.current()) return;
-    const value = this.#caller(name);
-    Object.defineProperty(this, name, { value, configurable: true });
-  }
 }
 
 /** The extensible methods and the components: each is called by its name, and so with its filters. */
@@ -331,10 +320,7 @@ export interface Engine {
    * methods other than GET and HEAD (RFC 9110, section 13). The type is `"strong"`, `"string"`,
    * which is strong too, or `"weak"`.
    */
-  etag(
-    id: string,
-    type?: "string" | "strong" | "weak",
-  ): MaybePromise<void>;
+  etag(id: string, type?: "string" | "strong" | "weak"): MaybePromise<void>;
 
   /**
    * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends the

@@ -86,11 +86,7 @@ function* guarded(
 }
 
 /** Goes on from what a route returned: the next one while they pass, else the response. */
-function follow(
-  scope: RequestScope,
-  match: Match,
-  returned: unknown,
-): unknown {
+function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
   const { app } = scope;
   while (returned === true) {
     const next = app.router(scope).next(match);
