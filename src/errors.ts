@@ -129,8 +129,12 @@ export class EndedError extends Error {
 
 /** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
 export function toError(thrown: unknown): Error {
-  const isError = Error.isError(thrown) && typeof thrown.message === "string";
-  if (isError) return thrown;
+  try {
+    const isError = thrown instanceof Error;
+    if (isError && typeof thrown.message === "string") return thrown;
+  } catch {
+    // some values throw when they are looked at
+  }
   const what = shown(thrown, BRIEF);
   const message = `Something that is no error was thrown: ${what}`;
   return new Error(message, { cause: thrown });

@@ -642,7 +642,12 @@ onBothForms(
 onBothForms("`error()` takes what throws when it is looked at", async (app) => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
-  const odd = [proxy, Object.assign(new Error(), { message: {} })];
+  const silent = Object.defineProperty(new Error(), "message", {
+    get() {
+      throw new Error("No message");
+    },
+  });
+  const odd = [proxy, Object.assign(new Error(), { message: {} }), silent];
   for (const thrown of odd) {
     app.init();
     app.map("error", (error: Error) => error.message.slice(0, 9));
@@ -653,3 +658,18 @@ onBothForms("`error()` takes what throws when it is looked at", async (app) => {
     assertEquals(await response.text(), "Something");
   }
 });
+
+onBothForms(
+  "`error()` gets errors of classes in the older style",
+  async (app) => {
+    function Legacy() {}
+    Legacy.prototype = Object.create(Error.prototype);
+    const thrown: Error = Object.create(Legacy.prototype);
+    thrown.message = "legacy";
+    app.map("error", (error: Error) => `${error === thrown}`);
+    app.route("/", () => {
+      throw thrown;
+    });
+    assertEquals(await (await visit(app, "/")).text(), "true");
+  },
+);
