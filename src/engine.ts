@@ -14,6 +14,7 @@ import type {
 } from "./application/callable.ts";
 import type { Settings, VariableValue } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
+import { wrongKind } from "./errors.ts";
 import { beginning } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
@@ -25,7 +26,7 @@ import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/declarative.ts";
-import { type Fetch, Owner } from "./state/scope.ts";
+import { configure, type Fetch, Owner } from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
@@ -235,7 +236,11 @@ export class Engine {
    * ```
    */
   configure<Result>(work: () => Result): Result {
-    return this.#app.configure(work);
+    if (typeof work !== "function") {
+      const rule = "the work must be a function";
+      throw wrongKind("configure the application", rule, work);
+    }
+    return configure(this.#owner, work);
   }
 
   /**

@@ -16,7 +16,6 @@ import type { HttpResponse } from "../response/response.ts";
 import type { Match, Router } from "../routing/router.ts";
 import { Store } from "../state/layers.ts";
 import {
-  configure,
   current,
   currentOrThrow,
   type Owner,
@@ -173,15 +172,6 @@ export class Application {
   #declare(name: string, callable: MappedMethod | RegisteredClass): void {
     this.#callables.set(name, callable);
     this.#replan();
-  }
-
-  /** Runs work as the application itself. Throws `TypeError` when it is not a function. */
-  configure<Result>(work: () => Result): Result {
-    if (typeof work !== "function") {
-      const rule = "the work must be a function";
-      throw wrongKind("configure the application", rule, work);
-    }
-    return configure(this.owner, work);
   }
 
   /** A write may have changed the plan: that of the request which made it, or everybody's. */

@@ -45,11 +45,9 @@ export function debugDetails(scope: RequestScope, failure?: Error): string {
 /** An error and what caused it, a few at most, each with its stack, and the code of the application. */
 function errors(thrown: unknown, title = "Error", most = 8): string {
   if (thrown === undefined || most === 0) return "";
-  const { stack, cause } = thrown instanceof Error
-    ? thrown
-    : { stack: Deno.inspect(thrown), cause: undefined };
-  const text = stack ?? String(thrown);
-  const html = preformatted(escape(masked(folded(text))));
+  const { stack, cause }: Partial<Error> = Object(thrown);
+  const text = folded(stack ?? Deno.inspect(thrown));
+  const html = preformatted(escape(masked(text)));
   const place = thrown instanceof TemplateError ? thrown.place : placeIn(text);
   const code = place ? codeAround(place) : "";
   return section(title, html + code) + errors(cause, "Caused by", most - 1);
@@ -69,9 +67,9 @@ function isForeign(line: string): boolean {
     (line.includes(FRAMEWORK) || FOREIGN.test(line));
 }
 
-/** The first place of a stack in the application, if its file may be read already: nobody is asked. */
+/** The first place of a folded stack, if its file may be read already: nobody is asked. */
 function placeIn(stack: string): SourcePlace | undefined {
-  const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(folded(stack)) ?? [];
+  const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(stack) ?? [];
   if (file === undefined) return undefined;
   const path = new URL(file);
   const { state } = Deno.permissions.querySync({ name: "read", path });
