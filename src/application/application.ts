@@ -16,6 +16,7 @@ import type { HttpResponse } from "../response/response.ts";
 import type { Match, Router } from "../routing/router.ts";
 import { Store } from "../state/layers.ts";
 import {
+  type CompiledPlan,
   current,
   currentOrThrow,
   type Owner,
@@ -32,8 +33,22 @@ import {
   type Registration,
 } from "./callable.ts";
 import { checkName } from "./names.ts";
-import { compilePlan, type Plan } from "./plan.ts";
-import { checkSetting, defaults } from "./settings.ts";
+import { basePath, checkSetting, defaults, type Settings } from "./settings.ts";
+
+/**
+ * What every request needs of the application, looked up once. A declaration drops it, and the next request
+ * compiles it anew; a request that declares something for itself has a plan of its own.
+ */
+export interface Plan extends CompiledPlan {
+  /** The value of every setting. */
+  readonly settings: Readonly<Settings>;
+  /** The mapped or filtered `start`; undefined for the default. */
+  readonly start: MappedMethod | undefined;
+  /** The mapped or filtered `send`; undefined for the default. */
+  readonly send: MappedMethod | undefined;
+  /** The router, once it was asked for; never kept where a mapped method makes it. */
+  router: Router | undefined;
+}
 
 /** A scope with what the application keeps in it. */
 export interface RequestScope extends Scope {
@@ -72,6 +87,8 @@ export class Application {
   readonly #originals: ReadonlyMap<string, Method>;
   readonly #frames: Beginning["frames"];
   readonly #components: Components;
+  /** What makes the responses, unless the application registers something else. */
+  readonly #usualResponse: unknown;
 
   /** Declares the defaults. Throws inside a request, and once the owner serves. */
   constructor(owner: Owner, beginning: Beginning) {
@@ -94,6 +111,7 @@ export class Application {
     for (const [name, { type }] of Object.entries(this.#components)) {
       this.register(name, { type, params: [] });
     }
+    this.#usualResponse = this.#callables.get("response");
   }
 
   // Declaring
@@ -177,16 +195,36 @@ export class Application {
   /** A write may have changed the plan: that of the request which made it, or everybody's. */
   #replan(): void {
     const root = this.current()?.root;
-    if (root) root.plan = this.compile(root);
+    if (root) root.plan = this.#compiled();
     else this.plan = undefined;
+  }
+
+  #compiled(): Plan {
+    const settings: Settings & Record<string, unknown> = { ...defaults };
+    for (const name in defaults) {
+      settings[name] = this.variables.get(name) ?? settings[name];
+    }
+    const [start, send] = ["start", "send"].map((name) => {
+      const method = this.#method(name);
+      return method?.isPlain ? undefined : method;
+    });
+    const isUsual = this.#callables.get("response") === this.#usualResponse;
+    return {
+      settings,
+      base: basePath(settings["framework.base_url"]),
+      trustsProxy: settings["framework.trust_proxy"],
+      start,
+      send,
+      router: undefined,
+      needsResponse: !isUsual || settings["framework.debug"],
+    };
   }
 
   // Asking
 
-  /** Compiles the plan of a request, or without one of all that declare nothing. */
-  compile(scope?: RequestScope): Plan {
-    const plan = compilePlan(this.#callables, this.variables, scope);
-    return scope === undefined ? this.plan = plan : plan;
+  /** Compiles the plan of all requests that declare nothing. */
+  compile(): Plan {
+    return this.plan = this.#compiled();
   }
 
   /** The plan that holds for a request, or without one for the next. */
