@@ -65,8 +65,7 @@ export function resolveCallback(
   const [, name = "", arrow, method = ""] = names;
   return async (...params) => {
     const type = await classes.find(name);
-    const isStatic = arrow === "::";
-    return methodOf(type, method, classes, what, isStatic)(...params);
+    return methodOf(type, method, classes, what, arrow === "::")(...params);
   };
 }
 
