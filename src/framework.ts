@@ -182,7 +182,7 @@ for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
   const value = (...params: []) => {
     const returned: unknown = engine[name as "request"](...params);
-    return returned === engine ? Framework : returned;
+    return name === "map" || name === "register" ? Framework : returned;
   };
   Object.defineProperty(Framework, name, { value, configurable: true });
 }

@@ -201,6 +201,13 @@ Deno.test("`Framework` can be looked at, compared and awaited like any class", a
   for (const probe of probes) assertEquals(Framework[probe], undefined);
 });
 
+Deno.test("`Framework.configure()` returns the engine when its work does", () => {
+  assertStrictEquals(
+    Framework.configure(() => Framework.app()),
+    Framework.app(),
+  );
+});
+
 Deno.test("both forms can be served by the runtime", () => {
   const servers: Deno.ServeDefaultExport[] = [Framework, new Engine()];
   for (const server of servers) assertEquals(typeof server.fetch, "function");
