@@ -136,6 +136,14 @@ Deno.test("`Framework.app(engine)` replaces the engine, and with it everything",
   );
 });
 
+Deno.test("`Framework.get()` returns an engine that is a variable as it is", () => {
+  const engine = new Engine();
+  withEngine(engine, () => {
+    Framework.set("engine", engine);
+    assertStrictEquals(Framework.get("engine"), engine);
+  });
+});
+
 Deno.test("`Framework.app()` refuses what is no engine", () => {
   for (const other of [null, {}, Engine]) {
     assertThrows(

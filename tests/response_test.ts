@@ -457,6 +457,25 @@ since29.test("`start()` sends HEAD the headers of GET on a socket, Content-Lengt
   await server.shutdown();
 });
 
+Deno.test("`header()` sends each line of a list on its own, whatever the status", async () => {
+  const { Engine } = await import("@framework/core");
+  const app = new Engine();
+  app.route("/@status", (status) => {
+    app.response().status(Number(status)).header("x-a", ["1", "2"]).write("a");
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  for (const status of [200, 401]) {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    const asked =
+      `GET /${status} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(asked));
+    const text = await new Response(connection.readable).text();
+    assertEquals(text.match(/^x-a: .*$/gm), ["x-a: 1", "x-a: 2"]);
+  }
+  await server.shutdown();
+});
+
 since29.test("`start()` tells HEAD no Content-Length of a stream", async () => {
   const { Engine } = await import("@framework/core");
   const app = new Engine();

@@ -64,11 +64,13 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
   const except = isValue ? OF_VALUES : OF_STREAMS;
   const isLate = status === 200; // with another one, appending is dear: see `webResponse()`
   for (const [name, values] of isLate ? [] : headers) {
-    if (!except.includes(name)) init[name] = values.join(", ");
+    const [value = "", ...others] = values;
+    if (others.length === 0 && !except.includes(name)) init[name] = value;
   }
   const body = sendable(content, scope);
   const response = webResponse(body, status, init, scope);
-  append(headers, response.headers, isLate ? except : [...headers.keys()]);
+  const present = isLate ? except : [...except, ...Object.keys(init)];
+  append(headers, response.headers, present);
   return response;
 }
 
