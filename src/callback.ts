@@ -1,7 +1,4 @@
-/**
- * Owns the forms of a callback, of routes and of mapped methods alike, and makes each of them a plain
- * function.
- */
+/** Owns the forms of a callback, for routes and mapped methods alike, and makes a function of each. */
 
 import { wrongKind } from "./errors.ts";
 import { didYouMean } from "./suggestions.ts";
@@ -75,24 +72,26 @@ export function isClass(value: unknown): value is new () => object {
     /^class\b/.test(Function.prototype.toString.call(value));
 }
 
-/** A method of an object or, unless `isStatic` says otherwise, of the instances of a class. */
+/**
+ * The function for a method of an object or a class. If a class has both an instance method and a static
+ * one of the name, `prefersStatic` decides.
+ */
 function methodOf(
   target: object,
   method: string,
   classes: Classes,
   what: string,
-  isStatic = false,
+  prefersStatic = false,
 ): Method {
   const type = typeof target === "function" ? target as Class : undefined;
-  const [own, inherited] = [target, type?.prototype ?? {}].map((owner) =>
-    typeof Reflect.get(owner, method) === "function"
-  );
+  const isOwn = hasMethod(target, method);
   const call = (receiver: object, params: unknown[]): unknown =>
     (receiver as Record<string, Method>)[method]!(...params);
-  if (type && inherited && !(isStatic && own)) {
+  const isOfInstances = hasMethod(type?.prototype, method);
+  if (type && isOfInstances && !(prefersStatic && isOwn)) {
     return (...params) => call(classes.make(type), params);
   }
-  if (own) return (...params) => call(target, params);
+  if (isOwn) return (...params) => call(target, params);
   const owner = type?.prototype ?? Object.getPrototypeOf(target);
   const name = owner.constructor?.name ?? "object";
   const known = [...Object.getOwnPropertyNames(owner), ...Object.keys(target)];
@@ -100,4 +99,8 @@ function methodOf(
   throw new TypeError(
     `Cannot make ${what}: "${name}" has no method "${method}"${hint}`,
   );
+}
+
+function hasMethod(owner: object | undefined, method: string): boolean {
+  return typeof Reflect.get(owner ?? {}, method) === "function";
 }
