@@ -1,7 +1,6 @@
 /**
- * Owns what goes wrong: the error that a client sees, the private signal that ends a request, and
- * the one way into the server's error log. Which error reaches whom is the engine's to decide, what
- * its page looks like is `pages.ts`.
+ * Owns errors: their classes and common messages, the private signal that ends a request, and the one way
+ * into the server's error log. Who responds to an error, and with which page, is decided in `handling/`.
  */
 
 /** What an {@linkcode HttpError} carries beside its status and message. */
@@ -49,7 +48,7 @@ export class HttpError extends Error {
   }
 }
 
-/** The error for input that cannot be read; the source and the state of it go into the message. */
+/** The error for unreadable input: the message names its source and what is wrong with it. */
 export function refusal(
   status: number,
   source: string,
@@ -130,22 +129,23 @@ export class EndedError extends Error {
 /** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
 export function toError(thrown: unknown): Error {
   try {
-    const isError = thrown instanceof Error;
-    if (isError && typeof thrown.message === "string") return thrown;
+    if (thrown instanceof Error && typeof thrown.message === "string") {
+      return thrown;
+    }
   } catch {
     // some values throw when they are looked at
   }
-  const what = shown(thrown, BRIEF);
-  const message = `Something that is no error was thrown: ${what}`;
+  const text = shown(thrown, BRIEF);
+  const message = `Something that is no error was thrown: ${text}`;
   return new Error(message, { cause: thrown });
 }
 
 const BRIEF: Deno.InspectOptions = { depth: 1, strAbbreviateSize: 200 };
 
 /** A value as text; some throw when they are looked at. */
-function shown(thrown: unknown, options?: Deno.InspectOptions): string {
+function shown(value: unknown, options?: Deno.InspectOptions): string {
   try {
-    return Deno.inspect(thrown, options);
+    return Deno.inspect(value, options);
   } catch {
     return "a value that throws when it is looked at";
   }
@@ -157,13 +157,13 @@ function shown(thrown: unknown, options?: Deno.InspectOptions): string {
  */
 export function reportError(thrown: unknown, place: string): void {
   if (isStop(thrown)) return;
-  // `Error.isError()` looks at no property, which for some values throws.
+  // Some values throw when they are looked at; `Error.isError()` excludes them without looking.
   const isRefusal = Error.isError(thrown) && thrown instanceof HttpError &&
     thrown.status < 500 && thrown.cause === undefined;
-  const what = isRefusal
+  const text = isRefusal
     ? `${thrown.status} ${JSON.stringify(thrown.message)}`
     : shown(thrown);
-  report(`Error ${place}: ${what}`);
+  report(`Error ${place}: ${text}`);
 }
 
 /** Writes a line to the server's error log, with the time before it. */
@@ -172,7 +172,7 @@ export function report(line: string): void {
   console.error(`${new Date().toISOString()} ${line}`);
 }
 
-/** The place in the application that made the running call, for messages under debug. */
+/** The line of the application that called the framework, for messages under debug. */
 export function callSite(): string {
   const own = new URL(".", import.meta.url).href;
   const limit = Error.stackTraceLimit;
