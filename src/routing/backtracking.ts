@@ -17,7 +17,7 @@ const MAX_NESTED_STEPS = 65_536;
 const TOKENS =
   /\\(?:[pPu]\{[^}]*\}|x[\da-f]{2}|u[\da-f]{4}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|<\w+>|[a-z-]*:)|[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
 
-/** The start of a group that looks at characters which another part matches too. */
+/** The start of a lookaround: it reads characters which another part matches too. */
 const LOOKAROUND = /\(\?<?[=!]/;
 
 /** An atom that may match characters beyond ASCII. */
@@ -43,7 +43,7 @@ interface Fragment {
   readonly isOptional: boolean;
 }
 
-/** What matches nothing but the empty text. */
+/** Matches the empty text only. */
 const EMPTY: Fragment = { first: [], last: [], isOptional: true };
 
 /** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
@@ -77,15 +77,17 @@ class Analysis {
   /** Reads up to the end, or to the parenthesis that closes a group. */
   #alternatives(): Fragment {
     let sequence = EMPTY;
-    for (let token; (token = this.#tokens.shift() ?? ")") !== ")";) {
+    for (;;) {
+      const token = this.#tokens.shift();
+      if (token === undefined || token === ")") return sequence;
       if (token === "|") return either(sequence, this.#alternatives());
       sequence = joined(sequence, this.#repeated(token));
     }
-    return sequence;
   }
 
   #repeated(token: string): Fragment {
-    const [start, choices] = [this.#places.length, this.#choices];
+    const start = this.#places.length;
+    const choices = this.#choices;
     const atom = this.#atom(token);
     const limits = limitsOf(this.#tokens[0] ?? "");
     if (limits === undefined) return atom;
@@ -96,7 +98,7 @@ class Analysis {
       if (max > min) this.repetitions++;
       if (this.#choices > choices) joined(atom, atom);
       const ways = waysAmong(atom, this.#places.slice(start));
-      const least = atom.isOptional ? min + 1 : 1; // each of its turns may be the empty one
+      const least = atom.isOptional ? min + 1 : 1; // each repetition may be empty
       this.nestedWays = Math.max(this.nestedWays, ways, least);
     }
     return { ...atom, isOptional: atom.isOptional || min === 0 };
@@ -133,7 +135,7 @@ function either(one: Fragment, other: Fragment): Fragment {
   };
 }
 
-/** A fragment and the one behind it, to which each of its ends now leads. */
+/** Two fragments in sequence: the places that end the first now lead to those that begin the second. */
 function joined(before: Fragment, after: Fragment): Fragment {
   for (const { next } of before.last) next.push(...after.first);
   return {

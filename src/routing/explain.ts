@@ -40,7 +40,8 @@ export function nearRoutes(
     })
     .filter(({ nearness }) => nearness > 0)
     .sort((a, b) => b.nearness - a.nearness)
-    .slice(0, MAX_ROUTES);
+    .slice(0, MAX_ROUTES)
+    .map(({ route, reason }) => ({ route, reason }));
 }
 
 function methodReason(method: string, { methods }: Route): string {
@@ -50,8 +51,8 @@ function methodReason(method: string, { methods }: Route): string {
 }
 
 /**
- * How many segments match, up to the first that is more than misspelt, and why the first of the others does
- * not.
+ * How many segments match, up to the first that is not even misspelt (a misspelt one counts half), and why
+ * the first mismatch does not match.
  */
 function missOf(
   segments: readonly Segment[],
@@ -65,8 +66,8 @@ function missOf(
     if (segment.match(text ?? "", path.caseSensitive)) nearness += 1;
     else {
       reason ??= reasonFor(segment, text);
-      const isMisspelt = suggestions(text ?? "", [segment.literal ?? ""])[0];
-      if (!isMisspelt) break;
+      const [meant] = suggestions(text ?? "", [segment.literal ?? ""]);
+      if (meant === undefined) break;
       nearness += 1 / 2;
     }
   }
