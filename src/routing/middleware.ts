@@ -1,6 +1,6 @@
 /**
- * Owns what can be middleware. The middleware of each route is kept by `route.ts`, and runs around its
- * callback in `handling/start.ts`.
+ * Owns the types of middleware and the check of them. `route.ts` keeps the middleware of a route,
+ * `handling/start.ts` runs it around the callback.
  */
 
 import { isClass } from "../callback.ts";

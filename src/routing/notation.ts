@@ -43,12 +43,11 @@ const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
 /** A quantifier behind a text: no star, which would be taken for the one that matches segments. */
 const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
-/**
- * The end of the expression of a parameter: a slash, a parameter or an optional part. Punctuation in front
- * of it is text; a bare dot only in front of a parameter.
- */
-const EXPRESSION_END =
-  /^(?:\\?[-,;:~_=!&']|\\\.)*(?:[/)]|\((?!\?)|$)|^(?:\\?[-,;:~_=!&'.])*@[A-Za-z_]/;
+/** What ends the expression of a parameter. Punctuation in front of it is text, not expression. */
+const EXPRESSION_ENDS = [
+  /^(?:\\?[-,;:~_=!&']|\\\.)*(?:[/)]|\((?!\?)|$)/, // a slash, an optional part, or the end of either
+  /^(?:\\?[-,;:~_=!&'.])*@[A-Za-z_]/, // a parameter; a bare dot in front of it is text, too
+];
 
 /** Tokens that are mistakes, and the problem that the message names. */
 type Mistakes = readonly (readonly [token: RegExp, problem: string])[];
@@ -89,7 +88,7 @@ export function splitMethods(
   return { methods: [...new Set(names)], path: rest.trim() };
 }
 
-/** An unknown method is refused if it begins like a usual one and is near it. */
+/** Refuses a malformed method, and an unknown one that is nearly a usual one. */
 function checkMethod(source: string, name: string): void {
   if (!METHOD.test(name)) refuse(source, `has the malformed method "${name}"`);
   if (USUAL_METHODS.includes(name)) return;
@@ -99,7 +98,7 @@ function checkMethod(source: string, name: string): void {
   refuse(source, `has the method "${name}", where ${meant} is meant,`);
 }
 
-/** A path with a slash in front, unless it begins with an optional part that has one. */
+/** Puts a slash in front of a path, unless it has one, perhaps in an optional part. */
 export function withSlash(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
 }
@@ -130,7 +129,7 @@ export class Parser {
     return this.#tokens[this.#next]?.[0] ?? "";
   }
 
-  /** Where it stands in the path. */
+  /** The position of the next token in the path. */
   get #at(): number {
     return this.#tokens[this.#next]?.index ?? this.path.length;
   }
@@ -142,7 +141,7 @@ export class Parser {
   /** The choices up to the end or to a closing parenthesis; an optional part comes before its absence. */
   #sequence(): Choice[] {
     let choices: Choice[] = [[[]]];
-    while (!/^\)?$/.test(this.#token)) {
+    while (this.#token !== "" && this.#token !== ")") {
       const added = this.#piece(this.#token);
       choices = choices.flatMap((one) =>
         added.map((more) => joined(one, more))
@@ -161,7 +160,7 @@ export class Parser {
     if (ATOM.test(token + next)) {
       return [[[this.#quantified(this.#atom(), at)]]];
     }
-    this.#refuse(MISTAKES);
+    this.#checkToken(MISTAKES);
     this.#take();
     if (token === "/") return [[[], []]];
     if (token === "*") return [[[{ kind: "star", text: "*", source: "", at }]]];
@@ -197,7 +196,7 @@ export class Parser {
       source += this.#take();
       if (this.#token === "?") source += this.#take();
     }
-    this.#check(source, at);
+    this.#checkExpression(source, at);
     return { kind: "expression", text: source, source };
   }
 
@@ -225,22 +224,21 @@ export class Parser {
       this.#fail(`has no expression for "${name}"`);
     }
     let expression = this.#atom();
-    while (!EXPRESSION_END.test(this.path.slice(this.#at))) {
-      expression += this.#atom();
-    }
-    this.#check(expression, at);
+    const isAtEnd = (end: RegExp) => end.test(this.path.slice(this.#at));
+    while (!EXPRESSION_ENDS.some(isAtEnd)) expression += this.#atom();
+    this.#checkExpression(expression, at);
     return expression;
   }
 
   /**
-   * One part of an expression: a token, or all from a parenthesis to the one that closes it. Parentheses
-   * that would capture are written so that they do not.
+   * One part of an expression: a token, or a group with its content. Capturing groups become
+   * non-capturing ones.
    */
   #atom(): string {
     const at = this.#at;
     let [atom, depth] = ["", 0];
     do {
-      this.#refuse(EXPRESSION_MISTAKES);
+      this.#checkToken(EXPRESSION_MISTAKES);
       const token = this.#take();
       if (token === "") this.#fail("has an unclosed parenthesis", at);
       if (token.startsWith("(")) depth++;
@@ -251,15 +249,15 @@ export class Parser {
   }
 
   /** Throws when the next token is one of these mistakes. */
-  #refuse(mistakes: Mistakes): void {
+  #checkToken(mistakes: Mistakes): void {
     const token = this.#token;
     const mistake = mistakes.find(([mistaken]) => mistaken.test(token));
     if (mistake === undefined) return;
-    const at = this.#at + Math.max(0, token.indexOf("/"));
+    const at = this.#at + Math.max(0, token.indexOf("/")); // a slash in a class is what is wrong
     this.#fail(token.replace(...mistake), at);
   }
 
-  #check(expression: string, at: number): void {
+  #checkExpression(expression: string, at: number): void {
     try {
       new RegExp(`^(?:${expression})$`, "su");
     } catch (error) {
@@ -277,7 +275,7 @@ function textPart(text: string): Part {
   return { kind: "text", text, source: escapeText(text) };
 }
 
-/** Segments and those behind them: the last of the former and the first of the latter become one. */
+/** Joins two lists of segments: the last of one and the first of the other become one segment. */
 function joined(before: Choice, after: Choice): Choice {
   const middle = [...before.at(-1)!, ...after[0]!];
   return [...before.slice(0, -1), middle, ...after.slice(1)];
