@@ -1,6 +1,6 @@
 /**
- * Owns declaring routes, in groups and by resources, and finding those that match a request. Parsing a
- * pattern is `pattern.ts`'s, searching among many `table.ts`'s. What a callback returns is sent elsewhere.
+ * Owns declaring routes, also in groups and by resources, and finding those that match a request. Patterns
+ * are parsed in `notation.ts`, routes searched in `table.ts`; what a callback returns is sent in `handling/`.
  */
 
 import { type Classes, resolveCallback } from "../callback.ts";
@@ -285,7 +285,7 @@ function pathOnly(source: string): string {
   const { methods, path } = splitMethods(source);
   if (methods.length === 0) return path;
   throw new SyntaxError(
-    `Cannot make a route: the path "${source}" names a method, which is known already`,
+    `Cannot make a route: the path "${source}" must not name a method`,
   );
 }
 
