@@ -38,10 +38,7 @@ export class Path {
     return this;
   }
 
-  /**
-   * Splits off the segment behind those that are known, and returns its hash, the same for upper and lower
-   * case.
-   */
+  /** Finds where a segment ends, and returns its hash, which ignores case. Those before it must be known. */
   hash(index: number): number {
     const { text, end } = this;
     let hash = 0;

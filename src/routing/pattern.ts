@@ -23,7 +23,7 @@ const PARENT_SEGMENT = /(?:^|[/\\])\.\.(?:[/\\]|$)/;
 /** A URL that names another host, or has a dot segment. */
 const MISREAD = /^\/\/|\/\.\.?(?:\/|$)/;
 
-/** Half a surrogate pair, which UTF-8 has not, or a zero. */
+/** A lone surrogate, which UTF-8 cannot encode, or NUL. */
 const UNENCODABLE = /[\p{Surrogate}\0]/u;
 
 /** A pattern such as `GET|POST /post/@slug`. */
@@ -76,13 +76,13 @@ export class Pattern {
       }
       if (text !== "") texts.set(name, text);
     }
-    const { segments, slash } = this.#choose(texts);
+    const { segments, hasSlash } = this.#choose(texts);
     const path = segments.map((one) => this.#fill(one, texts)).join("");
-    const url = (slash ? `${path}/` : path) || "/";
-    if (![true, false].every((exact) => this.#isRead(url, texts, exact))) {
-      this.#fail(RangeError, `"${url}" would be read back differently`);
-    }
-    return url;
+    const url = (hasSlash ? `${path}/` : path) || "/";
+    const isStable = this.#isRead(url, texts, true) &&
+      this.#isRead(url, texts, false);
+    if (isStable) return url;
+    this.#fail(RangeError, `"${url}" would be read back differently`);
   }
 
   /** The variant with exactly the parameters that have values. */
@@ -130,9 +130,11 @@ export class Pattern {
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
     const path = new Path().read(url, caseSensitive);
     const found = this.variants.find((variant) => variant.read(path));
-    const values = found?.splat(path) === splat && found.values(path);
-    return values &&
-      this.names.every((name, n) => values[n] === (texts.get(name) ?? null));
+    if (found?.splat(path) !== splat) return false;
+    const values = found.values(path);
+    return this.names.every((name, n) =>
+      values[n] === (texts.get(name) ?? null)
+    );
   }
 
   #fail(type: new (message: string) => Error, problem: string): never {
@@ -144,7 +146,7 @@ export class Pattern {
 export class Variant {
   readonly segments: readonly Segment[];
   /** Whether it ends with a slash. */
-  readonly slash: boolean;
+  readonly hasSlash: boolean;
   /** The names of its parameters, in order of appearance. */
   readonly names: readonly string[];
   /** The segments before the first star. */
@@ -164,7 +166,7 @@ export class Variant {
     const segments = choice.filter((parts) => parts.length > 0)
       .map((parts) => new Segment(parts));
     this.segments = segments;
-    this.slash = segments.length > 0 && choice.at(-1)!.length === 0;
+    this.hasSlash = segments.length > 0 && choice.at(-1)!.length === 0;
     this.names = segments.flatMap((segment) => segment.names);
     this.#runs = runsOf(segments);
     this.head = this.#runs[0]!;
@@ -180,7 +182,7 @@ export class Variant {
     );
   }
 
-  /** Whether a path matches that has as many segments as the tree of a table asks for. */
+  /** Whether a path matches, when the tree of a table has checked how many segments it has. */
   matches(path: Path): boolean {
     const hasTail = this.segments.length > this.head.length + 1;
     return hasTail ? this.read(path) !== undefined : fits(this.head, path, 0);
@@ -197,8 +199,8 @@ export class Variant {
   }
 
   /**
-   * The values by `names`, and the texts of the stars, or undefined when a path does not match. What
-   * stands between two stars is placed where it first fits: no other place leaves more room.
+   * The values in the order of `names` and the texts of the stars, or undefined when a path does not
+   * match. A run between two stars is placed where it first fits: no other place leaves more room.
    */
   read(
     path: Path,
@@ -246,7 +248,7 @@ function runsOf(segments: readonly Segment[]): Segment[][] {
   return runs;
 }
 
-/** Whether the segments of a path from one on match; behind its last one they do not. */
+/** Whether a run of segments matches the path from a segment on; the path must be long enough. */
 function fits(run: readonly Segment[], path: Path, at: number): boolean {
   for (let index = 0; index < run.length; index++) {
     const text = path.segment(at + index);

@@ -29,7 +29,7 @@ export type RouteCallback<
   | `${string}->${string}`
   | `${string}::${string}`;
 
-/** Declares a route and returns it; its own types come from the text of the pattern. */
+/** Declares a route and returns it. The text of the pattern gives the types of the callback. */
 export interface DeclareRoute {
   <Path extends string, Pass extends boolean = false, Result = unknown>(
     pattern: Path,
@@ -91,7 +91,7 @@ export class Route {
   readonly #values: RouteValues | undefined;
 
   /**
-   * Routes are made by the router; one as declared has no values.
+   * The router makes routes: a declared one without values, one for a callback with those of its request.
    *
    * @ignore
    */

@@ -19,7 +19,7 @@ export interface Part {
   readonly at?: number;
 }
 
-/** Stands before and behind the text of a segment: half a surrogate pair, which no path contains. */
+/** Marks the start and the end of a segment's text: half a surrogate pair, which no such text contains. */
 const EDGE = "\ud800";
 
 /** One segment of a pattern. None but `*` matches an empty text. */
@@ -51,7 +51,7 @@ export class Segment {
     this.isStar = kinds.includes("star");
     this.isWhole = parts.length === 1 && this.names.length === 1;
     this.isFree = this.isWhole && isSimple;
-    this.literal = isText ? `${this}` : undefined;
+    this.literal = isText ? this.toString() : undefined;
     this.#source = source;
     const isDivided = isSimple && !isText && !this.isFree;
     const texts = isDivided ? textsOf(parts) : [];
@@ -102,15 +102,14 @@ export function escapeText(text: string): string {
 
 /** An expression whose atoms never match a slash, for whole paths. */
 function confined(source: string): string {
-  return source.replace(
-    /\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g,
-    (atom) =>
-      atom.replace(/^\.$/, "[^/]").replace(/^\[\^/, "[^/")
-        .replace(/^\\[DWS]$/, "(?:(?!\\/)$&)"),
-  );
+  return source.replace(/\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g, (atom) => {
+    if (atom === ".") return "[^/]";
+    if (/^\\[DWS]$/.test(atom)) return `(?:(?!\\/)${atom})`;
+    return atom.replace(/^\[\^/, "[^/");
+  });
 }
 
-/** The texts before, between and behind parameters, with the edges. */
+/** The texts before, between and behind parameters, the first and the last with an edge. */
 function textsOf(parts: readonly Part[]): string[] {
   const texts = [EDGE];
   for (const { name, text } of parts) {
@@ -140,5 +139,5 @@ function divide(
     values.unshift(text.slice(at + separator.length - 1, end - 1));
     end = at;
   }
-  return values.slice(0, -1);
+  return values.slice(0, -1); // the last one, behind all texts, is empty
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the routes of one layer, and finding the first of them that matches a path, exactly as trying one
- * route after another would.
+ * Owns the routes of one layer, and finding the first that matches a path: the one that trying them in the
+ * order of declaration would find.
  */
 
 import { areAlike, Path } from "./path.ts";
@@ -19,8 +19,8 @@ interface Entry extends Declaration {
 }
 
 /**
- * The entries whose segments begin alike: a tree of literals and other segments, as deep as the first star
- * of a pattern. What the others match is seen when an entry is found.
+ * The entries whose segments begin alike: a tree of literals and other segments, up to the first star of a
+ * pattern. Only literals are compared on the way; an entry that is reached checks the other segments.
  */
 class Node {
   /** The children for literals, by their hash. */
@@ -38,7 +38,8 @@ class Node {
   /** The child for a segment, created if there is none. */
   child({ literal }: Segment): Node {
     if (literal === undefined) return this.other ??= new Node("");
-    const hash = new Path().read(encodeURIComponent(literal), false).hash(0);
+    const path = new Path().read(encodeURIComponent(literal), false);
+    const hash = path.hash(0);
     const first = this.literals.get(hash);
     for (let known = first; known; known = known.sibling) {
       if (areAlike(known.text, literal)) return known;
