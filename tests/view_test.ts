@@ -631,6 +631,12 @@ const names: [
     {},
     undefined,
   ],
+  [
+    "whose type the template tests",
+    "{{ if typeof a }}x{{ /if }}{{ if 1 && typeof b }}x{{ /if }}",
+    {},
+    undefined,
+  ],
   ["that has an alternative", '{{ a ?? "x" }}{{ b || "x" }}', {}, undefined],
   ["that is compared", "{{ a === undefined }}", {}, undefined],
   ["in a text or a comment", '{{# a #}}{{ "b" }}', {}, undefined],
