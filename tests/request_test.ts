@@ -3,6 +3,7 @@
 import {
   assert,
   assertEquals,
+  assertFalse,
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
@@ -324,6 +325,12 @@ Deno.test("`data`, `files`, `getBody()` and `getBytes()` are empty without a bod
   const request = requestOf();
   assertEquals(plain([request.data, request.files]), [{}, {}]);
   assertEquals([request.getBody(), request.getBytes().length], ["", 0]);
+});
+
+Deno.test("`getBytes()` shares no bytes between requests, not even none", () => {
+  const bytes = requestOf().getBytes();
+  structuredClone(bytes, { transfer: [bytes.buffer] });
+  assertFalse(requestOf().getBytes().buffer.detached);
 });
 
 Deno.test("`getBody()` and `getBytes()` return the same any number of times", () => {

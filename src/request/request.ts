@@ -16,8 +16,6 @@ import { decodeEscapes } from "./target.ts";
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
 
-const NO_BYTES = new Uint8Array();
-
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
@@ -45,6 +43,7 @@ const ADDRESS =
 export class HttpRequest {
   readonly #scope: Scope;
   #parsed: Form | undefined;
+  #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: readonly [value: unknown] | undefined;
   #id: string | undefined;
   #replay: Request | undefined;
@@ -234,7 +233,7 @@ export class HttpRequest {
   getBytes(): Uint8Array<ArrayBuffer> {
     const { request, body } = this.#scope;
     if (body !== undefined) return body;
-    if (!hasBody(request)) return NO_BYTES;
+    if (!hasBody(request)) return this.#noBytes ??= new Uint8Array();
     throw new TypeError(
       "Cannot read the body: the route takes the raw stream, raw.body",
     );
