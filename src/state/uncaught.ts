@@ -5,6 +5,7 @@
  */
 
 import { EndedError, isStop, report, reportError } from "../errors.ts";
+import { withoutRequest } from "./outside.ts";
 import { contextScope, type Scope } from "./scope.ts";
 
 /** Of each server that keeps the process alive, the function that ends the process. */
@@ -34,7 +35,9 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
  */
 export function surviveErrors(end: () => void): () => void {
   keepers.add(end);
-  main ??= import(Deno.mainModule).catch((reason) => mainError = { reason });
+  const load = (): Promise<unknown> => import(Deno.mainModule);
+  main ??= (contextScope() === undefined ? load() : withoutRequest(load))
+    .catch((reason) => mainError = { reason });
   return () => void keepers.delete(end);
 }
 
