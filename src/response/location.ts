@@ -16,12 +16,17 @@ export function locationOf(url: string, base: string, origin = ""): string {
   const target = String(url).trim();
   // deno-lint-ignore no-control-regex -- control characters are what must be found
   const hasControls = /[\x00-\x1f\x7f]/.test(target);
+  if (hasControls) throw refused(url, "it has control characters");
   const hasScheme = /^[a-z][a-z0-9+.-]*:/i.test(target);
-  if (!hasControls && !hasScheme) return onThisSite(target, base, origin);
-  const parsed = hasControls ? null : URL.parse(target);
-  if (parsed && !CODE.test(parsed.protocol)) return parsed.href;
-  const why = parsed ? "it would run code" : "it is not a URL";
-  throw new TypeError(`Cannot redirect to ${JSON.stringify(url)}: ${why}`);
+  if (!hasScheme) return onThisSite(target, base, origin);
+  const parsed = URL.parse(target);
+  if (parsed === null) throw refused(url, "it is not a URL");
+  if (CODE.test(parsed.protocol)) throw refused(url, "it would run code");
+  return parsed.href;
+}
+
+function refused(url: string, why: string): TypeError {
+  return new TypeError(`Cannot redirect to ${JSON.stringify(url)}: ${why}`);
 }
 
 /** The scheme and host of a base URL; nothing for a path. */
