@@ -71,13 +71,13 @@ function isForeign(line: string): boolean {
 function placeIn(stack: string): SourcePlace | undefined {
   const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(stack) ?? [];
   if (file === undefined) return undefined;
-  const path = new URL(file);
-  const { state } = Deno.permissions.querySync({ name: "read", path });
-  if (state !== "granted") return undefined;
   try {
+    const path = new URL(file);
+    const { state } = Deno.permissions.querySync({ name: "read", path });
+    if (state !== "granted") return undefined;
     return { file, line: Number(line), source: Deno.readTextFileSync(path) };
   } catch {
-    return undefined; // the file has gone
+    return undefined; // the file has gone, or the text only looks like a URL
   }
 }
 
