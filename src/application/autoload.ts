@@ -44,7 +44,9 @@ export class Autoload implements Classes {
   /** Finds a class and remembers it; rejects with where it looked, and why that failed. */
   find(name: string): Promise<Class> {
     const own = this.#folders.own();
-    const found = own === undefined ? this.#found : new Map();
+    const found = own === undefined
+      ? this.#found
+      : new Map<string, Promise<Class>>();
     const known = found.get(name);
     if (known !== undefined) return known;
     const folders = [...this.#folders.application, ...own ?? []];
@@ -87,6 +89,7 @@ async function search(name: string, folders: Iterable<string>): Promise<Class> {
 
 /** The URL of a file inside a folder, or why there is none; a link may not lead out of the folder. */
 async function locate(folder: string, file: string): Promise<URL | string> {
+  // Only an application that autoloads needs these modules.
   const { fromFileUrl } = await import("@std/path/from-file-url");
   const { resolve } = await import("@std/path/resolve");
   const { toFileUrl } = await import("@std/path/to-file-url");

@@ -31,12 +31,12 @@ export function etag(app: Application, id: string, type = "string"): void {
   app.response().header("etag", isWeak ? weak : strong);
   const match = condition(app, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
-  if (match !== null && !names(match, isWeak ? [] : [strong])) {
-    end(app, "etag()", 412);
+  if (match !== null && !includesTag(match, isWeak ? [] : [strong])) {
+    endRequest(app, "etag()", 412);
   }
   const noneMatch = condition(app, "if-none-match");
-  if (noneMatch === null || !names(noneMatch, [strong, weak])) return;
-  end(app, "etag()", isReading(app) ? 304 : 412);
+  if (noneMatch === null || !includesTag(noneMatch, [strong, weak])) return;
+  endRequest(app, "etag()", isReading(app) ? 304 : 412);
 }
 
 /**
@@ -56,7 +56,9 @@ export function lastModified(app: Application, time: number): void {
   const since = condition(app, "if-modified-since") ?? "";
   if (!DATE.test(since)) return;
   const zoned = since.endsWith("GMT") ? since : `${since} GMT`;
-  if (modified * 1000 <= Date.parse(zoned)) end(app, "lastModified()", 304);
+  if (modified * 1000 <= Date.parse(zoned)) {
+    endRequest(app, "lastModified()", 304);
+  }
 }
 
 /** A condition of the client; it counts only for what would succeed (section 13.2.1). */
@@ -66,10 +68,10 @@ function condition(app: Application, name: string): string | null {
   return app.request().raw.headers.get(name);
 }
 
-/** Whether a list is `*` or names one of the tags; a comma inside the quotes belongs to its tag. */
-function names(list: string, tags: readonly string[]): boolean {
-  const named: string[] = list.match(/(?:W\/)?"[^"]*"/g) ?? [];
-  return list.trim() === "*" || tags.some((tag) => named.includes(tag));
+/** Whether a list is `*` or includes one of the tags; a comma inside the quotes belongs to its tag. */
+function includesTag(list: string, tags: readonly string[]): boolean {
+  const tagsOfList: string[] = list.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return list.trim() === "*" || tags.some((tag) => tagsOfList.includes(tag));
 }
 
 function isReading(app: Application): boolean {
@@ -78,10 +80,16 @@ function isReading(app: Application): boolean {
 }
 
 /** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
-function end(app: Application, by: string, status: 304 | 412): never {
+function endRequest(
+  app: Application,
+  by: string,
+  status: 304 | 412,
+): never {
   const response = app.response();
   const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
-  for (const name of response.sent ? [] : without) response.header(name, null);
+  if (!response.sent) {
+    for (const name of without) response.header(name, null);
+  }
   response.respond(by, { status });
   throwStop();
 }

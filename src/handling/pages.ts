@@ -36,10 +36,10 @@ export function error(app: Application, thrown: unknown): unknown {
 export function onPage(name: "notFound" | "error"): Frame<RequestScope> {
   return (method, params, scope) => {
     const { app } = scope;
-    if (method.isPlain && name === "notFound" && isUntouched(scope)) {
+    if (method.isUnchanged && name === "notFound" && isUntouched(scope)) {
       return app.respond(scope, "notFound()", pageOf(scope.request, 404));
     }
-    if (method.isPlain) return method.run(params);
+    if (method.isUnchanged) return method.run(params);
     if (scope.page === name) {
       throw new Error(
         `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
@@ -120,7 +120,8 @@ class Failure {
   /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
   setHead(response: HttpResponse): void {
     response.status(this.#status);
-    const { headers = new Headers() } = this.#http ?? {};
+    const headers = this.#http?.headers;
+    if (headers === undefined) return;
     for (const [name, value] of headers) {
       const isCookie = name === "set-cookie";
       response.header(name, isCookie ? headers.getSetCookie() : value);
@@ -148,12 +149,13 @@ class Failure {
   }
 
   fillPage(page: HttpResponse, details?: string): void {
+    const problem: Record<string, unknown> = { ...this.#http?.problem };
     const detail = this.#message();
-    const problem = { ...this.#http?.problem, ...detail && { detail } };
+    if (detail !== "") problem.detail = detail;
     const { request } = this.scope;
     const { text, type } = pageOf(request, page.status(), problem, details);
-    const vary = [page.header("vary") ?? [], VARY].flat().join(", ");
-    page.body(text, type).header("vary", vary);
+    const vary = page.header("vary");
+    page.body(text, type).header("vary", vary ? `${vary}, ${VARY}` : VARY);
   }
 
   /**

@@ -78,10 +78,10 @@ export function webResponse(
   const isChunked = typeof body === "string" && body.length >= 400 &&
     body.length <= 32_768 && scope.info !== undefined &&
     scope.plan.settings["framework.coalesce"];
-  const isLate = status === 200;
-  if (isChunked && !isLate) headers["transfer-encoding"] = "chunked";
+  const isHeadLazy = status === 200;
+  if (isChunked && !isHeadLazy) headers["transfer-encoding"] = "chunked";
   const response = new Response(body, { status, headers });
-  if (isChunked && isLate) {
+  if (isChunked && isHeadLazy) {
     response.headers.append("transfer-encoding", "chunked");
   }
   return response;

@@ -62,15 +62,15 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
   if (length) init["content-length"] = String(length);
   const isValue = content !== "" && !isStream(content);
   const except = isValue ? OF_VALUES : OF_STREAMS;
-  const isLate = status === 200; // with another one, appending is dear: see `webResponse()`
-  for (const [name, values] of isLate ? [] : headers) {
-    const [value = "", ...others] = values;
-    if (others.length === 0 && !except.includes(name)) init[name] = value;
+  if (status !== 200) { // appending is slow then: see `webResponse()`
+    for (const [name, lines] of headers) {
+      const isSingle = lines.length === 1 && !except.includes(name);
+      if (isSingle) init[name] = lines[0]!;
+    }
   }
   const body = sendable(content, scope);
   const response = webResponse(body, status, init, scope);
-  const present = isLate ? except : [...except, ...Object.keys(init)];
-  append(headers, response.headers, present);
+  append(headers, response.headers, [...except, ...Object.keys(init)]);
   return response;
 }
 
@@ -121,7 +121,7 @@ function isHead({ request }: ResponseSource): boolean {
   return request.method === "HEAD";
 }
 
-/** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is dear. */
+/** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is slow. */
 function isStream(content: BodyContent | Response): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }

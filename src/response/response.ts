@@ -140,7 +140,7 @@ export class HttpResponse {
     return this;
   }
 
-  /** Lets caches keep the response for so many seconds, or, with false, not at all (RFC 9111). */
+  /** Lets caches keep the response for some seconds or, with false, not at all (RFC 9111). */
   cache(seconds: number | false): this {
     if (seconds === false) return this.header("cache-control", "no-store");
     if (Number.isFinite(seconds) && seconds >= 0) {
@@ -236,8 +236,7 @@ export class HttpResponse {
       this.#ignore(by);
       return false;
     }
-    const { "framework.debug": isDebugging } = this.#scope.plan.settings;
-    this.#draft.sealedBy = isDebugging ? by + callSite() : by;
+    this.#draft.sealedBy = this.#isDebugging ? by + callSite() : by;
     return true;
   }
 
@@ -312,6 +311,10 @@ export class HttpResponse {
     return this.sent && this.#texts === this.#draft.texts;
   }
 
+  get #isDebugging(): boolean {
+    return this.#scope.plan.settings["framework.debug"];
+  }
+
   /** Replaces the body. A type takes the place of what the header says, unless both are JSON. */
   #put(content: BodyContent | Response, type?: string): void {
     const draft = this.#draft;
@@ -336,7 +339,7 @@ export class HttpResponse {
 
   /** Leaves a call without effect, since the response is sealed; under debug it is reported. */
   #ignore(call: string): this {
-    if (this.#scope.plan.settings["framework.debug"]) {
+    if (this.#isDebugging) {
       const by = this.#draft.sealedBy;
       report(`Ignored ${call}${callSite()}: the response was sealed by ${by}`);
     }
