@@ -5,7 +5,7 @@
  */
 
 import { Application } from "./application/application.ts";
-import { FORM, offering, type Original } from "./application/names.ts";
+import { dynamicMethods, FORM, type Original } from "./application/names.ts";
 import type {
   Filter,
   InstanceOf,
@@ -15,7 +15,7 @@ import type {
 import type { Settings, VariableValue } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { wrongKind } from "./errors.ts";
-import { beginning } from "./handling/defaults.ts";
+import { builtIns } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
@@ -42,7 +42,7 @@ export type MethodParameters = {
 
 const COMPONENTS = ["request", "response", "router", "view"];
 
-/** What an engine consists of; for the static form. */
+/** Returns the application behind an engine; the static form needs it. */
 export let applicationOf: (engine: Engine) => Application;
 
 /**
@@ -79,7 +79,7 @@ export class Engine {
 
   static {
     applicationOf = (engine) => engine.#app;
-    const methods = offering(
+    const methods = dynamicMethods(
       Object.prototype,
       (engine: Engine, name) =>
         engine.#app.has(name)
@@ -88,7 +88,7 @@ export class Engine {
     );
     Object.setPrototypeOf(Engine.prototype, methods);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
-    for (const name of [...Object.keys(beginning.methods), ...COMPONENTS]) {
+    for (const name of [...Object.keys(builtIns.methods), ...COMPONENTS]) {
       if (name === "start") continue;
       const value = function (this: Engine, ...params: unknown[]): unknown {
         return this.#app.call(name, params);
@@ -111,7 +111,7 @@ export class Engine {
    * replaced, its filters stay; {@linkcode original} is for the new one to call. With `passRoute` the
    * matched route follows the arguments.
    *
-   * The engine that comes back is typed with the method. Elsewhere, and on {@linkcode Framework}, a
+   * The type of the returned engine has the method. Elsewhere, and on {@linkcode Framework}, a
    * `declare module "@framework/core"` that adds to `interface Engine`, or to `namespace Framework`,
    * types the name.
    *
@@ -205,7 +205,7 @@ export class Engine {
 
   /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
   init(): void {
-    this.#app = new Application(this.#owner, beginning);
+    this.#app = new Application(this.#owner, builtIns);
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */

@@ -7,7 +7,7 @@ import type { CallbackForm, Class } from "./callback.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/callable.ts";
 import { wrongKind } from "./errors.ts";
-import { FORM, offering } from "./application/names.ts";
+import { dynamicMethods, FORM } from "./application/names.ts";
 import { whenServed } from "./server/declarative.ts";
 import type { Fetch } from "./state/scope.ts";
 
@@ -190,8 +190,9 @@ for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
 Object.defineProperty(Framework, FORM, { value: true });
 whenServed(Framework, () => Reflect.get(engine, "onListen"));
 
-// Any other name may be mapped, also for the current request alone, or on an engine before it came here.
-const methods = offering(
+// Any other name is looked up when it is called: it may be mapped for the current request alone, or on an
+// engine before `app()` put it behind this class.
+const methods = dynamicMethods(
   Function.prototype,
   (_, name) => (...params) => applicationOf(engine).call(name, params),
 );

@@ -1,12 +1,12 @@
 /**
- * Owns reaching into what the runtime keeps of its own objects, under symbols of its own. None of that
- * is documented, so each function says what happens where nothing is found.
+ * Owns access to what Deno keeps inside its objects, under symbols of its own. None of that is documented,
+ * so each function says what happens where it is missing.
  */
 
 import { sleep } from "./timer.ts";
 
-/** Returns a function that reads what an object, or its class, keeps under a symbol of that description. */
-export function slot(description: string): (object: object) => unknown {
+/** Returns a reader of what an object or its class keeps under the symbol of that description. */
+export function internalSlot(description: string): (object: object) => unknown {
   let found: symbol | undefined;
   return (object) => {
     found ??= symbolOf(object, description);
@@ -31,22 +31,22 @@ interface RequestRecord {
 
 let requestSymbol: symbol | undefined;
 
-/** A `slot()` of its own: V8 reads one symbol faster than several in the same place. */
+/** An `internalSlot()` of its own: V8 reads one symbol faster than several in the same place. */
 function recordOf(request: object): RequestRecord | undefined {
   requestSymbol ??= symbolOf(request, "request");
   const slots = request as Record<symbol, RequestRecord | undefined>;
   return requestSymbol && slots[requestSymbol];
 }
 
-/** Whether the runtime has served a request, in contrast to one that a program made. */
-export function isHandedOver(request: Request): boolean {
+/** Whether a request came in through a server of the runtime; a program can also make one itself. */
+export function isFromServer(request: Request): boolean {
   return typeof recordOf(request)?.header === "function";
 }
 
 /**
  * A header of a request, or null. Reading `request.headers` makes the runtime copy all headers and send
  * the response a turn later, a twentieth of the time of a small request; its record has each alone.
- * Where that is not found, `headers` is read.
+ * Where the record is missing, `headers` is read.
  */
 export function headerOf(request: Request, name: string): string | null {
   const record = recordOf(request);
@@ -63,9 +63,9 @@ export function headerOf(request: Request, name: string): string | null {
 const upgrades = new Map<Request, (status: number) => void>();
 
 /**
- * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno has no way back from an
- * upgrade: with another response than the upgrade's it closes its server, and without a client, or a
- * response, the connection stays open for ever. Where its record is not found, the upgrade does not wait.
+ * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno cannot undo an upgrade: if
+ * another response follows, it closes its server; if none follows, or the client has left, the connection
+ * stays open for ever. Where the record is missing, the upgrade does not wait.
  */
 export function postponeUpgrade(request: Request): void {
   const record = recordOf(request);
@@ -76,7 +76,7 @@ export function postponeUpgrade(request: Request): void {
     if (upgrades.has(request)) throw new Deno.errors.Http("Already upgraded");
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     let hasLeft = false;
-    // Deno warns whoever listens of changes to come, unless the request ends unsent.
+    // Deno warns listeners of `onCancel` about a coming change, unless the request is closed as unsent.
     record.close = () => close?.call(record, false);
     record.onCancel?.(() => hasLeft = true);
     upgrades.set(request, (status) => {
@@ -93,7 +93,7 @@ export function postponeUpgrade(request: Request): void {
 
 const UPGRADE = "_wantsUpgrade";
 
-/** Makes `Deno.upgradeWebSocket()` of a request that was made of a served one upgrade that. */
+/** Makes `Deno.upgradeWebSocket()` of a request upgrade the served one that it was made of. */
 export function forwardUpgrade(served: Request, made: Request): void {
   postponeUpgrade(served);
   const [from, to] = [recordOf(served), recordOf(made)];
@@ -103,8 +103,8 @@ export function forwardUpgrade(served: Request, made: Request): void {
 }
 
 /**
- * Resolves when Deno has noticed which clients have reset their connections: it does between two turns of
- * its loop. A WebSocket that is opened for one of them would keep its descriptor for ever.
+ * Resolves when Deno has noticed which clients have reset their connections: it checks between two turns of
+ * its event loop. A WebSocket that is opened for one of them would keep its descriptor for ever.
  */
 export async function resetsNoticed(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await sleep(0.001);

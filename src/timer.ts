@@ -6,7 +6,7 @@
 const LONGEST = 2 ** 31 - 1;
 
 /**
- * How many microtasks work may take before a timer bounds it: that costs a third of a small request. The
+ * How many microtasks work may take before a timer bounds it: a timer costs a third of a small request. The
  * body of a request that has arrived with its head takes four in Deno 2.9.
  */
 const EAGER_TURNS = 8;
@@ -14,7 +14,7 @@ const EAGER_TURNS = 8;
 /** How many seconds pass between two polls. */
 const POLL_SECONDS = 0.02;
 
-/** Waits for so many seconds; unless told otherwise, the process stays alive meanwhile. */
+/** Waits for some seconds, and keeps the process alive meanwhile unless `isKept` is false. */
 export function sleep(seconds: number, isKept = true): Promise<void> {
   return new Promise((resolve) => {
     const timer = startTimer(seconds, resolve);
@@ -22,7 +22,7 @@ export function sleep(seconds: number, isKept = true): Promise<void> {
   });
 }
 
-/** Polls until a condition is met, at most so many seconds. */
+/** Polls until a condition is met, at most for the given seconds. */
 export async function until(
   isMet: () => boolean,
   seconds: number,
@@ -31,7 +31,7 @@ export async function until(
   while (!isMet() && performance.now() < end) await sleep(POLL_SECONDS);
 }
 
-/** Whether work settles within so many seconds. */
+/** Whether work settles within the given seconds. */
 export async function settles(
   work: Promise<unknown>,
   seconds: number,

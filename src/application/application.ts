@@ -69,7 +69,7 @@ export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 export type Components = Readonly<Record<string, Registration<Class>>>;
 
 /** What an application begins with. */
-export interface Beginning {
+export interface BuiltIns {
   readonly methods: Readonly<Record<string, DefaultMethod>>;
   readonly frames: Readonly<Record<string, Frame<RequestScope>>>;
   readonly components: (app: Application) => Components;
@@ -85,13 +85,13 @@ export class Application {
   /** What is called by its name; a mapped method hides a class. */
   readonly #callables: Store<MappedMethod | RegisteredClass>;
   readonly #originals: ReadonlyMap<string, Method>;
-  readonly #frames: Beginning["frames"];
+  readonly #frames: BuiltIns["frames"];
   readonly #components: Components;
   /** What makes the responses, unless the application registers something else. */
   readonly #usualResponse: unknown;
 
   /** Declares the defaults. Throws inside a request, and once the owner serves. */
-  constructor(owner: Owner, beginning: Beginning) {
+  constructor(owner: Owner, builtIns: BuiltIns) {
     if (writingScope(owner)) {
       throw new Error("Cannot initialise: a request is being handled");
     }
@@ -99,10 +99,10 @@ export class Application {
     this.autoload = new Autoload(owner);
     this.variables = new Store(owner);
     this.#callables = new Store(owner);
-    this.#frames = beginning.frames;
-    this.#components = beginning.components(this);
+    this.#frames = builtIns.frames;
+    this.#components = builtIns.components(this);
     this.#originals = new Map(
-      Object.entries(beginning.methods)
+      Object.entries(builtIns.methods)
         .map(([name, method]) => [name, method.bind(undefined, this)]),
     );
     // The defaults enter by the doors that users have.
@@ -206,7 +206,7 @@ export class Application {
     }
     const [start, send] = ["start", "send"].map((name) => {
       const method = this.#method(name);
-      return method?.isPlain ? undefined : method;
+      return method?.isUnchanged ? undefined : method;
     });
     const isUsual = this.#callables.get("response") === this.#usualResponse;
     return {

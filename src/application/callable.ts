@@ -48,7 +48,7 @@ type Filters = Readonly<Record<"before" | "after", readonly Filter[]>>;
 
 const NO_FILTERS: Filters = { before: [], after: [] };
 
-/** A method with its filters; another one takes its place when it changes. */
+/** A method with its filters, immutable: a change makes another one. */
 export class MappedMethod {
   constructor(
     readonly method: Method,
@@ -58,7 +58,7 @@ export class MappedMethod {
   ) {}
 
   /** Whether it is the framework's own, without filters. */
-  get isPlain(): boolean {
+  get isUnchanged(): boolean {
     return this.isDefault && this.filters === NO_FILTERS;
   }
 

@@ -62,10 +62,10 @@ export function checkName(name: string, action: string): void {
 }
 
 /**
- * A prototype that offers the method which `find` has for a name that can be given. What an object has of
- * its own, or the given prototype has, never comes here.
+ * A prototype whose methods `find` looks up by name, for every name that can be given. What the object
+ * itself or the given prototype has goes first.
  */
-export function offering<Receiver>(
+export function dynamicMethods<Receiver>(
   prototype: object,
   find: (receiver: Receiver, name: string) => Method | undefined,
 ): object {

@@ -11,8 +11,8 @@ const LOOPBACK =
   /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
 
 /**
- * Whether the client is on this machine, or the program made the request itself. A host name of somebody
- * else's says that a foreign page had its name resolved to this machine, to read what it shows.
+ * Whether the client is on this machine, or the program made the request itself. A foreign host name is
+ * DNS rebinding: a page of another site has its own name resolved to this machine, to read what it shows.
  */
 export function isLocal({ request, remote, isServed }: Scope): boolean {
   if (isForwarded(request)) return false;

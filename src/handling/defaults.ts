@@ -5,7 +5,7 @@
 
 import type {
   Application,
-  Beginning,
+  BuiltIns,
   DefaultMethod,
 } from "../application/application.ts";
 import type { Method } from "../callback.ts";
@@ -20,7 +20,7 @@ import { halt, redirect, stop } from "./respond.ts";
 import { start } from "./start.ts";
 
 /** What an application begins with. */
-export const beginning: Beginning = {
+export const builtIns: BuiltIns = {
   components,
   methods: {
     start: startUnlessSealed,

@@ -27,7 +27,7 @@ export function handleRequest(
   info?: ConnectionInfo,
 ): Response | Promise<Response> {
   const scope = new Scope(app, request, info) as RequestScope;
-  app.owner.isServing ||= scope.isServed; // which ends the declaring
+  app.owner.isServing ||= scope.isServed; // from then on it is declared
   return enter(scope, handle);
 }
 
@@ -110,7 +110,7 @@ function finish(scope: RequestScope): Response | Promise<Response> {
   if (sent instanceof Promise || sent.status === 101) {
     return finishAsync(scope, sent);
   }
-  end(scope, sent.status);
+  conclude(scope, sent.status);
   return sent;
 }
 
@@ -121,11 +121,12 @@ async function finishAsync(
 ): Promise<Response> {
   const response = await sent;
   if (response.status === 101) await resetsNoticed();
-  end(scope, response.status);
+  conclude(scope, response.status);
   return response;
 }
 
-function end(scope: RequestScope, status: number): void {
+/** The response is made: deferred work begins, and the request ends unless something holds it. */
+function conclude(scope: RequestScope, status: number): void {
   scope.responded = true;
   if (scope.deferred !== undefined) startDeferred(scope);
   scope.end();
@@ -145,7 +146,7 @@ async function recover(
     }
     return await finish(scope);
   } catch (unhandled) {
-    end(scope, 500);
+    conclude(scope, 500);
     throw unhandled;
   }
 }

@@ -17,7 +17,7 @@ export function renderInPlace(
   params: unknown[],
   scope: RequestScope,
 ): unknown {
-  if (method.isPlain) return method.run(params);
+  if (method.isUnchanged) return method.run(params);
   const response = scope.app.response(scope).section();
   return scope.with({ response }, () => method.run(params));
 }

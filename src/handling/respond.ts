@@ -30,7 +30,7 @@ export function respondWith(
   if (typeof returned === "string" || returned instanceof Markup) {
     return void app.response(scope).write(returned);
   }
-  if (typeof returned === "object" && isPlain(returned)) {
+  if (typeof returned === "object" && isPlainObject(returned)) {
     return app.call("json", [returned], scope);
   }
   if (typeof returned === "boolean" || isOwn(returned)) return;
@@ -71,7 +71,7 @@ function isOwn(value: unknown): boolean {
   return FORM in Object(value) || OWN.some((type) => value instanceof type);
 }
 
-function isPlain(value: object): boolean {
+function isPlainObject(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null ||
     Array.isArray(value);

@@ -5,7 +5,7 @@
  */
 
 import { HttpError, refusal } from "../errors.ts";
-import { headerOf, isHandedOver } from "../runtime.ts";
+import { headerOf, isFromServer } from "../runtime.ts";
 import { contextScope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
 import { type Data, type Form, parseFields } from "./fields.ts";
@@ -37,7 +37,7 @@ const UTF8 = new TextDecoder();
 export function hasBody(request: Request): boolean {
   if (BODILESS.has(request.method)) return false;
   const length = headerOf(request, "content-length");
-  const isKnown = length !== null && isHandedOver(request);
+  const isKnown = length !== null && isFromServer(request);
   return isKnown ? length !== "0" : request.body !== null;
 }
 
@@ -53,7 +53,7 @@ export async function readBody(
 ): Promise<Bytes> {
   const length = Number(headerOf(request, "content-length") ?? NaN);
   if (length > limit) throw tooLarge(limit);
-  const isServed = isHandedOver(request);
+  const isServed = isFromServer(request);
   const isSmall = isServed && length <= NATIVE_BYTES;
   const reader = isSmall ? undefined : request.body?.getReader();
   const reading = reader ? collect(reader, limit, isServed) : request.bytes();

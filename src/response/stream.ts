@@ -4,7 +4,7 @@
  */
 
 import { reportError, wrongKind } from "../errors.ts";
-import { slot } from "../runtime.ts";
+import { internalSlot } from "../runtime.ts";
 import { bind, type Scope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
 
@@ -127,9 +127,9 @@ export function valueOf(response: Response): Value | undefined {
 type Value = string | Uint8Array<ArrayBuffer>;
 type InnerResponse = { body?: { streamOrStatic?: { body?: unknown } } };
 
-const innerResponse = slot("response");
-const lazyBody = slot("lazy static body");
-const resource = slot("[[resourceBacking]]");
+const innerResponse = internalSlot("response");
+const lazyBody = internalSlot("lazy static body");
+const resource = internalSlot("[[resourceBacking]]");
 
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;

@@ -13,7 +13,7 @@ import { CLEAN_UP_SECONDS } from "./server.ts";
 /** How many seconds the runtime gets to send the last response: it does not say when that is done. */
 const FLUSH_SECONDS = 0.2;
 
-/** How often the runtime has read `onListen`: once of any default export, once more when it listens. */
+/** How often the runtime has read `onListen`: once for any default export, once more when it listens. */
 let reads = 0;
 
 /**
@@ -34,12 +34,12 @@ export function whenServed<Application extends object>(
 /** Keeps the process alive on uncaught errors, and bounds the time of a drain. */
 export function endWithRuntime(owner: Owner): void {
   reads += 1;
-  if (reads === 1) surviveErrors(() => void end(owner));
+  if (reads === 1) surviveErrors(() => void endProcess(owner));
   if (reads === 2) drainOnSignals(owner);
 }
 
 /** Finishes pending work, then ends the process with status 1. */
-async function end(owner: Owner): Promise<void> {
+async function endProcess(owner: Owner): Promise<void> {
   await until(() => unfinished(owner).length === 0, owner.shutdownSeconds());
   await sleep(FLUSH_SECONDS);
   exit(1);

@@ -7,9 +7,9 @@ let queue!: ReadableStreamDefaultController<() => unknown>;
 runQueued(new ReadableStream({ start: (controller) => queue = controller }));
 
 /**
- * Runs work without a request, a turn later, so that what it makes cannot hold on to one. The context is
- * empty then, in contrast to one of which the request was taken: Deno leaks the context of a dynamic
- * import into all that the event loop runs next, where only an empty one costs nothing.
+ * Runs work without a request, a turn later, so that nothing it makes can keep one. Its context never had
+ * a request, and is not merely cleared: Deno leaks the context of a dynamic import into whatever the event
+ * loop runs next, and only an empty context costs nothing there.
  */
 export function withoutRequest<Result>(
   work: () => Promise<Result>,

@@ -10,7 +10,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { EndedError, report } from "../errors.ts";
-import { isHandedOver } from "../runtime.ts";
+import { isFromServer } from "../runtime.ts";
 import { isThenable } from "../steps.ts";
 import { settles } from "../timer.ts";
 
@@ -45,7 +45,7 @@ export interface Target {
 /** Stands for the target of a request whose own is malformed. */
 export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
-/** An engine, as far as this room knows it: its state and its work are apart from those of others. */
+/** An engine as the state sees it: each has state and unfinished work of its own. */
 export class Owner {
   /** Whether a server passes requests to it: its application is declared then. */
   isServing = false;
@@ -87,13 +87,13 @@ export class Scope {
   body: Uint8Array<ArrayBuffer> | undefined;
   /** The match of the route that is being followed. */
   match: object | undefined;
-  /** What `request()` returns, once it was called; of a part, that of the request. */
+  /** What `request()` returns, once it was called; kept by the root alone. */
   httpRequest: object | undefined;
-  /** What the whole response is made of, until somebody asks for an object of it. */
+  /** What the whole response is made of, unless something needs an `HttpResponse`. */
   outcome: object | undefined;
-  /** What sealed that, if anything did. */
+  /** What sealed the outcome, if anything did. */
   sealedBy: string | undefined;
-  /** The response being built, once somebody asked for it. */
+  /** The response being built, once something needed it. */
   httpResponse: object | undefined;
   /** The page that is being made in this part. */
   page: string | undefined;
@@ -101,13 +101,13 @@ export class Scope {
   responded = false;
   /** Whether the request is over. */
   ended = false;
-  /** Work that is kept for after the response, until all of it has run. */
+  /** Work to run after the response; undefined again once all of it has run. */
   deferred: (() => unknown)[] | undefined;
   /** The reason of a rejected promise that nobody awaited. */
   failure: { readonly reason: unknown } | undefined;
   /** The plan of the request. */
   plan: CompiledPlan | undefined;
-  /** What the request has of its own, such as its layers; undefined until it has something. */
+  /** Values of this request alone by key, such as its layers; undefined until one is set. */
   own: Map<unknown, unknown> | undefined;
 
   readonly #parent: Scope | undefined;
@@ -136,7 +136,7 @@ export class Scope {
 
   /** Whether a server has passed on this request, or one around it. */
   get isServed(): boolean {
-    return this.nesting.some(({ request }) => isHandedOver(request));
+    return this.nesting.some(({ request }) => isFromServer(request));
   }
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
@@ -158,12 +158,12 @@ export class Scope {
     return enter(part, work);
   }
 
-  /** Gives the request something of its own under a key. */
+  /** Sets a value of this request alone. */
   setOwn(key: unknown, value: unknown): void {
     (this.root.own ??= new Map()).set(key, value);
   }
 
-  /** Counts asynchronous work as the request's until it settles; its outcome stays its caller's. */
+  /** Tracks asynchronous work until it settles; the caller still handles its result. */
   track(name: string, work: Promise<unknown>): void {
     const { root } = this;
     const tasks = root.#tasks ??= new Map();
@@ -180,7 +180,7 @@ export class Scope {
       this.#tasks !== undefined && this.#tasks.size > 0;
   }
 
-  /** Waits for tracked work, at most so many seconds; throws the reason of a rejection that nobody handles. */
+  /** Waits for tracked work, at most for the given seconds; throws the reason of an unhandled rejection. */
   async settle(seconds: number): Promise<void> {
     const tasks = this.#tasks ?? new Map<Promise<unknown>, string>();
     const allSettle = async () => {
@@ -219,7 +219,7 @@ export class Scope {
     };
   }
 
-  /** Ends the request unless something holds it: from then on its number leads nowhere. */
+  /** Ends the request unless something holds it: from then on its number finds no scope. */
   end(): void {
     if (this.#holds > 0) return;
     this.ended = true;
@@ -241,7 +241,7 @@ export function enter<Entered extends Scope, Result>(
   work: (scope: Entered) => Result,
 ): Result {
   const before = synchronous;
-  // What is bound to the request around this one must find it meanwhile.
+  // Callbacks bound to the request around this one must find it meanwhile.
   if (before !== undefined && !before.root.ended) open.set(before.id, before);
   synchronous = scope;
   try {
@@ -288,7 +288,7 @@ export function current(owner: Owner): Scope | undefined {
   return isOver ? undefined : outer;
 }
 
-/** The same for a call that has a meaning only inside a request; throws outside one. */
+/** The same, for a call that makes sense only inside a request: throws outside one, naming the call. */
 export function currentOrThrow(owner: Owner, call: string): Scope {
   const scope = current(owner);
   if (scope !== undefined) return scope;
@@ -340,7 +340,7 @@ function parentScope(request: Request): Scope | undefined {
   if (id === undefined) return undefined;
   const scope = find(id);
   if (
-    !isHandedOver(request) ||
+    !isFromServer(request) ||
     scope?.nesting.some((each) => each.request === request)
   ) return scope;
   if (scope === undefined) storage.enterWith(undefined);
