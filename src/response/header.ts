@@ -77,13 +77,12 @@ export function cookieLine(
     httpOnly: true,
     sameSite: "Lax" as const,
     ...options,
-    ...(expires === undefined ? {} : { expires: new Date(expires) }),
-    ...(maxAge === undefined ? {} : { maxAge: Number(maxAge ?? NaN) }),
-    // Clients drop a cookie for other sites that is not secure.
-    ...(sameSite === "None" || partitioned ? { secure: true } : {}),
     name,
     value: encodeURIComponent(String(text).toWellFormed()),
   };
+  if (expires !== undefined) cookie.expires = new Date(expires);
+  // Clients drop a cookie for other sites that is not secure.
+  if (sameSite === "None" || partitioned) cookie.secure = true;
   const refused = `Cannot set the cookie "${name}"`;
   if (name.length + cookie.value.length > MAX_COOKIE_BYTES) {
     throw new TypeError(`${refused}: more than ${MAX_COOKIE_BYTES} bytes`);
@@ -96,6 +95,7 @@ export function cookieLine(
       `${refused}: ${part} must be ${expected}, got "${got}"`,
     );
   }
+  if (maxAge !== undefined) cookie.maxAge = Number(maxAge); // `setCookie()` drops a text
   const headers = new Headers();
   setCookie(headers, cookie);
   return headers.getSetCookie()[0]!;
