@@ -35,6 +35,7 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
  */
 export function surviveErrors(end: () => void): () => void {
   keepers.add(end);
+  // Outside of requests at once: a turn later, Deno would not report an error of the main module.
   const load = (): Promise<unknown> => import(Deno.mainModule);
   main ??= (contextScope() === undefined ? load() : withoutRequest(load))
     .catch((reason) => mainError = { reason });
