@@ -389,7 +389,7 @@ Deno.test("`fetch()` says so when a template includes what has no name", async (
     await assertRejects(
       () => view.fetch("page"),
       Error,
-      "at line 2: Invalid template (undefined)",
+      "at line 2: Invalid template name (undefined)",
     );
   });
 });

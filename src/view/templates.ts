@@ -62,14 +62,14 @@ export class Templates {
 
   /** Runs a template; `from` is the path of the one that includes it. */
   async #run(name: string, locals: Locals = {}, from = ""): Promise<Result> {
-    const depth = locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
-    if (depth > MAX_DEPTH) {
+    locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
+    if (locals[DEPTH] > MAX_DEPTH) {
       throw new RangeError(
         `The template "${name}" is nested deeper than ${MAX_DEPTH}: it may include itself`,
       );
     }
     if (typeof name !== "string" || name === "") {
-      throw new TypeError(`Invalid template (${typeof name})`);
+      throw new TypeError(`Invalid template name (${Deno.inspect(name)})`);
     }
     const template = await this.#load(name, from);
     if (this.#isDebugging) reportUndefined(template, locals, this.#reported);
@@ -78,7 +78,7 @@ export class Templates {
 
   /** A template, compiled once; one that failed is read again the next time. */
   #load(name: string, from: string): Promise<Template> {
-    const known = this.#compiled.get(`/${name}`); // without a slash, most names are paths already
+    const known = this.#compiled.get(`/${name}`); // most names need no normalizing
     if (known !== undefined) return known;
     const path = pathOf(name, from);
     const template = this.#compiled.get(path) ?? this.#compile(path);
@@ -131,7 +131,7 @@ export class Templates {
   }
 }
 
-/** The path of a template below its folder, where `..` leads no higher. */
+/** The normalized path of a template in its folder, out of which `..` does not lead. */
 function pathOf(name: string, from = ""): string {
   const below = name.startsWith(".") ? `${from}/../${name}` : name;
   return join(below.replaceAll("\\", "/"));
@@ -155,9 +155,8 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
 }
 
 /**
- * The position in the source where the JavaScript of a template is wrong, NaN where it is not found. The
- * runtime gives it for modules only, so the compiled code is imported as one, inside a function that nobody
- * calls.
+ * The position of a JavaScript error in the source of a template, or NaN. Deno reports the place of a syntax
+ * error for modules only, so the compiled code is imported as one, inside a function that is never called.
  */
 async function syntaxErrorPosition(code = ""): Promise<number> {
   const module = `async function template() {${code}}`;

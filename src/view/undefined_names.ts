@@ -10,14 +10,14 @@ import type { Template } from "./vento.ts";
 /** The names that Vento reads from the variables: each name in a template. */
 const LOCALS = /\bvar \{([^}]*)\} = it;/;
 
-/** The places of code that give names a meaning of its own, or test for them. */
+/** Code that declares names, or tests whether they are defined. */
 const EXEMPTIONS = [
-  /\b(?:let|const|var|function|class)\s+(?:[$\w]+|\{[^}]*\}|\[[^\]]*\])/g,
-  /[$\w]+\s*=>|\([^()]*\)\s*=>/g,
-  /\b(?:function\b[^()]*|catch\s*)\([^)]*\)/g,
-  /[$\w]+\s*:/g,
-  /(?:\bif \(|\btypeof |!|&&|\|\|)\s*(?:typeof )?[$\w]+/g,
-  /(?<![$\w.])[$\w]+\s*(?:\?|&&|\|\||[!=]==?)/g,
+  /\b(?:let|const|var|function|class)\s+(?:[$\w]+|\{[^}]*\}|\[[^\]]*\])/g, // declarations
+  /[$\w]+\s*=>|\([^()]*\)\s*=>/g, // the parameters of arrow functions
+  /\b(?:function\b[^()]*|catch\s*)\([^)]*\)/g, // other parameters
+  /[$\w]+\s*:/g, // the keys of objects
+  /(?:\bif \(|\btypeof |!|&&|\|\|)\s*(?:typeof )?[$\w]+/g, // tests in front of a name
+  /(?<![$\w.])[$\w]+\s*(?:\?|&&|\|\||[!=]==?)/g, // tests behind a name
 ];
 
 /** Reports each undefined name of a template to the error log, unless it is `reported` already. */

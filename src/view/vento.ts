@@ -26,9 +26,9 @@ const DECLARATION =
 
 type Token = ReturnType<Vento["tokenize"]>[number];
 
-/** Makes a Vento that runs templates, also those which others include, by a function. */
+/** Makes a Vento whose templates, and those they include, are run by the given function. */
 export function makeVento(run: Vento["run"]): Vento {
-  const nowhere = new URL("file:///"); // its own way to templates, which it is not asked for
+  const nowhere = new URL("file:///"); // for Vento's own loader, which is not used
   const vento = make({ autoescape: true, includes: nowhere });
   vento.filters.escape = (value) =>
     value instanceof SafeString ? value.toString() : htmlOf(value);
