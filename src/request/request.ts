@@ -1,6 +1,6 @@
 /**
  * Owns what a handler can ask about its request. Each property is computed when it is first read, so that
- * a request costs nothing until then. The body is in `body.ts`.
+ * a request costs nothing until then. Reading and parsing the body is in `body.ts`.
  */
 
 import { accepts } from "@std/http/negotiation";
@@ -44,14 +44,14 @@ export class HttpRequest {
   readonly #scope: Scope;
   #parsed: Form | undefined;
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
-  #json: readonly [value: unknown] | undefined;
+  #json: unknown;
   #id: string | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
 
   /**
-   * Keeps what Deno drops after the response.
+   * Keeps the client's address, which Deno drops after the response.
    *
    * @ignore
    */
@@ -90,6 +90,7 @@ export class HttpRequest {
    */
   get method(): string {
     const { target, request } = this.#scope;
+    // A malformed request has no target.
     return target === NO_TARGET ? request.method : target.method;
   }
 
@@ -160,7 +161,10 @@ export class HttpRequest {
    * type, 400 when it is malformed.
    */
   get json(): unknown {
-    return (this.#json ??= [parseJson(this.getBytes(), this.type)])[0];
+    if (this.#json === undefined) {
+      this.#json = parseJson(this.getBytes(), this.type);
+    }
+    return this.#json;
   }
 
   /**
@@ -256,7 +260,7 @@ export class HttpRequest {
     }
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const release = this.#scope.hold();
-    // After the application's own handlers of the event, which still have the request.
+    // The application's own handlers of the event run before, and can still use the request.
     const releaseLater = (): void => queueMicrotask(release);
     for (const event of ["close", "error"]) {
       upgrade.socket.addEventListener(event, releaseLater, { once: true });
@@ -274,7 +278,7 @@ export class HttpRequest {
       if (headerOf(request, "upgrade") !== null) postponeUpgrade(request);
       return request;
     }
-    // Made from the request itself, it would take over its signal, about which Deno warns.
+    // A copy of the request itself would share its signal, about which Deno warns.
     const { url, method, headers } = request;
     return this.#replay ??= new Request(url, { method, headers, body });
   }
@@ -310,8 +314,9 @@ function addressOf(list: string): string {
   const first = list.split(",", 1)[0]!;
   const node = /(?:^|;)\s*for="?([^;"]*)/i.exec(first)?.[1] ?? first;
   const { ip4, ip6 } = ADDRESS.exec(node.trim())?.groups ?? {};
-  const host = ip6 === undefined ? ip4 : `[${ip6}]`;
-  return URL.canParse(`http://${host}`) ? (ip4 ?? ip6 ?? "") : "";
+  const address = ip4 ?? ip6 ?? "";
+  const host = ip6 === undefined ? address : `[${ip6}]`;
+  return URL.canParse(`http://${host}`) ? address : "";
 }
 
 /** Parses a Cookie header, skipping what is not `name=value` (RFC 6265 section 5.2). */
