@@ -24,7 +24,7 @@ const NATIVE_BYTES = 65_536;
 /** The methods whose requests cannot have a body (Fetch standard). */
 const BODILESS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 
-/** A Content-Type of JSON. */
+/** Matches a Content-Type of JSON. */
 export const JSON_TYPE =
   /^\s*(?:(?:application|text)\/|[^/;\s]+\/[^;\s]+\+)json\s*(?:;|$)/i;
 
@@ -66,8 +66,8 @@ export async function readBody(
     if (bytes.length < length) throw endedEarly();
     return bytes;
   } catch (error) {
-    // Cancelled while a read is under way, Deno keeps the buffer of that read for ever. A source may fail
-    // to stop: its body is refused anyway.
+    // Deno never frees the buffer of a read that is cancelled: a late body is left to the closing connection.
+    // Errors of cancelling are ignored, since the body is refused anyway.
     if (inTime || !isServed) reader?.cancel().catch(() => {});
     throw error instanceof HttpError ? error : endedEarly(error);
   }
@@ -87,7 +87,7 @@ async function collect(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return new Uint8Array(bytes.buffer.transfer(size));
-    if (!(value instanceof Uint8Array)) throw new TypeError("No bytes");
+    if (!(value instanceof Uint8Array)) throw new TypeError("Not bytes");
     const end = size + value.length;
     if (end > limit) throw tooLarge(limit);
     if (end > bytes.length) {
@@ -111,15 +111,15 @@ function endedEarly(cause?: unknown): HttpError {
     : closing(400, "it ended early", cause);
 }
 
-/** A refusal that leaves a part of the body unread ends the connection (RFC 9112 section 9.3). */
+/** A refusal that leaves part of the body unread, and so closes the connection (RFC 9112 section 9.3). */
 function closing(status: number, state: string, cause?: unknown): HttpError {
   const headers = { connection: "close" };
   return refusal(status, SOURCE, state, { cause, headers });
 }
 
 /**
- * Decodes text in the charset of its Content-Type, by default UTF-8. Malformed bytes read as U+FFFD, or are
- * {@linkcode HttpError} 400 where that is strict. Throws one of 415 for an unknown charset.
+ * Decodes text in the charset of its Content-Type, by default UTF-8. Malformed bytes read as U+FFFD. Throws
+ * {@linkcode HttpError} 415 for an unknown charset and, if `isStrict`, 400 for malformed bytes.
  */
 export function decode(bytes: Bytes, type: string, isStrict = false): string {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1] ?? "utf-8";
@@ -134,15 +134,15 @@ export function decode(bytes: Bytes, type: string, isStrict = false): string {
 }
 
 /**
- * Parses JSON. Throws {@linkcode HttpError} 415 for another type, 400 when it is malformed, which says what
- * is wrong without the client's text.
+ * Parses JSON. Throws {@linkcode HttpError} 415 for another type and 400 for malformed JSON; its message says
+ * what is wrong without quoting the client.
  */
 export function parseJson(bytes: Bytes, type: string): unknown {
   if (!JSON_TYPE.test(type)) {
     throw refusal(415, "the JSON body", `its type is "${type}"`);
   }
   const text = decode(bytes, type);
-  // To be strict takes three times as long: only text that may be malformed is decoded so.
+  // Strict decoding takes three times as long: only text that may be malformed is decoded again.
   if (text.includes("\ufffd")) decode(bytes, type, true);
   try {
     return JSON.parse(text);

@@ -24,7 +24,7 @@ export type Files = NestedRecord<UploadedFile>;
 /** What a body holds: the fields of a form, or the members of a JSON object or array. */
 export type Data = Record<string, unknown>;
 
-/** What a body holds, and its uploads. */
+/** The data of a body, and its uploads. */
 export type Form = { readonly data: Data; readonly files: Files };
 
 type AnyRecord = NestedRecord<unknown>;
@@ -72,6 +72,7 @@ export function nest<Leaf>(
   for (const [name, value] of entries) {
     let parent: AnyRecord = root;
     let [key, ...rest] = keysOf(name);
+    // A repeated text replaces the one before; any other repeated value goes into a list.
     while (rest.length > 0 || key in parent && typeof value !== "string") {
       parent = childOf(parent, key);
       key = rest.shift() || nextIndex(parent);
@@ -93,7 +94,7 @@ function keysOf(name: string): [string, ...string[]] {
   throw refusal(400, field, `it is nested deeper than ${MAX_DEPTH}`);
 }
 
-/** The record under a key, added when there is none. Text there is replaced, another value is kept. */
+/** Returns the record under a key, or makes one: it replaces text, and keeps another value as its first. */
 function childOf(parent: AnyRecord, key: string): AnyRecord {
   const old = parent[key];
   if (isRecord(old)) return old;
@@ -107,8 +108,8 @@ function isRecord(value: unknown): value is AnyRecord {
 }
 
 /**
- * A free index; the first one when the others count from 0. It is found in leaps, since the client
- * chooses how many there are.
+ * A free index; the first one when the others count from 0. It is searched in leaps, since the client
+ * chooses how many others there are.
  */
 function nextIndex(record: AnyRecord): string {
   let index = 0;

@@ -1,6 +1,6 @@
 /**
- * Owns the syntax of multipart forms (RFC 7578): finds the parts in the bytes, without a copy. It is
- * strict: what cannot be read is refused, never skipped.
+ * Owns multipart forms (RFC 7578): finds the parts in the bytes without copying them, and makes fields and
+ * files of them. A malformed part is refused, never skipped.
  */
 
 import { refusal } from "../errors.ts";
@@ -31,7 +31,7 @@ const HEADER = /\r\n([^\s:]+):[ \t]*([^\r\n]*)/gy;
 const PARAMETER =
   /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^\s;"]*))\s*(?:;?$|(?=;))/gy;
 
-/** For headers and texts, which are UTF-8 whatever their type says; a byte order mark belongs to them. */
+/** Headers and texts are UTF-8 whatever their type says; malformed bytes read as U+FFFD. */
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
@@ -53,8 +53,8 @@ export function parseMultipart(bytes: Bytes, contentType: string): Form {
 }
 
 /** Finds the parts of a form. */
-function* partsOf(bytes: Bytes, type: string) {
-  const boundary = parametersOf(type, SOURCE).get("boundary");
+function* partsOf(bytes: Bytes, contentType: string) {
+  const boundary = parametersOf(contentType, SOURCE).get("boundary");
   if (!boundary) throw refusal(400, SOURCE, "its Content-Type has no boundary");
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   let start = 0;
@@ -91,7 +91,7 @@ function parsePart(bytes: Bytes, number: number) {
     const state = "there is no Content-Disposition of form-data with a name";
     throw refusal(400, source, state);
   }
-  // RFC 7578 section 4.2 forbids `filename*`: the part is a file all the same, its name as it came.
+  // RFC 7578 section 4.2 forbids `filename*`: the part is a file all the same, with the name undecoded.
   const filename = parameters.get("filename") ?? parameters.get("filename*");
   return {
     name: unescapeName(name),

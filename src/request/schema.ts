@@ -6,7 +6,7 @@
 import { HttpError, wrongKind } from "../errors.ts";
 import type { MaybePromise } from "../steps.ts";
 
-/** A schema: what it takes is `Input`, what it makes of that is `Output`. */
+/** A schema, which validates `Input` and makes `Output` of it. */
 export interface Schema<Input = unknown, Output = Input> {
   /** The members that the specification requires. */
   readonly "~standard": {
@@ -30,7 +30,7 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
 }
 
-/** The type that a schema makes of what it takes. */
+/** The type of the values that a schema makes. */
 export type SchemaOutput<Type extends Schema> = NonNullable<
   Type["~standard"]["types"]
 >["output"];
@@ -54,10 +54,10 @@ export async function validated<Type extends Schema>(
     path: path.map(keyOf),
     message,
   }));
-  const said = errors.map(({ path, message }) =>
+  const messages = errors.map(({ path, message }) =>
     path.length > 0 ? `${path.join(".")}: ${message}` : message
   );
-  throw new HttpError(422, said.join("; "), { problem: { errors } });
+  throw new HttpError(422, messages.join("; "), { problem: { errors } });
 }
 
 function keyOf(part: PropertyKey | { readonly key: PropertyKey }) {

@@ -2,7 +2,7 @@
  * Owns the canonical target of a request: the one path that routing, groups, middleware and file
  * serving read, and which hosts are served.
  *
- * `request.url` cannot be it: Deno builds it from the unchecked `Host` header, so that a header could
+ * `request.url` does not serve: Deno builds it from the unchecked `Host` header, so that a header could
  * choose the route. The path is taken from the request target as it was sent, and encoded as the URL
  * standard does, so that code that parses the URL again sees the same path.
  */
@@ -23,7 +23,7 @@ const PORT = /:\d*$/;
 /** An absolute URL: the scheme of a Unix socket, the authority, and the rest. */
 const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 
-/** A character that no plain path has, or the start of what may be a dot segment. */
+/** A character that needs a closer look, such as `%` and `?`, or the start of what may be a dot segment. */
 const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
 
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
@@ -36,7 +36,7 @@ const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 
 const MALFORMED_TARGET = "request target is malformed";
 
-/** The last valid Host header, and how URLs of it begin: most requests name the same host. */
+/** The last valid Host header, cached with the start of its URLs: most requests name the same host. */
 let lastHost = { host: "", origin: " " };
 
 /**
@@ -50,7 +50,7 @@ let lastHost = { host: "", origin: " " };
 export function targetOf(request: Request): Target {
   const { url, method } = request;
   if (method !== "GET" && /[a-z]/.test(method)) {
-    throw refused("method must be in capitals", method);
+    throw badRequest("method must be in capitals", method);
   }
   const sent = originForm(url, headerOf(request, "host") ?? "");
   if (!NOT_PLAIN.test(sent)) return { method, path: sent, search: "" };
@@ -58,7 +58,7 @@ export function targetOf(request: Request): Target {
   checkPath(path);
   const search = sent.slice(path.length);
   if (ENCODED.test(sent)) return { method, path, search };
-  if (MALFORMED.test(sent)) throw refused(MALFORMED_TARGET, sent);
+  if (MALFORMED.test(sent)) throw badRequest(MALFORMED_TARGET, sent);
   const encoded = new URL(`http://localhost${sent}`);
   return { method, path: encoded.pathname, search: encoded.search };
 }
@@ -89,7 +89,7 @@ function originForm(url: string, host: string): string {
     return url.slice(lastHost.origin.length - 1);
   }
   if (host === "") return withoutAuthority(url);
-  if (!isHost(host)) throw refused("Host header is malformed", host);
+  if (!isHost(host)) throw badRequest("Host header is malformed", host);
   const origin = `${url.startsWith("https:") ? "https" : "http"}://${host}/`;
   if (!url.startsWith(origin)) return withoutAuthority(url);
   lastHost = { host, origin };
@@ -100,15 +100,15 @@ function originForm(url: string, host: string): string {
 function withoutAuthority(url: string): string {
   const [, socket, host = "", sent = ""] = ABSOLUTE.exec(url) ?? [];
   const isValid = /^[/?]/.test(sent) && (socket !== undefined || isHost(host));
-  if (!isValid) throw refused(MALFORMED_TARGET, url);
+  if (!isValid) throw badRequest(MALFORMED_TARGET, url);
   return sent;
 }
 
 function checkPath(path: string): void {
-  if (DOT_SEGMENT.test(path)) throw refused("path has a dot segment", path);
+  if (DOT_SEGMENT.test(path)) throw badRequest("path has a dot segment", path);
   const text = path.includes("%") ? decodeEscapes(path) : path;
   if (text === undefined || text.includes("\0")) {
-    throw refused(MALFORMED_TARGET, path);
+    throw badRequest(MALFORMED_TARGET, path);
   }
 }
 
@@ -121,8 +121,8 @@ export function decodeEscapes(text: string): string | undefined {
   }
 }
 
-/** The error for what was sent, quoting the beginning of it. */
-function refused(fault: string, sent: string): HttpError {
+/** The error for a malformed request; quotes the beginning of what was sent. */
+function badRequest(fault: string, sent: string): HttpError {
   const text = sent.length > 100 ? `${sent.slice(0, 100)}…` : sent;
   return new HttpError(400, `The ${fault}: ${JSON.stringify(text)}`);
 }

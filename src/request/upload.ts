@@ -1,14 +1,11 @@
-/**
- * Owns uploads: the file a client sent and its way into a folder. Taking it out of the form it came
- * in is the form's.
- */
+/** Owns uploaded files: storing one in a folder, under a safe name. Finding them is in `multipart.ts`. */
 
-const folderEnd = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
+const FOLDER_END = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 
 /** Makes a client's file name safe: each pattern is replaced by the text beside it. */
-const nameRules: readonly (readonly [RegExp, string])[] = [
+const NAME_RULES: readonly (readonly [RegExp, string])[] = [
   [/^.*[/\\]/s, ""], // folders, of either kind of system
-  [/^.+(?=.{60}$)/su, ""], // from the front what exceeds a name's 255 bytes: the type is at the end
+  [/^.+(?=.{60}$)/su, ""], // all but 60 characters, as a name may have 255 bytes: the type is at the end
   [/\p{C}/gu, ""], // NUL, control and invisible characters, such as those that turn the direction
   [/[<>:"|?*]/g, "_"], // what Windows refuses, or reads as a stream of another file
   [/^[.\s]+|[.\s]+$/gu, ""], // "..", hidden files, and ends that Windows drops
@@ -43,15 +40,15 @@ const nameRules: readonly (readonly [RegExp, string])[] = [
  */
 export class UploadedFile extends File {
   /**
-   * Stores the file and returns the path it was written to. A path that ends with a slash, or is an
-   * existing folder, stores there under the client's name, made harmless; any other is the file's.
+   * Stores the file and returns the path it was written to. In a folder, which is a path that exists as
+   * one or ends with a slash, it gets the client's name, made safe; any other path is that of the file.
    * Needs permission to write the path; a folder without a slash also to read it.
    *
    * @throws {Deno.errors.AlreadyExists} A file is there already; it stays as it was.
    * @throws {Deno.errors.NotFound} The folder does not exist.
    */
   async moveTo(path: string): Promise<string> {
-    const isFolder = folderEnd.test(path);
+    const isFolder = FOLDER_END.test(path);
     const target = isFolder ? path + safeName(this.name) : path;
     try {
       await this.#write(target);
@@ -78,7 +75,7 @@ export class UploadedFile extends File {
 
 /** The client's name as the name of a file that stays in its folder on every system. */
 function safeName(name: string): string {
-  return nameRules.reduce(
+  return NAME_RULES.reduce(
     (safe, [unsafe, instead]) => safe.replace(unsafe, instead),
     name.normalize("NFC"),
   );
