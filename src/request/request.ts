@@ -51,7 +51,7 @@ export class HttpRequest {
   #cookies: Cookies | undefined;
 
   /**
-   * Keeps the client's address, which Deno drops after the response.
+   * Keeps the address and the headers, which Deno drops after the response.
    *
    * @ignore
    */
