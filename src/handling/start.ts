@@ -96,8 +96,9 @@ function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
   }
   if (returned === undefined) return;
   if (typeof returned === "string") {
-    return void (keepOutcome(scope, { text: returned }) ||
-      app.response(scope).write(returned));
+    const isKept = keepOutcome(scope, { text: returned });
+    if (!isKept) app.response(scope).write(returned);
+    return;
   }
   if (!isThenable(returned)) return respondWith(scope, returned, match);
   return Promise.resolve(returned).then((late) => {
@@ -109,7 +110,8 @@ function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
 /** Tells which methods a path has, or that nothing was found. */
 function respondUnmatched(scope: RequestScope): unknown {
   const { app, target: { method, path } } = scope;
-  const { settings, base, router = app.router(scope) } = scope.plan;
+  const { settings, base } = scope.plan;
+  const router = app.router(scope);
   if (!router.hasOtherMethods) return app.call("notFound", [], scope);
   const caseSensitive = settings["framework.case_sensitive"];
   const below = withoutBase(path, base);
