@@ -88,6 +88,7 @@ export class Engine {
     );
     Object.setPrototypeOf(Engine.prototype, methods);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
+    // The interface below declares them; `start` is a method of the class.
     for (const name of [...Object.keys(builtIns.methods), ...COMPONENTS]) {
       if (name === "start") continue;
       const value = function (this: Engine, ...params: unknown[]): unknown {
@@ -170,6 +171,7 @@ export class Engine {
     passRoute?: Pass,
     alias?: string,
   ): Route;
+  // The parameters are `never`, so that the compiler holds a wrong call against the overloads alone.
   get(...params: never[]): unknown {
     if (params.length === 1) return this.#app.variables.get(params[0]!);
     const router: Record<"get", Method> = this.router();

@@ -281,10 +281,12 @@ export class Application {
     throw noSuchMethod(name, "call the original of", this.#originals.keys());
   }
 
+  /** The current request. */
   request(): HttpRequest {
     return this.call("request") as HttpRequest;
   }
 
+  /** The response being built, or the page in its place. */
   response(scope: Scope = this.scope("response()")): HttpResponse {
     const known = scope.httpResponse ?? this.call("response", [], scope);
     return known as HttpResponse;
@@ -296,6 +298,7 @@ export class Application {
     this.response(scope).respond(by, outcome);
   }
 
+  /** The router, kept in the plan unless a mapped method makes it. */
   router(scope: RequestScope | undefined = this.current()): Router {
     const plan = this.planFor(scope);
     if (plan.router !== undefined) return plan.router;

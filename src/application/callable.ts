@@ -21,15 +21,15 @@ import type { Autoload } from "./autoload.ts";
 // deno-lint-ignore no-explicit-any -- what a method takes and returns is its own
 export type Filter = (params: any[], output: { value: any }) => unknown;
 
-/** What an engine gains by a mapped method: nothing that the compiler knows when the name is any string. */
+/** What a mapped method adds to the type of an engine: nothing where the name is just a `string`. */
 export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
   : { [Key in Name]: Callback extends Method ? Callback : Method };
 
-/** The instances of a class; of an autoloaded one, the compiler knows nothing. */
+/** The type of a class's instances; of an autoloaded class, the compiler knows no more than `object`. */
 export type InstanceOf<Type> = Type extends Class<infer Made> ? Made : object;
 
-/** What an engine gains by a registered class: nothing that the compiler knows when the name is any string. */
+/** What a registered class adds to the type of an engine: nothing where the name is just a `string`. */
 export type Registered<Name extends string, Type> = string extends Name
   ? unknown
   : { [Key in Name]: (shared?: boolean) => MadeOf<Type> };
@@ -129,9 +129,10 @@ export class RegisteredClass {
     if (slot === undefined) {
       return isNew ? this.make() : this.#shared ?? this.#share();
     }
-    const known = scope ?? currentOrThrow(this.app.owner, `${this.name}()`);
-    const shared = known[slot] ?? (known.root[slot] ??= this.make(known));
-    return isNew ? this.make(known) : shared;
+    const within = scope ?? currentOrThrow(this.app.owner, `${this.name}()`);
+    // Made first also for a new one: the first response of a request begins with the outcome that was kept.
+    const shared = within[slot] ?? (within.root[slot] ??= this.make(within));
+    return isNew ? this.make(within) : shared;
   }
 
   /** A new instance; a promise when the class is autoloaded. */

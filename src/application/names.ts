@@ -29,7 +29,7 @@ export type Original =
   | "send"
   | "mount";
 
-/** Marks the forms of an application: returned by a callback, they are the end of a chain of calls. */
+/** Marks the forms of an application: a callback that returns one ended in a chain of calls, and sends nothing. */
 export const FORM: unique symbol = Symbol("form of an application");
 
 /** The names that cannot be given, by the reason. */

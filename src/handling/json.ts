@@ -92,13 +92,13 @@ function faultIn(
   if (typeof value !== "object" || value === null || "toJSON" in value) return;
   above.set(value, place);
   for (const [key, member] of Object.entries(value)) {
-    const fault = faultIn(member, place + step(value, key), above);
+    const fault = faultIn(member, place + memberPath(value, key), above);
     if (fault !== undefined) return fault;
   }
   above.delete(value);
 }
 
-function step(holder: unknown, key: string): string {
+function memberPath(holder: unknown, key: string): string {
   if (Array.isArray(holder)) return `[${key}]`;
   const isName = /^[A-Za-z_$][\w$]*$/.test(key);
   return isName ? `.${key}` : `[${JSON.stringify(key)}]`;

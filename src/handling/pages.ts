@@ -36,6 +36,7 @@ export function error(app: Application, thrown: unknown): unknown {
 export function onPage(name: "notFound" | "error"): Frame<RequestScope> {
   return (method, params, scope) => {
     const { app } = scope;
+    // Most misses need no `HttpResponse`: the page is kept as the outcome.
     if (method.isUnchanged && name === "notFound" && isUntouched(scope)) {
       return app.respond(scope, "notFound()", pageOf(scope.request, 404));
     }

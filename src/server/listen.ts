@@ -51,7 +51,7 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is aborted already");
   }
-  const handler = guard(fetch, options.cert !== undefined, owner);
+  const handler = withRefusals(fetch, options.cert !== undefined, owner);
   const listenOn = (port?: number) => serve(handler, options, port);
   const server = new DrainingServer(listenOn, owner);
   const shutdown = (): void => void server.shutdown();
@@ -89,7 +89,7 @@ function serve(
  * the other scheme: an absolute-form can (RFC 9112, section 3.2.2), and would pass for a secure
  * connection.
  */
-function guard(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
+function withRefusals(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
     if (owner.isDraining) {
