@@ -58,6 +58,12 @@ Deno.test("`match()` tells texts apart that have the same hash", () => {
   assertEquals(matches(router, "GET", "/a_/y"), []);
 });
 
+Deno.test("`match()` finds a text with a percent sign; half a surrogate pair matches no path", () => {
+  const router = routerOf("/\\%", "/\ud800", "/100\\%");
+  assertEquals(matches(router, "GET", "/%25"), ["0"]);
+  assertEquals(matches(router, "GET", "/100%25"), ["2"]);
+});
+
 Deno.test("`match()` throws a 400 for a malformed escape, whatever routes there are", () => {
   for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
     for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {

@@ -38,8 +38,8 @@ class Node {
   /** The child for a segment, created if there is none. */
   child({ literal }: Segment): Node {
     if (literal === undefined) return this.other ??= new Node("");
-    const path = new Path().read(encodeURIComponent(literal), false);
-    const hash = path.hash(0);
+    const sent = literal.replace(/[%/]/g, encodeURIComponent);
+    const hash = new Path().read(sent, false).hash(0);
     const first = this.literals.get(hash);
     for (let known = first; known; known = known.sibling) {
       if (areAlike(known.text, literal)) return known;
