@@ -24,7 +24,7 @@ export type CallbackForm =
   | `${string}->${string}`
   | `${string}::${string}`;
 
-/** Where the classes of callbacks come from. */
+/** Finds and instantiates the classes of callbacks. */
 export interface Classes {
   /** Finds a class by its name. */
   find(name: string): Promise<Class>;
@@ -36,8 +36,8 @@ export interface Classes {
 const NAMES = /^([A-Za-z_$][\w$]*)(->|::)([\w$]+)$/;
 
 /**
- * The function that a callback stands for; `what` names its owner in messages. Throws `TypeError`
- * when it has none of the forms, or when there is no such method.
+ * Makes a function of a callback; `what` names its owner in messages. Throws `TypeError` when the callback
+ * has none of the forms, or when there is no such method.
  */
 export function resolveCallback(
   callback: unknown,

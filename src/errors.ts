@@ -3,7 +3,7 @@
  * into the server's error log. Who responds to an error, and with which page, is decided in `handling/`.
  */
 
-/** What an {@linkcode HttpError} carries beside its status and message. */
+/** What an {@linkcode HttpError} carries besides its status and message. */
 export interface HttpErrorOptions extends ErrorOptions {
   /** Headers for the response, such as `Allow` or `Retry-After`. */
   headers?: HeadersInit;
@@ -126,7 +126,7 @@ export class EndedError extends Error {
   }
 }
 
-/** Makes an error of whatever was thrown; a value that is no error becomes the cause of one. */
+/** Returns an error with a message as it is; anything else thrown becomes the cause of a new error. */
 export function toError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error && typeof thrown.message === "string") {

@@ -1,6 +1,6 @@
 /**
  * Owns the fields of queries and forms: their types, how many there may be, and how the brackets in their
- * names nest them. What a body holds besides is in `body.ts`.
+ * names nest them. Reading and parsing a body is in `body.ts`.
  */
 
 import { refusal } from "../errors.ts";

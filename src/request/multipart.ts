@@ -126,7 +126,7 @@ function pairsOf(text: string, pair: RegExp, source: string) {
 }
 
 /**
- * The index behind the first occurrence of a sequence, or -1. In the sequences that are searched for, a
+ * The index after the first occurrence of a sequence, or -1. In the sequences that are searched for, a
  * mismatch leaves at most the first byte matched, so one pass without a step back finds them.
  */
 function endOf(sequence: Bytes, bytes: Bytes, from = 0, matched = 0): number {

@@ -75,7 +75,7 @@ type WithoutClasses<Text extends string> = Text extends
   ? `${Before}${WithoutClasses<After>}`
   : Text;
 
-/** Reads a name behind each `@`; the depth has an element for each open parenthesis. */
+/** Reads the name after each `@`; the depth has an element for each open parenthesis. */
 type Read<
   Text extends string,
   Depth extends 1[] = [],

@@ -22,7 +22,7 @@ const USUAL_METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
 /** A method is a token (RFC 9110, section 5.6.2), in which `|` separates methods here. */
 const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
 
-/** Methods with bars between them, the space behind them, and the path. */
+/** Methods separated by bars, a space, and the path. */
 const PREFIXED = /^\s*((?:[^\s|]*\s*\|\s*)*[^\s|]*)\s+(.*)$/s;
 
 /** A character with which a path can begin and a method cannot. */
@@ -40,7 +40,7 @@ const ATOM = /^(?:\[.*\]|\\\w|\(\?|\.(?:[*+?]|\{\d))/s;
 
 const QUANTIFIER = /^(?:[*+?]|\{\d.*\})$/;
 
-/** A quantifier behind a text: no star, which would be taken for the one that matches segments. */
+/** A quantifier after a text: not `*`, which matches segments. */
 const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
 /** What ends the expression of a parameter. Punctuation in front of it is text, not expression. */
@@ -180,7 +180,7 @@ export class Parser {
     return [...choices, [[]]];
   }
 
-  /** A text; a quantifier behind it repeats its last character. */
+  /** A text; a quantifier after it repeats its last character. */
   #text(token: string, at: number): Part[] {
     const text = token.startsWith("\\") ? token.slice(1) : decoded(token);
     if (!TEXT_QUANTIFIER.test(this.#token)) return [textPart(text)];
@@ -189,7 +189,7 @@ export class Parser {
     return [textPart(text.slice(0, -last.length)), repeated];
   }
 
-  /** An expression without a name: an atom that was read, and the quantifier behind it. */
+  /** An expression without a name: an atom that was read, and the quantifier after it. */
   #quantified(atom: string, at: number): Part {
     let source = atom;
     if (QUANTIFIER.test(this.#token)) {
@@ -217,7 +217,7 @@ export class Parser {
     return { kind: "expression", text: `@${name}:${expression}`, source, name };
   }
 
-  /** The expression behind a name. */
+  /** The expression of a parameter. */
   #constraint(name: string): string {
     const at = this.#at;
     if (/^(?:[/)]?|@.+)$/.test(this.#token)) {

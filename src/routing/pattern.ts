@@ -9,7 +9,7 @@ import { type Choice, Parser, withSlash } from "./notation.ts";
 import { Path } from "./path.ts";
 import { Segment } from "./segment.ts";
 
-/** The values of a URL by parameter, `*` for what `*` stands for; null and undefined are no values. */
+/** The values of a URL by parameter, `*` included; null and undefined are no values. */
 export type UrlParameters = Readonly<
   Record<string, string | number | bigint | boolean | null | undefined>
 >;
@@ -17,7 +17,7 @@ export type UrlParameters = Readonly<
 /** The values that are given for a URL, by name. */
 type Texts = ReadonlyMap<string, string>;
 
-/** A segment that would lead out of a folder, also behind a backslash or an escaped slash. */
+/** A segment `..`, which leads out of a folder; a backslash or an escaped slash separates it, too. */
 const PARENT_SEGMENT = /(?:^|[/\\])\.\.(?:[/\\]|$)/;
 
 /** A URL that names another host, or has a dot segment. */
@@ -103,7 +103,7 @@ export class Pattern {
     this.#fail(TypeError, problem);
   }
 
-  /** A segment, encoded, behind its slash; nothing where a star stands for nothing. */
+  /** A slash and the encoded segment; empty for a star that matches no segment. */
   #fill(segment: Segment, texts: Texts): string {
     if (segment.isStar) {
       const splat = encodeURIComponent(texts.get("*") ?? "");
@@ -155,7 +155,7 @@ export class Variant {
   readonly hasStar: boolean;
   /** Whether it has only literals and parameters that take any text, and perhaps a star at the end. */
   readonly isPlain: boolean;
-  /** The segments before, between and behind the stars. */
+  /** The segments before, between and after the stars. */
   readonly #runs: readonly (readonly Segment[])[];
   /** Whether each value is a whole segment before the first star. */
   readonly #isDirect: boolean;
@@ -238,7 +238,7 @@ export class Variant {
   }
 }
 
-/** The segments before, between and behind the stars. */
+/** The segments before, between and after the stars. */
 function runsOf(segments: readonly Segment[]): Segment[][] {
   const runs: Segment[][] = [[]];
   for (const segment of segments) {

@@ -47,7 +47,7 @@ export interface Declaration {
   readonly passRoute: boolean;
 }
 
-/** What the path of a request gives a route. */
+/** The values that one request's path has for a route. */
 type RouteValues = Pick<Route, "params" | "splat"> & {
   readonly caseSensitive: boolean;
 };

@@ -25,11 +25,11 @@ import { Match, RouteTable } from "./table.ts";
 
 export { Match, type NearRoute, RouteTable, type UrlParameters };
 
-/** The methods that a route without methods allows, beside OPTIONS. */
+/** The methods that a route without methods allows, besides OPTIONS. */
 const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /**
- * The routes of an application and, behind them, those of the current request.
+ * The routes of an application, followed by those of the current request.
  *
  * @example
  * ```ts
@@ -59,7 +59,7 @@ export class Router {
   readonly #layers: Layered<RouteTable>;
   readonly #classes: Classes;
   readonly #path = new Path();
-  /** What the group under way gives to the routes in it. */
+  /** The prefix and the middleware of the current group. */
   #group = { prefix: "", middleware: [] as readonly Middleware[] };
 
   /** Appends a route for GET, and so for HEAD. */
@@ -264,7 +264,7 @@ export class Router {
     return this.#tables().flatMap((table) => table.declarations);
   }
 
-  /** Declares routes of a method; the type of a pattern stays that of the path, which has the parameters. */
+  /** Makes `get` and the like: each declares routes of one method, typed from the path. */
   #under(method: string): DeclareRoute {
     return (path, ...others) => {
       checkString("make a route", "the path", path);

@@ -109,7 +109,7 @@ function confined(source: string): string {
   });
 }
 
-/** The texts before, between and behind parameters, the first and the last with an edge. */
+/** The texts before, between and after parameters, the first and the last with an edge. */
 function textsOf(parts: readonly Part[]): string[] {
   const texts = [EDGE];
   for (const { name, text } of parts) {
@@ -139,5 +139,5 @@ function divide(
     values.unshift(text.slice(at + separator.length - 1, end - 1));
     end = at;
   }
-  return values.slice(0, -1); // the last one, behind all texts, is empty
+  return values.slice(0, -1); // the last one, after all texts, is empty
 }

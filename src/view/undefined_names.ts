@@ -16,8 +16,8 @@ const EXEMPTIONS = [
   /[$\w]+\s*=>|\([^()]*\)\s*=>/g, // the parameters of arrow functions
   /\b(?:function\b[^()]*|catch\s*)\([^)]*\)/g, // other parameters
   /[$\w]+\s*:/g, // the keys of objects
-  /(?:\bif \(|\btypeof |!|&&|\|\|)\s*(?:typeof )?[$\w]+/g, // tests in front of a name
-  /(?<![$\w.])[$\w]+\s*(?:\?|&&|\|\||[!=]==?)/g, // tests behind a name
+  /(?:\bif \(|\btypeof |!|&&|\|\|)\s*(?:typeof )?[$\w]+/g, // tests before a name
+  /(?<![$\w.])[$\w]+\s*(?:\?|&&|\|\||[!=]==?)/g, // tests after a name
 ];
 
 /** Reports each undefined name of a template to the error log, unless it is `reported` already. */
