@@ -157,7 +157,8 @@ export class RegisteredClass {
 
   #construct(type: Class, scope: Scope | undefined): object {
     const { params, callback } = this.registration;
-    const instance = new type(...params === "scope" ? [scope?.root] : params);
+    const values = params === "scope" ? [scope?.root] : params;
+    const instance = new type(...values);
     const outcome = callback?.(instance);
     // Only a promise is work that can fail later; a foreign thenable may begin its work when asked.
     if (outcome instanceof Promise) {

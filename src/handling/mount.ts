@@ -23,11 +23,11 @@ export function mount(
   prefix: string,
   mounted: Mountable,
 ): void {
-  const fetch = fetchOf(mounted);
   if (typeof prefix !== "string" || /[(*]/.test(prefix)) {
     const rule = "the prefix must be a path without optional parts";
     throw wrongKind("mount an application", rule, prefix);
   }
+  const fetch = fetchOf(mounted, prefix);
   const forward = (route: Route): Response | Promise<Response> => {
     const { root } = app.scope("mount()");
     const { target, nesting, info } = root;
@@ -58,11 +58,11 @@ function forwarded({ request, body }: RequestScope, target: string): Request {
   return Object.defineProperty(made, "signal", { get: () => request.signal });
 }
 
-function fetchOf(mounted: Mountable): Fetch {
+function fetchOf(mounted: Mountable, prefix: string): Fetch {
   const fetch: unknown = Object(mounted).fetch ?? mounted;
   if (typeof fetch === "function" && !isClass(fetch)) {
     return fetch.bind(mounted);
   }
   const rule = 'it must be a function or have a method "fetch"';
-  throw wrongKind("mount an application", rule, mounted);
+  throw wrongKind(`mount an application under "${prefix}"`, rule, mounted);
 }
