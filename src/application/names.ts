@@ -36,7 +36,7 @@ export const FORM: unique symbol = Symbol("form of an application");
 const RESERVED = {
   "it is a core method":
     "map register before after path get set has clear init app configure",
-  "it is a door of the framework itself": "fetch original",
+  "it is a member of the framework itself": "fetch original",
   "tools look this name up to learn what a value is":
     "default onListen onError asymmetricMatch $$typeof",
   "JavaScript gives this name a meaning of its own": [
@@ -55,7 +55,7 @@ const reserved: ReadonlyMap<unknown, string> = new Map(
 /** Throws `TypeError` when a name cannot be given; the action goes into the message. */
 export function checkName(name: string, action: string): void {
   const why = typeof name !== "string" || name === ""
-    ? "a name is a string with characters"
+    ? "a name must be a string that is not empty"
     : reserved.get(name);
   if (why === undefined) return;
   throw new TypeError(`Cannot ${action} ${Deno.inspect(name)}: ${why}`);
