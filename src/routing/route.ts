@@ -85,8 +85,7 @@ export class Route {
   readonly alias: string;
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
-  /** Whether bodies are left unread: see `streamed()`. */
-  takesStream = false;
+  #takesStream = false;
   readonly #pattern: Pattern;
   readonly #values: RouteValues | undefined;
 
@@ -143,7 +142,12 @@ export class Route {
    * `request().raw.body`, without a limit. `data`, `files` and `getBody()` throw then.
    */
   streamed(): this {
-    this.takesStream = true;
+    this.#takesStream = true;
     return this;
+  }
+
+  /** Whether bodies are left unread: see `streamed()`. */
+  get takesStream(): boolean {
+    return this.#takesStream;
   }
 }
