@@ -2,7 +2,7 @@
  * Owns the canonical target of a request: the one path that routing, groups, middleware and file
  * serving read, and which hosts are served.
  *
- * `request.url` does not serve: Deno builds it from the unchecked `Host` header, so that a header could
+ * `request.url` cannot be trusted: Deno builds it from the unchecked `Host` header, so that a header could
  * choose the route. The path is taken from the request target as it was sent, and encoded as the URL
  * standard does, so that code that parses the URL again sees the same path.
  */
