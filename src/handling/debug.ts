@@ -67,7 +67,7 @@ function isForeign(line: string): boolean {
     (line.includes(FRAMEWORK) || FOREIGN.test(line));
 }
 
-/** The first place of a folded stack, if its file may be read already: nobody is asked. */
+/** The first place of a folded stack, if its file can be read without a permission prompt. */
 function placeIn(stack: string): SourcePlace | undefined {
   const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(stack) ?? [];
   if (file === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Owns `notFound` and `error`: the clean page on which each of them writes, whoever mapped it, and the
- * default pages.
+ * Owns `notFound` and `error`: the clean page that each of them writes on, mapped or not, and the default
+ * pages.
  */
 
 import type { Application, RequestScope } from "../application/application.ts";

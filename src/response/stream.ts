@@ -17,7 +17,7 @@ export type BodyContent =
   | ReadableStream;
 
 /** How many seconds the source of an abandoned stream has for cleaning up in the scope of its request. */
-const CLEAN_UP_SECONDS = 0.5;
+const CANCEL_SECONDS = 0.5;
 
 /**
  * Binds a stream to the current request: its source runs in the request's scope, whoever reads it.
@@ -58,7 +58,7 @@ export function bindStream(
       if (error !== reason) reportError(error, "at the end of a stream");
     });
     // A source that waits for something may never notice, and must not keep its request.
-    return settles(cancelled, CLEAN_UP_SECONDS).then(end);
+    return settles(cancelled, CANCEL_SECONDS).then(end);
   }
 
   function end(): void {
