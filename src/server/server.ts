@@ -4,7 +4,12 @@
  */
 
 import { report } from "../errors.ts";
-import { abortStreams, receiving, unfinished } from "../state/background.ts";
+import {
+  abortStreams,
+  counted,
+  receiving,
+  unfinished,
+} from "../state/background.ts";
 import type { Owner } from "../state/scope.ts";
 import { settles, sleep, until } from "../timer.ts";
 
@@ -120,14 +125,16 @@ export class DrainingServer implements Server {
     const seconds = owner.shutdownSeconds();
     const end = performance.now() + seconds * 1_000;
     await until(() => receiving(owner).length === 0, seconds);
-    const isRefusing = receiving(owner).length > 0;
+    const uploads = receiving(owner).length;
     const done = this.#finish();
     const left = Math.max(0, end - performance.now()) / 1_000;
     if (await settles(done, left)) return;
-    const late = unfinished(owner).join(", ") || "connections";
-    report(`The server did not wait longer than ${seconds} s for: ${late}`);
+    const late = unfinished(owner);
+    if (uploads > 0) late.unshift(counted(uploads, "upload"));
+    const names = late.join(", ") || "connections";
+    report(`The server did not wait longer than ${seconds} s for: ${names}`);
     const isAborting = abortStreams(owner) > 0;
-    if (isAborting || isRefusing) await settles(done, CLEAN_UP_SECONDS);
+    if (isAborting || uploads > 0) await settles(done, CLEAN_UP_SECONDS);
     await until(() => owner.streams.size === 0, CLEAN_UP_SECONDS);
   }
 

@@ -17,7 +17,12 @@ export function unfinished(owner: Owner): string[] {
   };
   return Object.entries(counts)
     .filter(([_, count]) => count > 0)
-    .map(([unit, count]) => `${count} ${unit}${count === 1 ? "" : "s"}`);
+    .map(([unit, count]) => counted(count, unit));
+}
+
+/** A number of things, in words. */
+export function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
 /** The requests whose bodies are still arriving, or may be read by a route. */
