@@ -32,11 +32,11 @@ export function etag(app: Application, id: string, type = "string"): void {
   const match = condition(app, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
   if (match !== null && !includesTag(match, isWeak ? [] : [strong])) {
-    endRequest(app, "etag()", 412);
+    endWith(app, "etag()", 412);
   }
   const noneMatch = condition(app, "if-none-match");
   if (noneMatch === null || !includesTag(noneMatch, [strong, weak])) return;
-  endRequest(app, "etag()", isReading(app) ? 304 : 412);
+  endWith(app, "etag()", isReading(app) ? 304 : 412);
 }
 
 /**
@@ -57,7 +57,7 @@ export function lastModified(app: Application, time: number): void {
   if (!DATE.test(since)) return;
   const zoned = since.endsWith("GMT") ? since : `${since} GMT`;
   if (modified * 1000 <= Date.parse(zoned)) {
-    endRequest(app, "lastModified()", 304);
+    endWith(app, "lastModified()", 304);
   }
 }
 
@@ -80,11 +80,7 @@ function isReading(app: Application): boolean {
 }
 
 /** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
-function endRequest(
-  app: Application,
-  by: string,
-  status: 304 | 412,
-): never {
+function endWith(app: Application, by: string, status: 304 | 412): never {
   const response = app.response();
   const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
   if (!response.sent) {
