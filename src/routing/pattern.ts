@@ -195,7 +195,10 @@ export class Variant {
       const { values } = this.read(path)!;
       return places.map((place) => values[place] ?? null);
     }
-    return places.map((place) => place < 0 ? null : path.segment(place));
+    const valueAt = (place: number): string | null =>
+      place < 0 ? null : path.segment(place);
+    // One value is the most frequent, and far cheaper without a callback.
+    return places.length === 1 ? [valueAt(places[0]!)] : places.map(valueAt);
   }
 
   /**
