@@ -61,16 +61,17 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
   if (type !== undefined) init["content-type"] = type;
   if (length) init["content-length"] = String(length);
   const isValue = content !== "" && !isStream(content);
-  const except = isValue ? OF_VALUES : OF_STREAMS;
+  const except = [...isValue ? OF_VALUES : OF_STREAMS];
   if (status !== 200) { // appending is slow then: see `webResponse()`
     for (const [name, lines] of headers) {
-      const isSingle = lines.length === 1 && !except.includes(name);
-      if (isSingle) init[name] = lines[0]!;
+      if (lines.length !== 1 || except.includes(name)) continue;
+      init[name] = lines[0]!;
+      except.push(name);
     }
   }
   const body = sendable(content, scope);
   const response = webResponse(body, status, init, scope);
-  append(headers, response.headers, [...except, ...Object.keys(init)]);
+  append(headers, response.headers, except);
   return response;
 }
 
@@ -104,7 +105,8 @@ function bodyOf({ page, content, texts }: Draft): BodyContent | Response {
 }
 
 function joined(text: string | Texts): string {
-  return typeof text === "string" ? text : text.map(joined).join("");
+  if (typeof text === "string") return text;
+  return text.reduce<string>((before, next) => before + joined(next), "");
 }
 
 /** The body as the runtime takes it; a stream runs in the scope of its request. */
