@@ -10,10 +10,10 @@ import { between, circlesIn, importsOf, longestChain } from "./imports.ts";
 import { linesIn } from "./size.ts";
 import { figuresOf, type Kind, traceWays, type WayFigures } from "./trace.ts";
 
-/** The limits that are not met yet, by the name of their line: a warning, not a failure. */
-const NOT_YET: ReadonlySet<string> = new Set([
-  "lines of code in src/",
-]);
+/** The limits that are not met yet, each with the figure of now: that is a warning, more is a failure. */
+const NOT_YET: Readonly<Record<string, number>> = {
+  "lines of code in src/": 5_800,
+};
 
 /** The rooms, and which other rooms each may import. Everyone may import the files of the ground. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -88,7 +88,8 @@ function limit(
   most: number,
   parts: readonly string[] = [],
 ): void {
-  const [isMet, isWaived] = [figure <= most, NOT_YET.has(name)];
+  const isMet = figure <= most;
+  const isWaived = figure <= (NOT_YET[name] ?? -1);
   if (!isMet && !isWaived) failed++;
   const verdict = isMet && !isWaived
     ? "ok     "
