@@ -673,3 +673,13 @@ onBothForms(
     assertEquals(await (await visit(app, "/")).text(), "true");
   },
 );
+
+onBothForms(
+  'a mapped `notFound` that calls `original("start")` is told that it calls itself',
+  async (app) => {
+    app.map("notFound", () => app.original("start")());
+    const response = await visit(app, "/nowhere");
+    assertEquals(response.status, 500);
+    assertStringIncludes(await response.text(), "it would call itself");
+  },
+);

@@ -152,6 +152,7 @@ export class Scope {
     const { root } = this;
     const part = new Scope(this.app, this.request, this.info, root);
     part.target = root.target;
+    part.plan = root.plan;
     part.httpResponse = response;
     part.page = page;
     (root.#parts ??= []).push(part);
