@@ -97,7 +97,10 @@ Deno.test("`moveTo()` never overwrites a file", () =>
         () => upload("a.txt").moveTo(path),
         Deno.errors.AlreadyExists,
       );
-      assertStringIncludes(error.message, `${folder}a.txt`);
+      assertStringIncludes(
+        error.message,
+        `Cannot move the upload "a.txt" to "${folder}a.txt"`,
+      );
     }
     assertEquals(await Deno.readTextFile(`${folder}a.txt`), "old");
   }));
@@ -134,7 +137,7 @@ Deno.test("`moveTo()` says when the folder does not exist", () =>
       await assertRejects(
         () => upload("a.txt").moveTo(path),
         Deno.errors.NotFound,
-        `${folder}missing/a.txt`,
+        "the folder does not exist",
       );
     }
   }));

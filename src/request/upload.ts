@@ -13,6 +13,12 @@ const NAME_RULES: readonly (readonly [RegExp, string])[] = [
   [/^$/, "upload"],
 ];
 
+/** The failures of storing for which the message can say more than Deno's. */
+const FAILURES = [
+  [Deno.errors.NotFound, "the folder does not exist"],
+  [Deno.errors.AlreadyExists, "a file is there already"],
+] as const;
+
 /**
  * An uploaded file of a form. The client chose its `name` and `type`: show them, but never use the
  * name as a path.
@@ -54,11 +60,16 @@ export class UploadedFile extends File {
       await this.#write(target);
       return target;
     } catch (error) {
-      if (isFolder) throw error;
+      const failure = FAILURES.find(([kind]) => error instanceof kind);
+      if (failure === undefined) throw error;
       // A path that cannot be read or does not exist is not a folder.
       const taken = await Deno.stat(path).catch(() => undefined);
-      if (taken?.isDirectory) return this.moveTo(`${path}/`);
-      throw error;
+      if (!isFolder && taken?.isDirectory) return this.moveTo(`${path}/`);
+      const [Failure, state] = failure;
+      const upload = JSON.stringify(this.name);
+      throw new Failure(
+        `Cannot move the upload ${upload} to "${target}": ${state}`,
+      );
     }
   }
 
