@@ -124,6 +124,7 @@ export class Engine {
     passRoute = false,
   ): this & Mapped<Name, Callback> {
     this.#app.map(name, callback, passRoute);
+    this.#expose(name);
     return this as this & Mapped<Name, Callback>;
   }
 
@@ -142,6 +143,7 @@ export class Engine {
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
     this.#app.register(name, { type, params, callback });
+    this.#expose(name);
     return this as this & Registered<Name, Type>;
   }
 
@@ -273,6 +275,13 @@ export class Engine {
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;
+  }
+
+  /** Makes a property of a name that the application has given: `in` tells it, and a call finds it at once. */
+  #expose(name: string): void {
+    if (name in this || this.#app.current()) return;
+    const value = (...params: unknown[]) => this.#app.call(name, params);
+    Object.defineProperty(this, name, { value, configurable: true });
   }
 }
 

@@ -89,7 +89,7 @@ onBothForms("`init()` sets everything back to the defaults", async (app) => {
   assertEquals((await visit(app, "/")).status, 404);
   assertEquals(app.view().has("title"), false);
   for (const name of ["hello", "users"]) {
-    assertThrows(() => call(app, name), TypeError);
+    assertThrows(() => call(app, name), TypeError, "there is no such method");
   }
   app.route("/json", () => app.json(1));
   assertEquals(await (await visit(app, "/json")).text(), "1");
@@ -194,6 +194,7 @@ Deno.test("`Framework` throws for an unknown name, and lists the near ones", () 
 Deno.test("an engine has the names that it knows, and no others", () => {
   const engine = new Engine().map("hello", () => 0);
   assertEquals(engine.hello(), 0);
+  assertEquals(["hello", "helo"].map((name) => name in engine), [true, false]);
   assertEquals(Reflect.get(engine, "helo"), undefined);
   assert(engine instanceof Object);
 });
