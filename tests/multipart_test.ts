@@ -277,11 +277,21 @@ Deno.test("`parseMultipart()` refuses a malformed form with 400 and says what is
   }
 });
 
-Deno.test("`parseMultipart()` reads malformed bytes of a name as U+FFFD, as of a text", () => {
+Deno.test("`parseMultipart()` refuses a name that is not UTF-8 with 400", () => {
   const bytes = encoder.encode(disposed('; name="?"'));
   bytes[bytes.indexOf("?".charCodeAt(0))] = 0xff;
+  const error = assertThrows(() => parseMultipart(bytes, type), HttpError);
+  assertEquals(error.status, 400);
+  assertStringIncludes(
+    error.message,
+    "part 1 of the form: it is not UTF-8",
+  );
+});
+
+Deno.test("`parseMultipart()` reads malformed bytes of a text as U+FFFD", () => {
+  const bytes = encoder.encode(disposed('; name="a"'));
   bytes[bytes.lastIndexOf("1".charCodeAt(0))] = 0xff;
-  assertEquals(shown(parseMultipart(bytes, type).data), '{"\ufffd":"\ufffd"}');
+  assertEquals(shown(parseMultipart(bytes, type).data), '{"a":"\ufffd"}');
 });
 
 Deno.test("`parseMultipart()` refuses more fields, files or headers than the limits with 413", () => {

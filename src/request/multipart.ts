@@ -31,8 +31,11 @@ const HEADER = /\r\n([^\s:]+):[ \t]*([^\r\n]*)/gy;
 const PARAMETER =
   /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^\s;"]*))\s*(?:;?$|(?=;))/gy;
 
-/** Headers and texts are UTF-8 whatever their type says; malformed bytes read as U+FFFD. */
+/** Texts are UTF-8 whatever their type says; malformed bytes read as U+FFFD. */
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** In headers, malformed bytes are refused. */
+const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Parses a multipart form. Throws {@linkcode HttpError} 400 when it is malformed or cut short, and 413
@@ -82,7 +85,7 @@ function parsePart(bytes: Bytes, number: number) {
     const state = `there is no blank line in ${MAX_HEADER_BYTES} bytes`;
     throw refusal(status, source, state);
   }
-  const text = UTF8.decode(bytes.subarray(0, end - 4));
+  const text = headerText(bytes.subarray(0, end - 4), source);
   const headers = pairsOf(text, HEADER, source);
   const disposition = headers.get("content-disposition") ?? "";
   const parameters = parametersOf(disposition, source);
@@ -99,6 +102,14 @@ function parsePart(bytes: Bytes, number: number) {
     type: headers.get("content-type")?.trim() ?? "application/octet-stream",
     content: bytes.subarray(end, -2),
   };
+}
+
+function headerText(bytes: Bytes, source: string): string {
+  try {
+    return STRICT_UTF8.decode(bytes);
+  } catch (cause) {
+    throw refusal(400, source, "it is not UTF-8", { cause });
+  }
 }
 
 /** Undoes the escapes of quotes and line breaks of the HTML standard, and of quotes in RFC 2045. */
