@@ -22,7 +22,7 @@ const SOURCE = "the request body";
 const NATIVE_BYTES = 65_536;
 
 /** The methods whose requests cannot have a body (Fetch standard). */
-const BODILESS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
+const BODILESS_METHODS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 
 /** Matches a Content-Type of JSON. */
 export const JSON_TYPE =
@@ -35,7 +35,7 @@ const UTF8 = new TextDecoder();
 
 /** Whether a request has a body. Reading `body` makes a stream, which costs more than a small body. */
 export function hasBody(request: Request): boolean {
-  if (BODILESS.has(request.method)) return false;
+  if (BODILESS_METHODS.has(request.method)) return false;
   const length = headerOf(request, "content-length");
   const isKnown = length !== null && isFromServer(request);
   return isKnown ? length !== "0" : request.body !== null;

@@ -29,7 +29,7 @@ export interface Outcome {
 export const HTML = "text/html; charset=utf-8";
 
 /** The statuses without a body (Fetch standard, "null body status"). */
-export const BODILESS: ReadonlySet<unknown> = new Set([204, 205, 304]);
+export const NULL_BODY: ReadonlySet<unknown> = new Set([204, 205, 304]);
 
 /** Keeps an outcome as the whole response, perhaps sealed; returns false where that needs an object. */
 export function keepOutcome(
@@ -56,7 +56,7 @@ export function textResponse(
   { text = "", type = HTML, status = 200, headers }: Outcome,
   scope: ResponseSource,
 ): Response {
-  const isEmpty = text === "" || BODILESS.has(status);
+  const isEmpty = text === "" || NULL_BODY.has(status);
   const init: Record<string, string> = isEmpty ? {} : { "content-type": type };
   if (headers !== undefined) Object.assign(init, headers);
   return webResponse(isEmpty ? null : text, status, init, scope);

@@ -4,7 +4,12 @@
  */
 
 import type { HeaderLines } from "./header.ts";
-import { BODILESS, HTML, type ResponseSource, webResponse } from "./outcome.ts";
+import {
+  HTML,
+  NULL_BODY,
+  type ResponseSource,
+  webResponse,
+} from "./outcome.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
 /** Texts in the order of the calls. A list among them keeps the place of what is written later. */
@@ -50,8 +55,8 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
   if (typeof given !== "string" && given instanceof Response) {
     return copyOf(given, draft, scope);
   }
-  if (BODILESS.has(status)) discard(given);
-  const content = BODILESS.has(status) ? "" : given;
+  if (NULL_BODY.has(status)) discard(given);
+  const content = NULL_BODY.has(status) ? "" : given;
   // Appended later, the type would be added to the one that a response takes from its body.
   const type = headers.get("content-type")?.join(", ") ??
     typeOf(content, draft.type);
