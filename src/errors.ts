@@ -7,7 +7,10 @@
 export interface HttpErrorOptions extends ErrorOptions {
   /** Headers for the response, such as `Allow` or `Retry-After`. */
   headers?: HeadersInit;
-  /** Further members of the problem details that JSON clients get (RFC 9457, section 3.2). */
+  /**
+   * Members of the problem details that JSON clients get: a `type` and a `title` of your own, and any
+   * others (RFC 9457, sections 3.1 and 3.2). The status and the message of the error stand.
+   */
   problem?: Readonly<Record<string, unknown>>;
 }
 
@@ -35,7 +38,7 @@ export class HttpError extends Error {
   readonly status: number;
   /** Headers for the response. */
   readonly headers: Headers;
-  /** Further members of the problem details. */
+  /** Members of the problem details. */
   readonly problem: Readonly<Record<string, unknown>>;
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */

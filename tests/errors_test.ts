@@ -297,6 +297,27 @@ onBothForms(
 );
 
 onBothForms(
+  "`HttpError` gives problem details a type, a title and further members",
+  async (app) => {
+    const problem = {
+      type: "https://example.com/out-of-credit",
+      title: "Out of credit",
+      status: 200,
+      balance: 30,
+    };
+    app.route("/buy", () => {
+      throw new HttpError(403, "It costs 50", { problem });
+    });
+    const headers = { accept: "application/problem+json" };
+    const response = await visit(app, "/buy", { headers });
+    assertEquals(
+      await response.text(),
+      JSON.stringify({ ...problem, status: 403, detail: "It costs 50" }),
+    );
+  },
+);
+
+onBothForms(
   "`error()` chooses between HTML and JSON as the client likes",
   async (app) => {
     const cases: [accept: string, json: boolean][] = [

@@ -37,7 +37,7 @@ export function pageOf(
   const title = STATUS_TEXT[status as StatusCode] ?? "Error";
   const detail = problem.detail === title ? undefined : problem.detail;
   if (wantsJson(request)) {
-    const members = { ...problem, type: "about:blank", title, status, detail };
+    const members = { type: "about:blank", title, ...problem, status, detail };
     const text = JSON.stringify(members);
     return pageWith(status, "application/problem+json", text);
   }
