@@ -5,6 +5,7 @@
  */
 
 import { HttpError, refusal } from "../errors.ts";
+import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import { contextScope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
@@ -23,10 +24,6 @@ const NATIVE_BYTES = 65_536;
 
 /** The methods whose requests cannot have a body (Fetch standard). */
 const BODILESS_METHODS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
-
-/** Matches a Content-Type of JSON. */
-export const JSON_TYPE =
-  /^\s*(?:(?:application|text)\/|[^/;\s]+\/[^;\s]+\+)json\s*(?:;|$)/i;
 
 /** The part of a JSON error's message that quotes the client. */
 const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;

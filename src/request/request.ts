@@ -5,9 +5,10 @@
 
 import { accepts } from "@std/http/negotiation";
 import { HttpError } from "../errors.ts";
+import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { NO_TARGET, type Scope } from "../state/scope.ts";
-import { decode, hasBody, JSON_TYPE, parseForm, parseJson } from "./body.ts";
+import { decode, hasBody, parseForm, parseJson } from "./body.ts";
 import type { Data, Fields, Files, Form } from "./fields.ts";
 import { parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";

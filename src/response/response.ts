@@ -9,6 +9,7 @@
 
 import { callSite, checkStatus, report } from "../errors.ts";
 import type { Markup } from "../html.ts";
+import { JSON_TYPE } from "../media_type.ts";
 import {
   type EventsOptions,
   eventStream,
@@ -24,9 +25,6 @@ import {
 import type { Outcome, ResponseSource } from "./outcome.ts";
 import { type Draft, draftOf, lengthOf, makeResponse } from "./outgoing.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
-
-/** The media types of JSON, such as `application/json` and `application/problem+json`. */
-const JSON_TYPE = /^[^;]*[/+]json\b/i;
 
 /**
  * The response being built for one request; `Framework.response()` returns the current one.

@@ -1,0 +1,5 @@
+/** Owns which media types are JSON, for bodies that come and bodies that go. */
+
+/** Matches a Content-Type of JSON, such as `application/json` or `application/problem+json`. */
+export const JSON_TYPE =
+  /^\s*(?:(?:application|text)\/|[^/;\s]+\/[^;\s]+\+)json\s*(?:;|$)/i;
