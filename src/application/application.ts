@@ -77,7 +77,6 @@ export interface BuiltIns {
 
 /** An application; initialising an engine makes another one. */
 export class Application {
-  readonly owner: Owner;
   readonly autoload: Autoload;
   readonly variables: Store<unknown>;
   /** The plan of the next request; undefined after a declaration. */
@@ -91,11 +90,10 @@ export class Application {
   readonly #usualResponse: unknown;
 
   /** Declares the defaults. Throws inside a request, and once the owner serves. */
-  constructor(owner: Owner, builtIns: BuiltIns) {
+  constructor(readonly owner: Owner, builtIns: BuiltIns) {
     if (writingScope(owner)) {
       throw new Error("Cannot initialise: a request is being handled");
     }
-    this.owner = owner;
     this.autoload = new Autoload(owner);
     this.variables = new Store(owner);
     this.#callables = new Store(owner);

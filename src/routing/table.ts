@@ -150,21 +150,18 @@ const NO_VALUES: readonly never[] = [];
 
 /** A route that matches a path. */
 export class Match {
-  /** The entry that was found. */
-  readonly entry: Entry;
-  /** The path as it was sent. */
-  readonly sent: string;
   readonly caseSensitive: boolean;
-  /** The method by which it was found: GET for most HEAD requests. */
-  readonly method: string;
   /** The values of the named parameters in order; null where an optional part is absent. */
   readonly values: readonly (string | null)[];
 
-  constructor(entry: Entry, path: Path, sent: string, method: string) {
-    this.entry = entry;
-    this.sent = sent;
+  /** `sent` is the path as it was sent, `method` the one that was looked for: GET for most HEAD requests. */
+  constructor(
+    readonly entry: Entry,
+    path: Path,
+    readonly sent: string,
+    readonly method: string,
+  ) {
     this.caseSensitive = path.caseSensitive;
-    this.method = method;
     const { pattern, variant } = entry;
     this.values = pattern.names.length > 0 ? variant.values(path) : NO_VALUES;
   }
