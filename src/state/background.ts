@@ -5,7 +5,7 @@
 
 import { type Owner, runningRequests, type Scope } from "./scope.ts";
 
-/** Why a stream ends that is still being sent when its server has to. */
+/** The reason with which a server that shuts down aborts its streams. */
 export const ABORTED = new Deno.errors.Interrupted("The server has shut down");
 
 /** What is unfinished, in words such as "2 streams". */

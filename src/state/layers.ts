@@ -19,12 +19,12 @@ export class Layered<Layer> {
     this.application = create();
   }
 
-  /** The layer of the current request, if it has one yet. Give the scope where it is known. */
+  /** The layer of the current request, or undefined before its first write. Pass the scope where it is known. */
   own(scope: Scope | undefined = current(this.#owner)): Layer | undefined {
     return scope?.root.own?.get(this) as Layer | undefined;
   }
 
-  /** Where a write goes: into the request's layer inside a request, else into the application's. */
+  /** The layer to write to: the request's inside a request, else the application's. */
   get writable(): Layer {
     const scope = writingScope(this.#owner);
     if (scope === undefined) return this.application;
@@ -40,7 +40,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
     super(() => new Map(), owner);
   }
 
-  /** The value, or undefined; in the given scope, or else in the current one. */
+  /** The value in the given scope, or else in the current one; undefined when there is none. */
   get(key: string, scope?: Scope): Value | undefined {
     const own = this.own(scope);
     return own?.has(key) ? own.get(key) : this.application.get(key);
@@ -68,7 +68,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
     for (const key of this.all().keys()) this.delete(key);
   }
 
-  /** Everything that has a value, by name. */
+  /** The values that are not undefined, by name. */
   all(): Map<string, Value> {
     const all = new Map([...this.application, ...this.own() ?? []]);
     for (const [key, value] of all) if (value === undefined) all.delete(key);

@@ -1,11 +1,11 @@
 /**
- * Owns per-request state: which request the running code belongs to, and what that request has of its
- * own. Nothing else in the framework keeps anything of a request.
+ * Owns per-request state: which request the running code belongs to, and everything that is that request's
+ * alone. Nothing that outlives a request lets a later one read of it.
  *
  * The AsyncLocalStorage holds an integer and not the scope itself: Deno keeps every stored object alive
- * through young collections, which costs a third more time at the 99th percentile. A request that ends
- * synchronously is found through one variable; one that goes on is found by its number in a map until it
- * ends. Work that outlives its request finds nothing, and gets an error that says so.
+ * through young collections, which costs a third more time at the 99th percentile. While a request runs
+ * synchronously, its scope is in one variable; after that, in a map by its number until the request ends.
+ * Work that outlives its request finds no scope, and gets an error that says so.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -47,24 +47,24 @@ export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
 /** An engine as the state sees it: each has state and unfinished work of its own. */
 export class Owner {
-  /** Whether a server passes requests to it: its application is declared then. */
+  /** Whether a server passes requests to it: from then on only `configure()` changes its application. */
   isServing = false;
-  /** Whether that server is ending: bodies may not arrive any more. */
+  /** Whether that server is shutting down: bodies that are still arriving may be cut off. */
   isDraining = false;
-  /** Deferred work that is running, also that of engines which handle a part of its requests. */
+  /** Deferred work that is running, also that of engines that it passes requests to. */
   readonly deferred: Set<Promise<unknown>> = new Set();
   /** The functions that abort the streams being sent. */
   readonly streams: Set<(reason: unknown) => void> = new Set();
-  /** The number of the last scope before it: its own scopes have higher ones. */
+  /** The highest scope number when the engine was made: its own scopes have higher ones. */
   readonly bornAfter: number = lastId;
 
   /** `shutdownSeconds` bounds the time that its work gets when its server ends. */
   constructor(readonly shutdownSeconds: () => number = () => 0) {}
 }
 
-/** The plan that the application has compiled for its requests; the rooms below it read no more of it. */
+/** What the lower rooms read of the plan that the application compiles for its requests. */
 export interface CompiledPlan {
-  /** Whether each request needs an object of its response: that may do more, or note who seals it. */
+  /** Whether each request needs an `HttpResponse`: a class of the application's own, or one that reports under debug. */
   readonly needsResponse: boolean;
   /** The path of the application, without a slash at its end. */
   readonly base: string;
@@ -72,32 +72,32 @@ export interface CompiledPlan {
   readonly trustsProxy: boolean;
 }
 
-/** One request being handled by one owner, or a part of it with a response of its own. */
+/** A request that one engine handles, or a part of it with a response of its own. */
 export class Scope {
   /** The number under which asynchronous work finds this scope. */
   readonly id: number = ++lastId;
   readonly owner: Owner;
   /** The scope of the whole request; itself, unless this is a part of one. */
   readonly root: Scope;
-  /** When it came in, in milliseconds of `performance.now()`; undefined where nothing reads the time. */
+  /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
   began: number | undefined;
-  /** What is asked for, once it was read. */
+  /** The method, path and query, once they were read. */
   target: Target = NO_TARGET;
   /** The body, once it was read. */
   body: Uint8Array<ArrayBuffer> | undefined;
-  /** The match of the route that is being followed. */
+  /** The match of the route that is being called. */
   match: object | undefined;
   /** What `request()` returns, once it was called; kept by the root alone. */
   httpRequest: object | undefined;
-  /** What the whole response is made of, unless something needs an `HttpResponse`. */
+  /** The whole response as plain values, while nothing needs an `HttpResponse`. */
   outcome: object | undefined;
   /** What sealed the outcome, if anything did. */
   sealedBy: string | undefined;
   /** The response being built, once something needed it. */
   httpResponse: object | undefined;
-  /** The page that is being made in this part. */
+  /** The method, `notFound` or `error`, whose page is being made in this part. */
   page: string | undefined;
-  /** Whether the web response was made: an error from here on can only be logged. */
+  /** Whether the web response was made: from then on an error can only be logged. */
   responded = false;
   /** Whether the request is over. */
   ended = false;
@@ -105,7 +105,7 @@ export class Scope {
   deferred: (() => unknown)[] | undefined;
   /** The reason of a rejected promise that nobody awaited. */
   failure: { readonly reason: unknown } | undefined;
-  /** The plan of the request. */
+  /** The application's plan, or one of the request's own once it has declared something. */
   plan: CompiledPlan | undefined;
   /** Values of this request alone by key, such as its layers; undefined until one is set. */
   own: Map<unknown, unknown> | undefined;
@@ -129,12 +129,12 @@ export class Scope {
     this.#parent = root ? root.#parent : parentScope(request);
   }
 
-  /** This scope and those around it, from the innermost: an engine can be mounted in another one. */
+  /** This scope and those around it, from the innermost: engines can be mounted in each other. */
   get nesting(): Scope[] {
     return [this, ...this.#parent?.nesting ?? []];
   }
 
-  /** Whether a server has passed on this request, or one around it. */
+  /** Whether the request, or one around it, came from a server. */
   get isServed(): boolean {
     return this.nesting.some(({ request }) => isFromServer(request));
   }
@@ -164,7 +164,7 @@ export class Scope {
     (this.root.own ??= new Map()).set(key, value);
   }
 
-  /** Tracks asynchronous work until it settles; the caller still handles its result. */
+  /** Notes asynchronous work until it settles; the caller still handles its result. */
   track(name: string, work: Promise<unknown>): void {
     const { root } = this;
     const tasks = root.#tasks ??= new Map();
@@ -181,7 +181,7 @@ export class Scope {
       this.#tasks !== undefined && this.#tasks.size > 0;
   }
 
-  /** Waits for tracked work, at most for the given seconds; throws the reason of an unhandled rejection. */
+  /** Waits for tracked work, for the given seconds at most; rejects with the reason of an unhandled rejection. */
   async settle(seconds: number): Promise<void> {
     const tasks = this.#tasks ?? new Map<Promise<unknown>, string>();
     const allSettle = async () => {
@@ -202,8 +202,8 @@ export class Scope {
   }
 
   /**
-   * Keeps the request open until the returned function is called. Give `abort` for a stream of its
-   * response: a server that has to end calls it.
+   * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that
+   * shuts down calls it to end the stream.
    */
   hold(abort?: (reason: unknown) => void): () => void {
     const { root, owner } = this;
@@ -220,7 +220,7 @@ export class Scope {
     };
   }
 
-  /** Ends the request unless something holds it: from then on its number finds no scope. */
+  /** Ends the request, unless something holds it: from then on no code finds its scope. */
   end(): void {
     if (this.#holds > 0) return;
     this.ended = true;
@@ -236,13 +236,13 @@ export class Scope {
   }
 }
 
-/** Runs work inside a scope; one whose work goes on asynchronously stays findable until it ends. */
+/** Runs work inside a scope, which asynchronous work then finds until the request ends. */
 export function enter<Entered extends Scope, Result>(
   scope: Entered,
   work: (scope: Entered) => Result,
 ): Result {
   const before = synchronous;
-  // Callbacks bound to the request around this one must find it meanwhile.
+  // Callbacks bound to the request around this one must still find it.
   if (before !== undefined && !before.root.ended) open.set(before.id, before);
   synchronous = scope;
   try {
@@ -254,8 +254,8 @@ export function enter<Entered extends Scope, Result>(
 }
 
 /**
- * Runs work as the application itself, until a promise that it returns settles: without a request, and
- * with writes to the application allowed although it serves. Its numbers are negative: what it leaves
+ * Runs work as the application itself: without a request, and with writes to the application allowed although
+ * it serves, until the work returns or its promise settles. The negative number says that what the work leaves
  * behind, such as a timer, belongs to no request either.
  */
 export function configure<Result>(owner: Owner, work: () => Result): Result {
@@ -289,7 +289,7 @@ export function current(owner: Owner): Scope | undefined {
   return isOver ? undefined : outer;
 }
 
-/** The same, for a call that makes sense only inside a request: throws outside one, naming the call. */
+/** The same, but throws outside of a request, naming the call that needs one. */
 export function currentOrThrow(owner: Owner, call: string): Scope {
   const scope = current(owner);
   if (scope !== undefined) return scope;
@@ -297,9 +297,9 @@ export function currentOrThrow(owner: Owner, call: string): Scope {
 }
 
 /**
- * The scope that a write belongs to; without one the write is the application's. Throws when the
- * application is declared: Deno forgets the request in some callbacks, and what a request sets there
- * must not reach every client.
+ * The scope that a write belongs to; undefined when it is the application's. Throws when the application
+ * serves and the write is not in `configure()`: Deno forgets the request in some callbacks, and what is set
+ * there must not reach every client.
  */
 export function writingScope(owner: Owner): Scope | undefined {
   const scope = current(owner);
@@ -312,8 +312,8 @@ export function writingScope(owner: Owner): Scope | undefined {
 }
 
 /**
- * The scope of the request that the calling code belongs to, whichever engine handles it: undefined
- * outside of requests, null once that request has ended.
+ * The scope of the request that the calling code belongs to, whatever engine handles it; undefined outside
+ * of requests, null once that request has ended.
  */
 export function contextScope(): Scope | null | undefined {
   const id = storage.getStore();

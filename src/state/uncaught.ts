@@ -8,13 +8,13 @@ import { EndedError, isStop, report, reportError } from "../errors.ts";
 import { withoutRequest } from "./outside.ts";
 import { contextScope, type Scope } from "./scope.ts";
 
-/** Of each server that keeps the process alive, the function that ends the process. */
+/** For each server that keeps the process alive, the function that ends the process. */
 const keepers = new Set<() => void>();
 
-/** The requests that a rejection has failed, by promise: a promise can still be awaited later. */
+/** The request that each rejected promise has failed: code that handles the promise later undoes it. */
 const failed = new WeakMap<Promise<unknown>, Scope>();
 
-/** The main module, imported once more: that gives its error, also one that comes late. */
+/** The main module, imported once more: the promise rejects with the error of the module, also with a late one. */
 let main: Promise<unknown> | undefined;
 let mainError: { readonly reason: unknown } | undefined;
 
@@ -30,8 +30,8 @@ globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
 });
 
 /**
- * Keeps the process alive on uncaught errors, except those of the main module and of a server of the
- * runtime: `end` is called then. Call the returned function to undo.
+ * Keeps the process alive on uncaught errors. On an error of the main module or of the runtime's own server,
+ * calls `end` instead. Call the returned function to undo.
  */
 export function surviveErrors(end: () => void): () => void {
   keepers.add(end);
@@ -42,7 +42,7 @@ export function surviveErrors(end: () => void): () => void {
   return () => void keepers.delete(end);
 }
 
-/** Returns the request that the error has failed, if any. */
+/** Gives an uncaught error to its request, and returns that; logs one that no response can show. */
 function catchError(event: Event, reason: unknown): Scope | undefined {
   const scope = contextScope();
   // Deno drops the context of a timer that throws: only the framework's own errors are known then.
