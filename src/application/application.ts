@@ -1,6 +1,6 @@
 /**
  * Owns what an application consists of: its variables, methods, classes and folders, and the plan that
- * is compiled of them. The handling of requests asks here for everything that can be declared.
+ * is compiled from them. The code that handles requests asks here for everything that can be declared.
  */
 
 import {
@@ -27,17 +27,17 @@ import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
 import {
   type Filter,
-  type Frame,
   MappedMethod,
   RegisteredClass,
   type Registration,
+  type Wrapper,
 } from "./callable.ts";
 import { checkName } from "./names.ts";
 import { basePath, checkSetting, defaults, type Settings } from "./settings.ts";
 
 /**
- * What every request needs of the application, looked up once. A declaration drops it, and the next request
- * compiles it anew; a request that declares something for itself has a plan of its own.
+ * What every request needs of the application, looked up once. A declaration drops the plan, and the next
+ * request compiles it anew; a request that declares something for itself gets a plan of its own.
  */
 export interface Plan extends CompiledPlan {
   /** The value of every setting. */
@@ -46,15 +46,15 @@ export interface Plan extends CompiledPlan {
   readonly start: MappedMethod | undefined;
   /** The mapped or filtered `send`; undefined for the default. */
   readonly send: MappedMethod | undefined;
-  /** The router, once it was asked for; never kept where a mapped method makes it. */
+  /** The router, once it was asked for; not kept when a mapped method returns it. */
   router: Router | undefined;
 }
 
-/** A scope with what the application keeps in it. */
+/** A scope, with the types of what the application keeps in it. */
 export interface RequestScope extends Scope {
   readonly app: Application;
   readonly root: RequestScope;
-  /** Compiled before everything else. */
+  /** Set before anything else happens. */
   plan: Plan;
   match: Match | undefined;
   outcome: Outcome | undefined;
@@ -71,7 +71,7 @@ export type Components = Readonly<Record<string, Registration<Class>>>;
 /** What an application begins with. */
 export interface BuiltIns {
   readonly methods: Readonly<Record<string, DefaultMethod>>;
-  readonly frames: Readonly<Record<string, Frame<RequestScope>>>;
+  readonly wrappers: Readonly<Record<string, Wrapper<RequestScope>>>;
   readonly components: (app: Application) => Components;
 }
 
@@ -81,12 +81,12 @@ export class Application {
   readonly variables: Store<unknown>;
   /** The plan of the next request; undefined after a declaration. */
   plan: Plan | undefined;
-  /** What is called by its name; a mapped method hides a class. */
+  /** The methods and classes by name; a mapped method hides a class. */
   readonly #callables: Store<MappedMethod | RegisteredClass>;
   readonly #originals: ReadonlyMap<string, Method>;
-  readonly #frames: BuiltIns["frames"];
+  readonly #wrappers: BuiltIns["wrappers"];
   readonly #components: Components;
-  /** What makes the responses, unless the application registers something else. */
+  /** The framework's own class of responses, as registered: the application may register another. */
   readonly #usualResponse: unknown;
 
   /** Declares the defaults. Throws inside a request, and once the owner serves. */
@@ -97,7 +97,7 @@ export class Application {
     this.autoload = new Autoload(owner);
     this.variables = new Store(owner);
     this.#callables = new Store(owner);
-    this.#frames = builtIns.frames;
+    this.#wrappers = builtIns.wrappers;
     this.#components = builtIns.components(this);
     this.#originals = new Map(
       Object.entries(builtIns.methods)
@@ -142,14 +142,14 @@ export class Application {
       ? (...params) => callable(...params, route())
       : callable;
     const isDefault = this.#originals.get(name) === callable;
-    const frame = this.#frames[name] as Frame | undefined;
+    const wrapper = this.#wrappers[name] as Wrapper | undefined;
     const filters = this.#method(name)?.filters;
-    this.#declare(name, new MappedMethod(method, isDefault, frame, filters));
+    this.#declare(name, new MappedMethod(method, isDefault, wrapper, filters));
   }
 
   /**
-   * Registers a class, unless a method has the name; one that extends a component and has no parameters
-   * gets the component's. Throws `TypeError` when it is no class.
+   * Registers a class; does nothing when a method has the name. A class that extends a component's gets the
+   * component's parameters when it is given none. Throws `TypeError` when the type is no class.
    */
   register(name: string, registration: Registration): void {
     checkName(name, "register");
@@ -161,18 +161,18 @@ export class Application {
     }
     if (this.#method(name)) return;
     const component = this.#components[name];
-    const isLike = component !== undefined && params.length === 0 && isClass &&
+    const inherits = component && params.length === 0 && isClass &&
       (type === component.type || type.prototype instanceof component.type);
     const completed: Registration = {
       ...component,
       ...registration,
-      params: isLike ? component.params : params,
+      params: inherits ? component.params : params,
     };
     const scope = this.current();
     this.#declare(name, new RegisteredClass(name, completed, this, scope));
   }
 
-  /** Appends a filter. Throws `TypeError` when it is not one, or when there is no such method. */
+  /** Appends a filter. Throws `TypeError` when it is no function, or when there is no such method. */
   filter(name: string, moment: "before" | "after", filter: Filter): void {
     const action = `add a filter ${moment}`;
     checkName(name, action);
@@ -190,7 +190,7 @@ export class Application {
     this.#replan();
   }
 
-  /** A write may have changed the plan: that of the request which made it, or everybody's. */
+  /** Replaces the plan after a write: the request's own inside a request, else that of later requests. */
   #replan(): void {
     const root = this.current()?.root;
     if (root) root.plan = this.#compiled();
@@ -218,14 +218,14 @@ export class Application {
     };
   }
 
-  // Asking
+  // Reading
 
-  /** Compiles the plan of all requests that declare nothing. */
+  /** Compiles the plan of all requests that declare nothing for themselves. */
   compile(): Plan {
     return this.plan = this.#compiled();
   }
 
-  /** The plan that holds for a request, or without one for the next. */
+  /** The plan of a request; outside of one, that of the next request. */
   planFor(scope: RequestScope | undefined = this.current()): Plan {
     return scope?.root.plan ?? this.plan ?? this.compile();
   }
@@ -253,9 +253,9 @@ export class Application {
   }
 
   /**
-   * Calls a method with its filters, or returns an instance of a class. A promise counts as the
-   * request's work until it settles. The returned promise is another one, so that a rejection which
-   * nobody awaits shows.
+   * Calls a method with its filters, or returns an instance of a class. The response waits for a promise that
+   * this returns. Tracking handles a rejection, so the caller gets another promise: if nobody awaits that one,
+   * the rejection is noticed.
    */
   call(
     name: string,
@@ -266,10 +266,10 @@ export class Application {
       ? this.#callables.get(name, scope)
       : this.#callables.application.get(name);
     if (callable === undefined) throw this.#unknown(name, "call");
-    const outcome = callable.call(params, scope);
-    if (!(outcome instanceof Promise) || scope === undefined) return outcome;
-    scope.track(name, outcome);
-    return outcome.then((value) => value);
+    const result = callable.call(params, scope);
+    if (!(result instanceof Promise) || scope === undefined) return result;
+    scope.track(name, result);
+    return result.then((value) => value);
   }
 
   /** The default of a method; throws `TypeError` when there is none of that name. */
@@ -290,7 +290,7 @@ export class Application {
     return known as HttpResponse;
   }
 
-  /** Responds with an outcome and seals the response, of which most requests need no object. */
+  /** Responds with an outcome and seals the response. Most requests need no `HttpResponse` for that. */
   respond(scope: Scope, by: string, outcome: Outcome): void {
     if (keepOutcome(scope, outcome, by)) return;
     this.response(scope).respond(by, outcome);

@@ -1,7 +1,7 @@
 /**
  * Owns finding a class by its name: the class `UserStore` is the export `UserStore`, or the default
  * export, of `UserStore.ts` or `user_store.ts` in one of the added folders, tried in the order in
- * which they were added. It also makes the instance of a class that handles a request.
+ * which they were added. It also makes the instances of classes whose methods are callbacks.
  */
 
 import type { Class, Classes } from "../callback.ts";
@@ -11,17 +11,17 @@ import { current, type Owner } from "../state/scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** A URL of what is no file; one letter is a drive. */
+/** A URL with another scheme than `file:`; a single letter is a drive of Windows. */
 const FOREIGN = /^(?!file:)[a-z][a-z0-9+.-]+:/i;
 
-/** Where a word begins inside a name: `UserStore`, `HTTPClient`. */
+/** The places between two words of a name: `User|Store`, `HTTP|Client`. */
 const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 
 /** The folders of autoloaded classes, in the two layers of the state, and the classes found so far. */
 export class Autoload implements Classes {
   readonly #owner: Owner;
   readonly #folders: Layered<string[]>;
-  /** In the folders of the application; a request with folders of its own looks for itself. */
+  /** The classes in the application's folders; a request with folders of its own searches anew each time. */
   readonly #found = new Map<string, Promise<Class>>();
 
   constructor(owner: Owner) {
@@ -29,7 +29,7 @@ export class Autoload implements Classes {
     this.#folders = new Layered<string[]>(() => [], owner);
   }
 
-  /** Adds a folder; a relative one is resolved against the working directory when it is searched. */
+  /** Adds a folder. A relative one is resolved against the working directory at each search. */
   add(folder: string | URL): void {
     const path = folder instanceof URL ? folder.href : folder;
     if (typeof path !== "string" || path === "" || FOREIGN.test(path)) {
@@ -41,7 +41,7 @@ export class Autoload implements Classes {
     if (!writable.includes(path)) writable.push(path);
   }
 
-  /** Finds a class and remembers it; rejects with where it looked, and why that failed. */
+  /** Finds a class and remembers it; rejects with the places that were searched, and why each failed. */
   find(name: string): Promise<Class> {
     const own = this.#folders.own();
     const found = own === undefined
@@ -50,14 +50,14 @@ export class Autoload implements Classes {
     const known = found.get(name);
     if (known !== undefined) return known;
     const folders = [...this.#folders.application, ...own ?? []];
-    // What a module does while it is loaded is not the work of the request that needs it first.
+    // What a module does while it loads must not belong to the request that happens to need it first.
     const finding = withoutRequest(() => search(name, folders));
     found.set(name, finding);
     finding.catch(() => found.delete(name)); // the next call tries again
     return finding;
   }
 
-  /** The instance of a class whose methods handle the current request: one for each request. */
+  /** The current request's instance of a class whose methods are callbacks, made on first use. */
   make(type: Class): object {
     const scope = current(this.#owner);
     const known = scope?.root.own?.get(type) as object | undefined;
@@ -87,7 +87,7 @@ async function search(name: string, folders: Iterable<string>): Promise<Class> {
   throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
 }
 
-/** The URL of a file inside a folder, or why there is none; a link may not lead out of the folder. */
+/** The URL of a file in a folder, or why there is none; a link must not lead out of the folder. */
 async function locate(folder: string, file: string): Promise<URL | string> {
   // Only an application that autoloads needs these modules.
   const { fromFileUrl } = await import("@std/path/from-file-url");

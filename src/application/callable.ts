@@ -1,6 +1,6 @@
 /**
  * Owns what is called by its name: a mapped method with its filters, and a registered class with its
- * shared instance. Which names can be given is the rule of `names.ts`.
+ * shared instance. Which names are allowed is decided in `names.ts`.
  */
 
 import type { Class, Method } from "../callback.ts";
@@ -37,8 +37,8 @@ export type Registered<Name extends string, Type> = string extends Name
 /** @internal */
 type MadeOf<Type> = Type extends Class ? InstanceOf<Type> : Promise<object>;
 
-/** Runs a method, with its filters, where its output belongs: `render` in place, `error` on a page. */
-export type Frame<In extends Scope = Scope> = (
+/** Runs a method with its filters where its output belongs: `render` in a section of the body, `error` on a page. */
+export type Wrapper<In extends Scope = Scope> = (
   method: MappedMethod,
   params: unknown[],
   scope: In,
@@ -48,12 +48,12 @@ type Filters = Readonly<Record<"before" | "after", readonly Filter[]>>;
 
 const NO_FILTERS: Filters = { before: [], after: [] };
 
-/** A method with its filters, immutable: a change makes another one. */
+/** A method with its filters. Immutable: a further filter makes another object. */
 export class MappedMethod {
   constructor(
     readonly method: Method,
     readonly isDefault: boolean,
-    readonly frame: Frame | undefined,
+    readonly wrapper: Wrapper | undefined,
     readonly filters: Filters = NO_FILTERS,
   ) {}
 
@@ -62,11 +62,11 @@ export class MappedMethod {
     return this.isDefault && this.filters === NO_FILTERS;
   }
 
-  /** Runs the method with its filters; inside a request, in its frame. */
+  /** Runs the method with its filters; inside a request, by its wrapper. */
   call(params: unknown[], scope?: Scope): unknown {
-    return this.frame === undefined || scope === undefined
+    return this.wrapper === undefined || scope === undefined
       ? this.run(params)
-      : this.frame(this, params, scope);
+      : this.wrapper(this, params, scope);
   }
 
   /** Runs the method with its filters. */
@@ -78,9 +78,9 @@ export class MappedMethod {
 
   /** The same method with one more filter. */
   filtered(moment: "before" | "after", filter: Filter): MappedMethod {
-    const { method, isDefault, frame, filters } = this;
+    const { method, isDefault, wrapper, filters } = this;
     const more = { ...filters, [moment]: [...filters[moment], filter] };
-    return new MappedMethod(method, isDefault, frame, more);
+    return new MappedMethod(method, isDefault, wrapper, more);
   }
 
   *#steps(params: unknown[]): Steps<unknown> {
@@ -100,11 +100,11 @@ export class MappedMethod {
 export interface Registration<Type = Class | string> {
   /** The class, or the name of an autoloaded one. */
   readonly type: Type;
-  /** The arguments of the constructor, or the scope of the whole request as the only one. */
+  /** The arguments of the constructor; `"scope"` stands for the scope of the whole request. */
   readonly params: readonly unknown[] | "scope";
   /** Runs at once after each construction, with the new object. */
   readonly callback?: Method | undefined;
-  /** Where each request keeps a shared instance of its own, if it does. */
+  /** The field of the scope that keeps an instance for each request; without it, the application shares one. */
   readonly slot?: "httpRequest" | "httpResponse" | undefined;
 }
 
@@ -114,7 +114,7 @@ type Instance = object | Promise<object>;
 export class RegisteredClass {
   #shared: Instance | undefined;
 
-  /** Without a scope the application registers it. */
+  /** `scope` is that of the request that registers the class; undefined when the application does. */
   constructor(
     readonly name: string,
     readonly registration: Registration,
@@ -130,7 +130,7 @@ export class RegisteredClass {
       return isNew ? this.make() : this.#shared ?? this.#share();
     }
     const within = scope ?? currentOrThrow(this.app.owner, `${this.name}()`);
-    // Made first also for a new one: the first response of a request begins with the outcome that was kept.
+    // The shared one is made even when a new one is asked for: the first response takes over the kept outcome.
     const shared = within[slot] ?? (within.root[slot] ??= this.make(within));
     return isNew ? this.make(within) : shared;
   }
@@ -144,7 +144,7 @@ export class RegisteredClass {
       : this.#construct(type, scope);
   }
 
-  /** What the whole application shares is made without a request, so that it cannot keep one. */
+  /** Makes the shared instance; that of the application is made without a request, so that it cannot keep one. */
   #share(): Instance {
     const make = (): Instance => this.make();
     const made = this.scope ? make() : configure(this.app.owner, make);
@@ -159,10 +159,10 @@ export class RegisteredClass {
     const { params, callback } = this.registration;
     const values = params === "scope" ? [scope?.root] : params;
     const instance = new type(...values);
-    const outcome = callback?.(instance);
-    // Only a promise is work that can fail later; a foreign thenable may begin its work when asked.
-    if (outcome instanceof Promise) {
-      outcome.catch((reason) =>
+    const result = callback?.(instance);
+    // Only of a promise: calling `then` of a foreign thenable, such as a query, may begin its work.
+    if (result instanceof Promise) {
+      result.catch((reason) =>
         reportError(reason, `in the callback of "${this.name}"`)
       );
     }

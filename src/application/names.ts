@@ -1,6 +1,6 @@
 /**
- * Owns the names of mapped methods and registered classes: which may be given, what each reserved one
- * is reserved for, and how an object offers the given ones.
+ * Owns the names of mapped methods and registered classes: which are allowed, why the others are not, and
+ * how an object gets a method for each name.
  */
 
 import type { Method } from "../callback.ts";
@@ -29,10 +29,10 @@ export type Original =
   | "send"
   | "mount";
 
-/** Marks the forms of an application: a callback that returns one ended in a chain of calls, and sends nothing. */
+/** Marks `Framework` and engines: a callback that returns one, at the end of a chain of calls, sends nothing. */
 export const FORM: unique symbol = Symbol("form of an application");
 
-/** The names that cannot be given, by the reason. */
+/** The names that are not allowed, by the reason. */
 const RESERVED = {
   "it is a core method":
     "map register before after path get set has clear init app configure",
@@ -52,7 +52,7 @@ const reserved: ReadonlyMap<unknown, string> = new Map(
   ),
 );
 
-/** Throws `TypeError` when a name cannot be given; the action goes into the message. */
+/** Throws `TypeError` when a name is not allowed; the action goes into the message. */
 export function checkName(name: string, action: string): void {
   const why = typeof name !== "string" || name === ""
     ? "a name must be a string that is not empty"
@@ -62,8 +62,8 @@ export function checkName(name: string, action: string): void {
 }
 
 /**
- * A prototype whose methods `find` looks up by name, for every name that can be given. What the object
- * itself or the given prototype has goes first.
+ * A prototype that has every allowed name: `find` returns the method of that name. Members of the object
+ * itself and of the given prototype go first.
  */
 export function dynamicMethods<Receiver>(
   prototype: object,

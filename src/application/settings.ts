@@ -1,7 +1,7 @@
 /**
- * Owns every setting of the framework: its name, its default and, in one line, its meaning. The code
- * reads its defaults here and the README its table. A setting is an ordinary variable, so
- * `set`, `get`, `has` and `clear` work on it; one that is not set counts as its default.
+ * Owns every setting of the framework: its name, its type, its default and, in one line, its meaning. A
+ * setting is an ordinary variable: `set`, `get`, `has` and `clear` work on it. One that is not set counts as
+ * its default.
  */
 
 import { wrongKind } from "../errors.ts";
@@ -20,7 +20,7 @@ export interface Settings {
   "framework.log_errors": boolean;
   /** The folder that holds the view templates. */
   "framework.views.path": string;
-  /** The extension a view's name gets when no file has the bare name. */
+  /** The extension that is added to a template's name when no file has the bare name. */
   "framework.views.extension": string;
   /** Whether pages of errors show the stack, the request and near routes, to loopback clients only. */
   "framework.debug": boolean;
@@ -32,19 +32,19 @@ export interface Settings {
   "framework.coalesce": boolean;
   /** Whether `X-Forwarded-*` headers decide `ip`, `scheme` and `secure`. */
   "framework.trust_proxy": boolean;
-  /** Whether a path that is known under other methods only is a 405 in place of a 404. */
+  /** Whether a path that takes other methods only is a 405 in place of a 404. */
   "framework.method_not_allowed": boolean;
   /** Whether the form field `_method` of a POST replaces its method by PUT, PATCH or DELETE. */
   "framework.method_override": boolean;
-  /** How many seconds a response waits for calls that the handler did not await. */
+  /** How many seconds a response waits for calls of the framework that the handler did not await. */
   "framework.wait_timeout": number;
-  /** How many seconds running requests get to finish when the server shuts down. */
+  /** How many seconds requests, uploads and deferred work get to finish when the server shuts down. */
   "framework.shutdown_timeout": number;
   /** The hosts that are served, with a port or for all ports; another is a 421. Null: any host. */
   "framework.hosts": readonly string[] | null;
 }
 
-/** What a variable of that name takes: a setting its own type, any other name everything. */
+/** The values that a variable of that name takes: a setting those of its type, any other variable all. */
 export type VariableValue<Key extends string> = Key extends keyof Settings
   ? Settings[Key] | null
   : unknown;
@@ -79,7 +79,7 @@ export function checkSetting(key: string, value: unknown): void {
   throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
 }
 
-/** A name of the framework's that is not a setting, but nearly, is a mistake. */
+/** Throws when a name is nearly, but not quite, that of a setting. */
 function checkUnknown(key: string): void {
   const prefix = "framework.";
   if (!key.startsWith(prefix)) return;
@@ -93,7 +93,7 @@ type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
 
 const TEXT: Rule = ["a string", (value) => typeof value === "string"];
 
-/** What a setting takes, by its name or else by the type of its default. */
+/** The values that settings take, by the name of a setting, or else by the type of its default. */
 const rules: Readonly<Record<string, Rule>> = {
   "framework.base_url": TEXT,
   "framework.hosts": [

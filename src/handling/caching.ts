@@ -1,6 +1,6 @@
 /**
- * Owns conditional requests (RFC 9110, section 13): `etag` and `lastModified`, which set a validator
- * and end the request at once when the client's condition asks for it.
+ * Owns conditional requests (RFC 9110, section 13): the default `etag` and `lastModified`, which set a
+ * validator and end the request when the client's condition says so.
  *
  * The comparisons are made here and not by `@std/http/etag`, which splits a list at every comma,
  * also at one inside a tag.
@@ -10,7 +10,7 @@ import type { Application } from "../application/application.ts";
 import { throwStop, wrongKind } from "../errors.ts";
 import { CONTENT_HEADERS, PAGE_HEADERS } from "../response/header.ts";
 
-/** The last second that a date in a header can name; what is above was given in milliseconds. */
+/** The last second that a date in a header can name: a larger number is most likely milliseconds. */
 const LAST_SECOND = 253_402_300_799;
 
 /** A date in one of its three forms (section 5.6.7), of which the last has no zone. */
@@ -61,7 +61,7 @@ export function lastModified(app: Application, time: number): void {
   }
 }
 
-/** A condition of the client; it counts only for what would succeed (section 13.2.1). */
+/** The header of a condition, or null; conditions count only for responses of status 2xx (section 13.2.1). */
 function condition(app: Application, name: string): string | null {
   const status = app.response().status();
   if (status < 200 || status > 299) return null;

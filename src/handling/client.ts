@@ -1,8 +1,8 @@
-/** Owns where the client of a request is: on this machine, or somewhere else. */
+/** Owns telling whether the client of a request is on this machine. */
 
 import type { Scope } from "../state/scope.ts";
 
-/** The headers that give away a proxy, and so a client that is somewhere else. */
+/** The headers that proxies add: behind one, the client may be anywhere. */
 const OF_PROXIES =
   /^(?:forwarded|via|cdn-loop|x-forwarded-.*|(?:x-|x-cluster-|true-|fastly-)?client-ip|(?:x-real|cf-connecting|x-original-forwarded)-(?:ip|for))$/;
 
@@ -11,8 +11,8 @@ const LOOPBACK =
   /^(?:127(?:\.\d+){3}|\[?::1\]?|\[?::ffff:127(?:\.\d+){3}\]?|(?:.+\.)?localhost)$/i;
 
 /**
- * Whether the client is on this machine, or the program made the request itself. A foreign host name is
- * DNS rebinding: a page of another site has its own name resolved to this machine, to read what it shows.
+ * Whether the client is on this machine, or the program made the request itself. The host must be a name of
+ * this machine, too: another one is DNS rebinding, by which a foreign page reads what this machine shows.
  */
 export function isLocal({ request, remote, isServed }: Scope): boolean {
   if (isForwarded(request)) return false;

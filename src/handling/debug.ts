@@ -29,7 +29,7 @@ mark { background: rgb(255 0 0 / .25); color: inherit; }
 
 type Row = readonly [name: string, value: string | null];
 
-/** The details of an error, or without one of a miss, as HTML. */
+/** The details of an error as HTML; without one, those of a path that was not found. */
 export function debugDetails(scope: RequestScope, failure?: Error): string {
   const { request, target, root } = scope;
   const route = root.match?.toRoute();
@@ -42,15 +42,15 @@ export function debugDetails(scope: RequestScope, failure?: Error): string {
     table("Request", [["Target", asked], ...request.headers]);
 }
 
-/** An error and what caused it, a few at most, each with its stack, and the code of the application. */
-function errors(thrown: unknown, title = "Error", most = 8): string {
-  if (thrown === undefined || most === 0) return "";
+/** An error and its causes, eight at most, each with its stack and the code of the application around it. */
+function errors(thrown: unknown, title = "Error", limit = 8): string {
+  if (thrown === undefined || limit === 0) return "";
   const { stack, cause }: Partial<Error> = Object(thrown);
   const text = folded(stack ?? Deno.inspect(thrown));
   const html = preformatted(escape(masked(text)));
   const place = thrown instanceof TemplateError ? thrown.place : placeIn(text);
   const code = place ? codeAround(place) : "";
-  return section(title, html + code) + errors(cause, "Caused by", most - 1);
+  return section(title, html + code) + errors(cause, "Caused by", limit - 1);
 }
 
 /** A stack without the frames of the framework, of Vento and of the runtime, which are counted. */
@@ -67,7 +67,7 @@ function isForeign(line: string): boolean {
     (line.includes(FRAMEWORK) || FOREIGN.test(line));
 }
 
-/** The first place of a folded stack, if its file can be read without a permission prompt. */
+/** The first place in a folded stack; undefined when its file cannot be read without a prompt. */
 function placeIn(stack: string): SourcePlace | undefined {
   const [, file, line] = /(file:[^\s()]+?):(\d+):\d+/.exec(stack) ?? [];
   if (file === undefined) return undefined;

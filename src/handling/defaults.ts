@@ -46,20 +46,20 @@ export const builtIns: BuiltIns = {
     defer,
     send: (_app, response) => response,
   },
-  frames: {
+  wrappers: {
     render: renderInPlace,
     notFound: onPage("notFound"),
     error: onPage("error"),
   },
 };
 
-/** A filter may have sealed the response: what it kept the client from must not run all the same. */
+/** The `start` behind filters: when one of them has sealed the response, no route is called. */
 function startUnlessSealed(app: Application): unknown {
   const scope = app.scope("start()");
   return app.isSealed(scope) ? undefined : start(scope);
 }
 
-/** A method that the router has under the same name. */
+/** The router's method of the same name. */
 function onRouter(
   name: "route" | "group" | "post" | "put" | "patch" | "delete",
 ): DefaultMethod {

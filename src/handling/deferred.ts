@@ -1,5 +1,5 @@
 /**
- * Owns work that is kept for after the response: taking it in the default `defer`, and running it.
+ * Owns work for after the response: the default `defer`, which keeps it, and running it.
  */
 
 import type { Application } from "../application/application.ts";
@@ -18,7 +18,7 @@ export function defer(app: Application, work: () => unknown): void {
   if (root.responded) startDeferred(root);
 }
 
-/** Runs deferred work, for which a server that drains waits: that of an engine around this one, too. */
+/** Runs deferred work. Servers that drain wait for it, also those of engines around this one. */
 export function startDeferred(scope: Scope): void {
   const work = runDeferred(scope);
   for (const { owner: { deferred } } of scope.nesting) {
@@ -28,8 +28,8 @@ export function startDeferred(scope: Scope): void {
 }
 
 /**
- * Runs deferred work once the response is on its way, each in a turn of its own: work that defers more
- * must not keep others from theirs. Its errors can only be logged.
+ * Runs each piece of deferred work in a turn of its own, so that work that defers more work does not keep
+ * other requests waiting. Errors are logged: it is too late for a response.
  */
 async function runDeferred(scope: Scope): Promise<void> {
   const { deferred = [] } = scope;

@@ -1,6 +1,6 @@
 /**
- * Owns a request's way through an application: the order of the steps, the one net under all of them,
- * and what happens when an error falls into it.
+ * Owns a request's way through an application: the order of the steps, and what happens when one of them
+ * throws.
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
@@ -17,7 +17,7 @@ import { respondPlainly } from "./pages.ts";
 import { send } from "./send.ts";
 import { callStart, matchOnce } from "./start.ts";
 
-/** Refusals of the input itself: they get their page even when errors are not handled. */
+/** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
 /** Handles a request of an application, in a scope of its own. */
@@ -27,11 +27,11 @@ export function handleRequest(
   info?: ConnectionInfo,
 ): Response | Promise<Response> {
   const scope = new Scope(app, request, info) as RequestScope;
-  app.owner.isServing ||= scope.isServed; // from then on it is declared
+  app.owner.isServing ||= scope.isServed;
   return enter(scope, handle);
 }
 
-/** Handles a request: in plain calls, until there is something to wait for. */
+/** Handles a request synchronously, until there is something to wait for. */
 function handle(scope: RequestScope): Response | Promise<Response> {
   try {
     const pending = begin(scope);
@@ -43,7 +43,7 @@ function handle(scope: RequestScope): Response | Promise<Response> {
   }
 }
 
-/** From the target to the end of `start`: undefined when that is done, or what is to be awaited. */
+/** Runs the steps up to the end of `start`; returns undefined when they are done, else what to await. */
 function begin(scope: RequestScope): unknown {
   const { app, request } = scope;
   const plan = scope.plan = app.plan ?? app.compile();
@@ -57,7 +57,7 @@ function begin(scope: RequestScope): unknown {
   return callStart(scope);
 }
 
-/** Reads the body, unless the matching route takes it as a stream. */
+/** Reads the body, unless the matching route takes it as a stream, and runs `start`. */
 async function readThenStart(scope: RequestScope): Promise<void> {
   if (!matchOnce(scope)?.route.takesStream) {
     const { settings } = scope.plan;
@@ -69,7 +69,7 @@ async function readThenStart(scope: RequestScope): Promise<void> {
   await callStart(scope);
 }
 
-/** The form of a POST may ask for another method: the route for that one is looked for. */
+/** Gives a POST the method that its form asks for; the route is then searched anew. */
 function overrideMethod(scope: RequestScope): void {
   const { app, target } = scope;
   const method = target.method === "POST" && methodOverride(app.request());
@@ -92,12 +92,12 @@ async function continueAsync(
   }
 }
 
-/** Waits for what the handler did not await; a rejection of it is the request's error. */
+/** Waits for calls that the handler did not await; when one rejects, that is the request's error. */
 function settle(scope: RequestScope): Promise<void> {
   return scope.settle(scope.plan.settings["framework.wait_timeout"]);
 }
 
-/** Makes the response, with which the request ends. */
+/** Makes the response, passes it through `send`, and ends the request. */
 function finish(scope: RequestScope): Response | Promise<Response> {
   const { app, outcome, httpResponse, plan, request } = scope;
   const isKept = outcome !== undefined && httpResponse === undefined;
@@ -125,7 +125,7 @@ async function finishAsync(
   return response;
 }
 
-/** The response is made: deferred work begins, and the request ends unless something holds it. */
+/** Starts deferred work and ends the request, unless something holds it. */
 function conclude(scope: RequestScope, status: number): void {
   scope.responded = true;
   if (scope.deferred !== undefined) startDeferred(scope);
@@ -133,7 +133,7 @@ function conclude(scope: RequestScope, status: number): void {
   finishUpgrade(scope.request, status);
 }
 
-/** Responds when something was thrown: the stop signal ends the request, all else goes to `error`. */
+/** Responds when something was thrown: the stop signal only ends the request, anything else goes to `error`. */
 async function recover(
   scope: RequestScope,
   thrown: unknown,
@@ -151,6 +151,7 @@ async function recover(
   }
 }
 
+/** Calls `error`; when that fails too, responds with the default page. */
 async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
   const { app, plan: { settings } } = scope;
   const error = toError(thrown);

@@ -9,7 +9,7 @@ import { currentOrThrow } from "../state/scope.ts";
 const FUNCTION_NAME =
   /^(?=.{1,128}$)[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
 
-/** Responds with JSON in place of what there is. */
+/** Responds with JSON in place of the content so far. */
 export function json(
   app: Application,
   data: unknown,
@@ -71,7 +71,7 @@ function jsonText(
 /** Encodes a value. Throws `TypeError` naming the place of a BigInt or of a cycle. */
 function encoded(data: unknown, indentation: number): string {
   try {
-    // With an indentation, even one of 0, the runtime encodes a third slower.
+    // With any indentation, even 0, the runtime encodes a third slower.
     return JSON.stringify(data, undefined, indentation || undefined) ?? "null";
   } catch (cause) {
     const fault = faultIn(data);
@@ -80,7 +80,7 @@ function encoded(data: unknown, indentation: number): string {
   }
 }
 
-/** Looks for a BigInt, and for an object inside of itself; `above` are those around the value. */
+/** Finds a BigInt, or an object inside of itself; `above` has the objects around the value, with their places. */
 function faultIn(
   value: unknown,
   place = "$",
@@ -104,7 +104,7 @@ function memberPath(holder: unknown, key: string): string {
   return isName ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
-/** Escapes characters of JSON text that can only be inside its strings. */
+/** Escapes characters of a JSON text; they must be ones that only its strings contain. */
 function escapeJson(text: string, characters: RegExp): string {
   return text.replace(
     characters,

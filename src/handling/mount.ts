@@ -17,7 +17,7 @@ const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 /** How deeply applications may be mounted in each other before it counts as a loop. */
 const MAX_DEPTH = 32;
 
-/** Hands every request under the prefix to the application, its path without the prefix. */
+/** The default `mount`: declares a route that hands every request under the prefix to the application. */
 export function mount(
   app: Application,
   prefix: string,
@@ -47,7 +47,7 @@ function below(path: string, base: string, { pattern }: Route): string {
   return "/" + withoutBase(path, base).split("/").slice(depth + 1).join("/");
 }
 
-/** The request under another target. Its body is not read here, but a route that passed on may have. */
+/** A request with another target. The body is unread, unless a route that passed on has had it read. */
 function forwarded({ request, body }: RequestScope, target: string): Request {
   const { protocol, host } = new URL(request.url);
   const { method, headers } = request;

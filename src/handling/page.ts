@@ -1,6 +1,6 @@
 /**
- * Owns what a response without content of its own looks like: the default pages of `notFound` and
- * `error`, as HTML for people and as problem details for JSON clients (RFC 9457).
+ * Owns the content of the default pages of `notFound` and `error`: HTML for people, problem details for
+ * JSON clients (RFC 9457). When such a page is sent is decided in `pages.ts`.
  */
 
 import { accepts } from "@std/http/negotiation";
@@ -21,12 +21,12 @@ export const VARY = "Accept";
 /** A page, as an outcome. */
 type Page = ReturnType<typeof pageWith>;
 
-/** The HTML pages that say no more than their status. */
+/** The HTML pages that have nothing but their status, by status. */
 const bare = new Map<number, Page>();
 
 /**
- * The page for a status in the form that the client asks for. Of the problem, the HTML page shows the
- * `detail`, escaped; the details are HTML already, and stand in that page only.
+ * The page for a status in the form that the client prefers. `problem` has members of the problem details,
+ * of which the HTML page shows `detail`; `details` is HTML for that page only.
  */
 export function pageOf(
   request: Request,

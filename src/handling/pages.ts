@@ -1,10 +1,10 @@
 /**
- * Owns `notFound` and `error`: the clean page that each of them writes on, mapped or not, and the default
- * pages.
+ * Owns `notFound` and `error`: the empty page that each of them writes on, mapped or not, the default pages,
+ * and the `error` of middleware. How a default page looks is in `page.ts`.
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
-import type { Frame } from "../application/callable.ts";
+import type { Wrapper } from "../application/callable.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
@@ -16,7 +16,7 @@ import { pageOf, VARY } from "./page.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 
-/** What `notFound` shows. */
+/** The error that stands for a `notFound`. */
 const MISS = new HttpError(404);
 
 /** The default `notFound`. */
@@ -30,10 +30,10 @@ export function error(app: Application, thrown: unknown): unknown {
 }
 
 /**
- * Runs a changed `notFound` or `error` with its filters on a page of its own: what was written until now
- * is dropped, and what it writes, or returns, is the whole response.
+ * Runs `notFound` or `error`. A mapped or filtered one runs on an empty page: the content so far is dropped,
+ * and what the method and its filters write, or return, is the whole response.
  */
-export function onPage(name: "notFound" | "error"): Frame<RequestScope> {
+export function onPage(name: "notFound" | "error"): Wrapper<RequestScope> {
   return (method, params, scope) => {
     const { app } = scope;
     // Most misses need no `HttpResponse`: the page is kept as the outcome.
@@ -51,10 +51,10 @@ export function onPage(name: "notFound" | "error"): Frame<RequestScope> {
     const page = new Failure(scope, error).openPage();
     if (page === undefined) return;
     const part = { response: page, page: name };
-    return scope.with(part, () => run(made()));
+    return scope.with(part, () => run(makePage()));
 
-    /** A page that cannot be made leaves the response open. */
-    function* made(): Steps<unknown> {
+    /** When the page cannot be made, the response is open again. */
+    function* makePage(): Steps<unknown> {
       try {
         const returned = yield method.run(params);
         return yield respondWith(app.scope("response()"), returned);
@@ -76,8 +76,8 @@ export function respondPlainly(scope: RequestScope, error: Error): void {
 }
 
 /**
- * Lets the `error` of middleware respond to what was thrown, with an empty body and the status and headers
- * of the error. Throws it on unless something was written, sent or returned.
+ * Lets the `error` of middleware respond to what was thrown. The body is empty then, the status and headers
+ * are those of the error. Rethrows when the handler has written, sent and returned nothing.
  */
 export function* onMiddlewareError(
   scope: RequestScope,
@@ -97,10 +97,10 @@ export function* onMiddlewareError(
   failure.log();
 }
 
-/** A miss or an error of a request: its page, who may read its message, and what of it is logged. */
+/** An error of a request, or a path that was not found: its page, who may read its message, what is logged. */
 class Failure {
   readonly name: "notFound" | "error";
-  /** The error, where it is written for clients. */
+  /** The error, if its message is written for clients. */
   readonly #http: HttpError | undefined;
   readonly #status: number;
 
@@ -110,7 +110,7 @@ class Failure {
     this.#status = this.#http?.status ?? 500;
   }
 
-  /** Puts a page in place of the response; returns undefined where that is sealed. */
+  /** Puts an empty page in place of the response; returns undefined when that is sealed. */
   openPage(): HttpResponse | undefined {
     this.log();
     const page = this.scope.app.response(this.scope).replace(`${this.name}()`);
@@ -130,14 +130,14 @@ class Failure {
   }
 
   /**
-   * Shows the default page: where the method runs on a page already, or else in place of the response.
-   * Under debug, it has details for a developer on this machine.
+   * Shows the default page: on the page that `onPage()` has opened, or else in place of the response. Under
+   * debug, it has details for clients on this machine.
    */
   show(): unknown {
     const { scope, error } = this;
     const { plan } = scope.root;
-    const isMade = scope.page === this.name;
-    const page = isMade ? scope.app.response(scope) : this.openPage();
+    const isOpen = scope.page === this.name;
+    const page = isOpen ? scope.app.response(scope) : this.openPage();
     if (page === undefined) return;
     if (!plan.settings["framework.debug"] || !isLocal(scope)) {
       return this.fillPage(page);
@@ -149,6 +149,7 @@ class Failure {
     );
   }
 
+  /** Writes the default page; `details` is HTML. */
   fillPage(page: HttpResponse, details?: string): void {
     const problem: Record<string, unknown> = { ...this.#http?.problem };
     const detail = this.#message();
@@ -160,8 +161,8 @@ class Failure {
   }
 
   /**
-   * What the client may read. An `HttpError` is written for it. Any other error is for the operator: a
-   * client elsewhere gets a reference, and the log a line with the same reference.
+   * What the client may read: the message of an `HttpError`, and on this machine that of any error. Clients
+   * elsewhere get a reference; a log line with the same reference has the message.
    */
   #message(): string {
     const { scope, error: { message } } = this;
@@ -174,18 +175,18 @@ class Failure {
     return `Reference: ${scope.app.request().id}`;
   }
 
-  /** Logs an error whole where `framework.log_errors` asks for it. */
+  /** Logs an error whole, if `framework.log_errors` asks for it. */
   log(): void {
     const { settings } = this.scope.root.plan;
     if (this.#status < 500 || !settings["framework.log_errors"]) return;
     reportError(this.error, this.#place());
   }
 
-  /** The request, with the reference that its client gets. */
+  /** Names the request for the log, with the reference where the client gets one. */
   #place(): string {
     const { app, target: { method, path } } = this.scope;
-    const isKnown = this.#http || isLocal(this.scope);
-    const reference = isKnown ? "" : `${app.request().id} `;
+    const seesMessage = this.#http || isLocal(this.scope);
+    const reference = seesMessage ? "" : `${app.request().id} `;
     return `${reference}while handling ${method} ${path}`;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Owns `render`: the default one, and the place in the body where the output of any lands, which is that
- * of its call, however late it is written.
+ * Owns `render`: the default one, and that the output of any `render` lands in the body where it was called,
+ * however late it comes.
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
@@ -8,7 +8,7 @@ import type { MappedMethod } from "../application/callable.ts";
 import { markup } from "../html.ts";
 import type { View } from "../view/view.ts";
 
-/** Marks what is being stored under a key: later renders of the request wait for it. */
+/** The key of a request's renders into variables: later renders wait for them. */
 const STORING = {};
 
 /** Runs a mapped or filtered `render` in a section of the body, kept at the place of the call. */

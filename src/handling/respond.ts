@@ -1,6 +1,6 @@
 /**
- * Owns what becomes of the value that a callback returns, and the methods that end a request: the default
- * `stop`, `halt` and `redirect`.
+ * Owns making a response of the value that a callback returns, and the default `stop`, `halt` and
+ * `redirect`.
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
@@ -19,7 +19,7 @@ const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
 
 const OWN = [HttpResponse, HttpRequest, Router, Route, View];
 
-/** Makes the response of what a callback returned. Throws `TypeError` for what cannot be sent. */
+/** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
 export function respondWith(
   scope: RequestScope,
   returned: unknown,
@@ -40,7 +40,7 @@ export function respondWith(
   return app.call("json", [returned], scope);
 }
 
-/** Ends the request with what there is. */
+/** Ends the request with the content so far. */
 export function stop(app: Application, code?: number): never {
   const response = app.response(app.scope("stop()"));
   if (code !== undefined) response.status(code);
@@ -48,14 +48,14 @@ export function stop(app: Application, code?: number): never {
   throwStop();
 }
 
-/** Ends the request with a message in place of what there is. */
+/** Ends the request with a message in place of the content so far. */
 export function halt(app: Application, code = 200, message = ""): never {
   const scope = app.scope("halt()");
   app.respond(scope, "halt()", { status: code, text: String(message) });
   throwStop();
 }
 
-/** Responds with a redirect in place of what there is. */
+/** Responds with a redirect in place of the content so far. */
 export function redirect(app: Application, url: string, code = 303): void {
   const scope = app.scope("redirect()");
   checkStatus("redirect", code, 300, 399);
@@ -66,7 +66,7 @@ export function redirect(app: Application, url: string, code = 303): void {
   app.respond(scope, "redirect()", { status: code, headers });
 }
 
-/** Whether it is the framework's own: what a chain of calls ends with is no content. */
+/** Whether a value is an object of the framework: a callback may return the end of a chain of calls. */
 function isOwn(value: unknown): boolean {
   return FORM in Object(value) || OWN.some((type) => value instanceof type);
 }
@@ -77,7 +77,7 @@ function isPlainObject(value: object): boolean {
     Array.isArray(value);
 }
 
-/** What of a value can be a body: a web response, bytes or a stream. */
+/** The body that a value is: a web response, bytes, or a stream; undefined for any other value. */
 function contentOf(value: unknown): BodyContent | Response | undefined {
   const isContent = CONTENT.some((type) => value instanceof type);
   if (isContent || ArrayBuffer.isView(value)) return value as BodyContent;
@@ -85,7 +85,7 @@ function contentOf(value: unknown): BodyContent | Response | undefined {
   return streamOf(value as AsyncIterable<unknown>);
 }
 
-/** Whether JSON can carry a value: of errors, maps, sets and generators it would show nothing. */
+/** Whether JSON can carry a value: errors, maps, sets and generators would become `{}`. */
 function hasJson(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return "toJSON" in value && typeof value.toJSON === "function" ||

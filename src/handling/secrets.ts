@@ -1,13 +1,12 @@
 /**
- * Owns keeping secrets out of what pages show: which names are those of secrets, and hiding the
- * values that stand behind them.
+ * Owns masking secrets in what pages show: which names are those of secrets, and hiding their values.
  */
 
-/** Names of what nobody should read over a shoulder. */
+/** The names whose values are masked. */
 const SECRET =
   /auth|cookie|credential|csrf|key|otp|passw|pwd|secret|session|signature|token/i;
 
-/** The pairs in a text, such as a query. A name begins where it can: so a long text is read but once. */
+/** The pairs `name=value` in a text, such as a query. The lookbehind lets a long text be read only once. */
 const PAIRS = /(?<![\w.[\]%-])([\w.[\]%-]+)=[^&;\s#"]*/g;
 
 const MASK = "••••";

@@ -1,6 +1,6 @@
 /**
- * Owns `send`, the method that every response passes last: running one that the application has mapped
- * or filtered. The default returns the response as it is.
+ * Owns running a mapped or filtered `send`, the method that every response passes last. Without either,
+ * this step is left out.
  */
 
 import type { MappedMethod } from "../application/callable.ts";

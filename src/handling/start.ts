@@ -1,6 +1,6 @@
 /**
- * Owns the default `start`: matching a route, calling it between its middleware, passing on to the next
- * one, and what an unknown path gets.
+ * Owns `start`: finding the route, calling it between its middleware, passing on to the next one, and the
+ * response when no route matches. What a callback returns is sent by `respond.ts`, plain text from here.
  */
 
 import type { RequestScope } from "../application/application.ts";
@@ -13,7 +13,7 @@ import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { respondWith } from "./respond.ts";
 
-/** Runs `start`; what a changed one returns is sent as if a callback had returned it. */
+/** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
 export function callStart(scope: RequestScope): unknown {
   const { start: changed } = scope.plan;
   if (changed === undefined) return start(scope);
@@ -23,7 +23,7 @@ export function callStart(scope: RequestScope): unknown {
     : respondWith(scope, returned);
 }
 
-/** Responds to a request by the first matching route, or by the next one while they pass. */
+/** The default `start`: calls the first matching route, the next ones while they pass, or `notFound`. */
 export function start(scope: RequestScope): unknown {
   const match = matchOnce(scope);
   return match === undefined
@@ -31,7 +31,7 @@ export function start(scope: RequestScope): unknown {
     : follow(scope, match, callRoute(scope, match));
 }
 
-/** The first matching route. It is looked for once, unless the request has changed its plan since. */
+/** The first matching route: searched once, unless something was declared meanwhile. */
 export function matchOnce(scope: RequestScope): Match | undefined {
   const { app, plan, target } = scope;
   if (scope.match !== undefined && plan === app.plan) return scope.match;
@@ -42,7 +42,7 @@ export function matchOnce(scope: RequestScope): Match | undefined {
   return scope.match = router.match(method, below, caseSensitive, scope);
 }
 
-/** Calls the callback of a route, between its middleware. */
+/** Calls the callback of a route, between its middleware; returns what is to be sent, or true to pass on. */
 function callRoute(scope: RequestScope, match: Match): unknown {
   scope.root.match = match;
   const { middleware } = match.route;
@@ -52,9 +52,9 @@ function callRoute(scope: RequestScope, match: Match): unknown {
 }
 
 /**
- * Calls a callback between its middleware and sends what it returns; returns whether it passes on to the
- * next route. Middleware that seals the response skips what would come before it; what comes after runs
- * for all that ran before.
+ * Calls a callback between the given middleware and sends what it returns; returns whether it passes on to
+ * the next route. When a `before` seals the response, the middleware inside of it and the callback are
+ * skipped; its own `after` and those around it still run.
  */
 function* guarded(
   scope: RequestScope,
@@ -85,7 +85,7 @@ function* guarded(
   return passes;
 }
 
-/** Goes on from what a route returned: the next one while they pass, else the response. */
+/** Sends what a route returned; for `true`, calls the next matching route, or `notFound` after the last. */
 function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
   const { app } = scope;
   while (returned === true) {
@@ -107,7 +107,7 @@ function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
   });
 }
 
-/** Tells which methods a path has, or that nothing was found. */
+/** Responds when no route matches: with the methods of the path where it has others, else by `notFound`. */
 function respondUnmatched(scope: RequestScope): unknown {
   const { app, target: { method, path } } = scope;
   const { settings, base } = scope.plan;
