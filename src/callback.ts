@@ -1,22 +1,22 @@
-/** Owns the forms of a callback, for routes and mapped methods alike, and makes a function of each. */
+/** Owns the forms of a callback, for routes and mapped methods alike, and making a function of each. */
 
 import { wrongKind } from "./errors.ts";
 import { didYouMean } from "./suggestions.ts";
 
-/** What can be mapped. */
+/** A function that can be mapped. */
 // deno-lint-ignore no-explicit-any -- any function can be a method: its parameters are its own
 export type Method = (...params: any[]) => unknown;
 
-/** A class whose instances can be made. */
+/** A class that can be instantiated with `new`. */
 export type Class<Instance extends object = object> = new (
   // deno-lint-ignore no-explicit-any -- its parameters are given when it is registered
   ...params: any[]
 ) => Instance;
 
 /**
- * What can be given as a callback: a function; an object and the name of its method; a class and a
- * method, for which each request makes one instance, unless the method is static; or the name of a class
- * that is autoloaded, with `->` before a method of an instance and `::` before a static one.
+ * What can be given as a callback: a function; an object and the name of its method; a class and the name of
+ * its method, for which each request makes one instance, unless the method is static; or the name of an
+ * autoloaded class, with `->` before the name of an instance method and `::` before that of a static one.
  */
 export type CallbackForm =
   | Method
@@ -24,11 +24,11 @@ export type CallbackForm =
   | `${string}->${string}`
   | `${string}::${string}`;
 
-/** Finds and instantiates the classes of callbacks. */
+/** Where the classes of callbacks, and their instances, come from. */
 export interface Classes {
-  /** Finds a class by its name. */
+  /** Finds an autoloaded class by its name. */
   find(name: string): Promise<Class>;
-  /** The instance whose method is called: one for each request. */
+  /** The instance whose method is called: inside an application, one for each request. */
   make(type: Class): object;
 }
 
@@ -36,8 +36,9 @@ export interface Classes {
 const NAMES = /^([A-Za-z_$][\w$]*)(->|::)([\w$]+)$/;
 
 /**
- * Makes a function of a callback; `what` names its owner in messages. Throws `TypeError` when the callback
- * has none of the forms, or when there is no such method.
+ * Makes a function of a callback; `what` says in messages what the callback is for. Throws `TypeError` when
+ * the callback has none of the forms, or when there is no such method; the function of an autoloaded class
+ * rejects instead.
  */
 export function resolveCallback(
   callback: unknown,
@@ -73,8 +74,8 @@ export function isClass(value: unknown): value is new () => object {
 }
 
 /**
- * The function for a method of an object or a class. If a class has both an instance method and a static
- * one of the name, `prefersStatic` decides.
+ * A function that calls a method of an object or a class. When a class has both an instance method and a
+ * static one of that name, `prefersStatic` decides.
  */
 function methodOf(
   target: object,

@@ -51,7 +51,7 @@ export class HttpError extends Error {
   }
 }
 
-/** The error for unreadable input: the message names its source and what is wrong with it. */
+/** The error for unreadable input: `source` names the input, `state` says what is wrong with it. */
 export function refusal(
   status: number,
   source: string,
@@ -61,7 +61,7 @@ export function refusal(
   return new HttpError(status, `Cannot read ${source}: ${state}`, options);
 }
 
-/** The error for a value of the wrong kind; the rule says what it must be. */
+/** The error for a value of the wrong kind: `rule` says what it must be. */
 export function wrongKind(
   action: string,
   rule: string,
@@ -75,7 +75,7 @@ export type SourcePlace = Readonly<
   { file: string; line: number; source: string }
 >;
 
-/** An error in a template, with its place: its stack would lead into compiled code. */
+/** An error in a template, with its place: the stack leads into compiled code. */
 export class TemplateError extends Error {
   /** Where the template is wrong. */
   readonly place: SourcePlace;
@@ -129,7 +129,7 @@ export class EndedError extends Error {
   }
 }
 
-/** Returns an error with a message as it is; anything else thrown becomes the cause of a new error. */
+/** An error as it is; anything else that was thrown as the cause of a new error. */
 export function toError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error && typeof thrown.message === "string") {
@@ -155,8 +155,8 @@ function shown(value: unknown, options?: Deno.InspectOptions): string {
 }
 
 /**
- * Writes an error to the server's error log, with the place it came from: in one line where the fault
- * is the client's. The signal that ends a request is no error.
+ * Writes an error to the server's error log, with the place it came from; one that is the client's fault
+ * in one line. Ignores the signal that ends a request.
  */
 export function reportError(thrown: unknown, place: string): void {
   if (isStop(thrown)) return;

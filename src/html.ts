@@ -1,7 +1,7 @@
 /** Owns HTML as text: escaping values, and marking text that is HTML already. */
 
 /**
- * Text that is HTML already: it prints unescaped, and is a string in every other respect. Made by
+ * Text that is HTML already and prints unescaped; a `String` object in every other respect. Made by
  * {@linkcode html} and {@linkcode markup}.
  *
  * @example
@@ -42,7 +42,7 @@ export function markup(html: string): Markup {
  * `Markup`, such as that of another `html`, prints as it is, the items of an array one after the other,
  * and `null` and `undefined` not at all. Throws `TypeError` for a promise, which must be awaited first.
  *
- * Escaping makes neither a value safe in an attribute without quotes, in a script or in a style, nor a URL
+ * Escaping does not make a value safe in an attribute without quotes, in a script or in a style, nor a URL
  * that runs code.
  *
  * @example
@@ -93,7 +93,7 @@ export function htmlOf(value: unknown): string {
 
 const UNSAFE = /[&<>"']/g;
 
-/** The names of the entities. */
+/** The entities, without `&` and `;`. */
 const ENTITIES = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
 
 /** Escapes text for HTML content and quoted attributes. */

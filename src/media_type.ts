@@ -1,4 +1,4 @@
-/** Owns which media types are JSON, for bodies that come and bodies that go. */
+/** Owns which media types are JSON, in requests and in responses. */
 
 /** Matches a Content-Type of JSON, such as `application/json` or `application/problem+json`. */
 export const JSON_TYPE =

@@ -1,11 +1,11 @@
 /**
- * Owns access to what Deno keeps inside its objects, under symbols of its own. None of that is documented,
- * so each function says what happens where it is missing.
+ * Owns access to the internals of Deno's objects, which are under symbols of Deno's own. They are not
+ * documented, so each function says what happens when one is missing.
  */
 
 import { sleep } from "./timer.ts";
 
-/** Returns a reader of what an object or its class keeps under the symbol of that description. */
+/** Returns a reader of the property under the symbol of that description; undefined when it is missing. */
 export function internalSlot(description: string): (object: object) => unknown {
   let found: symbol | undefined;
   return (object) => {
@@ -20,7 +20,7 @@ function symbolOf(object: object, description: string): symbol | undefined {
     .find((symbol) => symbol.description === description);
 }
 
-/** The runtime's record of a request; that of a served request has these methods. */
+/** The runtime's record of a request; only that of a served request has these methods. */
 interface RequestRecord {
   header?(name: string): unknown;
   onCancel?(callback: () => void): void;
@@ -31,21 +31,21 @@ interface RequestRecord {
 
 let requestSymbol: symbol | undefined;
 
-/** An `internalSlot()` of its own: V8 reads one symbol faster than several in the same place. */
+/** Not an `internalSlot()`: V8 reads one symbol faster than several by the same code. */
 function recordOf(request: object): RequestRecord | undefined {
   requestSymbol ??= symbolOf(request, "request");
   const slots = request as Record<symbol, RequestRecord | undefined>;
   return requestSymbol && slots[requestSymbol];
 }
 
-/** Whether a request came in through a server of the runtime; a program can also make one itself. */
+/** Whether a server of the runtime has received the request, and no program has made it; false without a record. */
 export function isFromServer(request: Request): boolean {
   return typeof recordOf(request)?.header === "function";
 }
 
 /**
  * A header of a request, or null. Reading `request.headers` makes the runtime copy all headers and send
- * the response a turn later, a twentieth of the time of a small request; its record has each alone.
+ * the response a turn later, which takes a twentieth of a small request; the record reads a single one.
  * Where the record is missing, `headers` is read.
  */
 export function headerOf(request: Request, name: string): string | null {
@@ -59,12 +59,12 @@ export function headerOf(request: Request, name: string): string | null {
   }
 }
 
-/** The upgrades that wait for the response of their request, by request. */
+/** The upgrades that wait for the response to their request, by request. */
 const upgrades = new Map<Request, (status: number) => void>();
 
 /**
- * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno cannot undo an upgrade: if
- * another response follows, it closes its server; if none follows, or the client has left, the connection
+ * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno cannot undo an upgrade: when
+ * another response follows, Deno closes its server; when none follows, or the client has left, the connection
  * stays open for ever. Where the record is missing, the upgrade does not wait.
  */
 export function postponeUpgrade(request: Request): void {
@@ -93,7 +93,7 @@ export function postponeUpgrade(request: Request): void {
 
 const UPGRADE = "_wantsUpgrade";
 
-/** Makes `Deno.upgradeWebSocket()` of a request upgrade the served one that it was made of. */
+/** Makes `Deno.upgradeWebSocket()` of the made request upgrade the served one. Does nothing without a record. */
 export function forwardUpgrade(served: Request, made: Request): void {
   postponeUpgrade(served);
   const [from, to] = [recordOf(served), recordOf(made)];
@@ -103,14 +103,14 @@ export function forwardUpgrade(served: Request, made: Request): void {
 }
 
 /**
- * Resolves when Deno has noticed which clients have reset their connections: it checks between two turns of
- * its event loop. A WebSocket that is opened for one of them would keep its descriptor for ever.
+ * Resolves when Deno has noticed which clients have reset their connections, as it does between two turns of
+ * its event loop. A WebSocket that is opened for such a client would keep its descriptor for ever.
  */
 export async function resetsNoticed(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await sleep(0.001);
 }
 
-/** Opens the WebSocket that waits for the response of a request, or closes it unless the status is 101. */
+/** Opens the WebSocket that waits for the response to a request; with a status other than 101, closes it. */
 export function finishUpgrade(request: Request, status: number): void {
   if (upgrades.size === 0) return;
   upgrades.get(request)?.(status);

@@ -1,16 +1,15 @@
 /**
  * Owns one idea: work that is synchronous until a promise turns up.
  *
- * A method, a filter and a route callback may each be synchronous or not. Written as a generator
- * that yields whatever may be a promise, one body of code serves both: {@linkcode run} steps through
- * it without leaving the current turn while plain values are yielded, and goes on asynchronously
- * from the first promise, so that synchronous work stays synchronous.
+ * A method, a filter and a route callback may each be synchronous or not. A generator that yields
+ * whatever may be a promise serves both: {@linkcode run} steps through it synchronously while plain
+ * values are yielded, and asynchronously from the first promise on.
  */
 
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Steps of work: each `yield` hands out a value or a promise and takes back the settled value. */
+/** Steps of work: each `yield` gives a value or a promise to {@linkcode run}, and gets the settled value back. */
 // deno-lint-ignore no-explicit-any -- what comes back is whatever was yielded: each step knows its own type
 export type Steps<Result> = Generator<unknown, Result, any>;
 
@@ -41,7 +40,7 @@ async function resume<Result>(
     try {
       step = steps.next(await next);
     } catch (reason) {
-      step = steps.throw(reason); // steps that threw it themselves are over: it is thrown on
+      step = steps.throw(reason); // when the steps themselves threw it, they are over, and this rethrows it
     }
     next = step.value;
   } while (!step.done);

@@ -2,10 +2,10 @@
  * Owns suggestions in error messages: the names that are nearest to an unknown one.
  */
 
-/** A longer name is not compared: nobody mistypes it, and comparing takes the product of the lengths. */
+/** The longest name that is compared: comparing two names takes the product of their lengths. */
 const MAX_LENGTH = 50;
 
-/** How many names are compared, at most. */
+/** How many names are compared at most. */
 const MAX_NAMES = 1_000;
 
 const MAX_SUGGESTIONS = 3;

@@ -1,28 +1,28 @@
 /**
- * Owns waiting with a bound, and timers of any length: the platform's own take milliseconds, and fire at
- * once beyond 24 days.
+ * Owns waiting with a time-out, in seconds of any number: the platform's timers take milliseconds, and fire
+ * at once when given more than 24 days.
  */
 
 const LONGEST = 2 ** 31 - 1;
 
 /**
- * How many microtasks work may take before a timer bounds it: a timer costs a third of a small request. The
- * body of a request that has arrived with its head takes four in Deno 2.9.
+ * How many microtasks work gets before a timer is started, which costs a third of a small request. A body
+ * that has arrived together with the head takes four in Deno 2.9.
  */
 const EAGER_TURNS = 8;
 
 /** How many seconds pass between two polls. */
 const POLL_SECONDS = 0.02;
 
-/** Waits for some seconds, and keeps the process alive meanwhile unless `isKept` is false. */
-export function sleep(seconds: number, isKept = true): Promise<void> {
+/** Waits for some seconds. When `keepsAlive` is false, the process may end meanwhile. */
+export function sleep(seconds: number, keepsAlive = true): Promise<void> {
   return new Promise((resolve) => {
     const timer = startTimer(seconds, resolve);
-    if (!isKept) Deno.unrefTimer(timer);
+    if (!keepsAlive) Deno.unrefTimer(timer);
   });
 }
 
-/** Polls until a condition is met, at most for the given seconds. */
+/** Polls until a condition is met, for the given seconds at most. */
 export async function until(
   isMet: () => boolean,
   seconds: number,
@@ -31,7 +31,7 @@ export async function until(
   while (!isMet() && performance.now() < end) await sleep(POLL_SECONDS);
 }
 
-/** Whether work settles within the given seconds. */
+/** Waits until work settles, for the given seconds at most; tells whether it has. */
 export async function settles(
   work: Promise<unknown>,
   seconds: number,
