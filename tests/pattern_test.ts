@@ -13,7 +13,7 @@ function patternOf(source: string): Pattern {
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const pattern = patternOf(source);
   const path = new Path().read(sent, caseSensitive);
-  const found = pattern.variants.find((variant) => variant.read(path));
+  const found = pattern.variants.find((variant) => variant.match(path));
   if (found === undefined) return undefined;
   const values = found.values(path);
   const splat = found.splat(path);

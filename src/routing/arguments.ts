@@ -6,8 +6,8 @@
 import type { Markup } from "../html.ts";
 
 /**
- * The arguments that a pattern gives: a string for each name, or null where a part is optional. A
- * pattern of which the compiler does not know the text may give any.
+ * The arguments that a pattern gives: a string for each name, or null where a part is optional; any number of
+ * them when the compiler does not know the text of the pattern.
  *
  * @internal
  */
@@ -18,8 +18,8 @@ export type RouteArguments<Pattern extends string> =
     : Read<WithoutClasses<Pattern>>;
 
 /**
- * A function that takes these arguments. Where the compiler cannot know them, any strings will do:
- * the parameters of a method are compared in both directions.
+ * A function that takes these arguments. Where the compiler does not know them, a function of any strings
+ * fits: the parameters of a method are compared in both directions.
  */
 export type Taking<Arguments extends unknown[], Result = unknown> =
   number extends Arguments["length"]
@@ -69,13 +69,13 @@ type JsonObject =
  */
 type Checked<Result> = unknown extends Awaited<Result> ? Result : RouteResult;
 
-/** The text without classes of characters, in which an `@` begins no name. */
+/** The text without character classes such as `[@.]`, in which an `@` begins no name. */
 type WithoutClasses<Text extends string> = Text extends
   `${infer Before}[${string}]${infer After}`
   ? `${Before}${WithoutClasses<After>}`
   : Text;
 
-/** Reads the name after each `@`; the depth has an element for each open parenthesis. */
+/** The arguments of the names after each `@`; `Depth` has an element for each open parenthesis. */
 type Read<
   Text extends string,
   Depth extends 1[] = [],

@@ -1,16 +1,16 @@
 /**
- * Owns how long a text may be for an expression to be tried on it. JavaScript's expressions backtrack:
- * where a character can be matched in more than one way, the steps grow with a power of the length of
- * the text, or exponentially. No path may cost that, whatever expression an author has written.
+ * Owns the longest text on which an expression is tried. JavaScript's expressions backtrack: where a
+ * character can be matched in more than one way, the steps grow with a power of the length of the text, or
+ * exponentially. No path may cost that, whatever expression an author has written.
  *
  * An expression in which each character leads to one place at most (a deterministic one, by Glushkov's
- * construction) takes steps in proportion to the length: it is tried on every text.
+ * construction) takes steps in proportion to the length, and is tried on every text.
  */
 
 /** About how many steps one attempt may take: a few milliseconds. */
 const MAX_STEPS = 1_000_000;
 
-/** The same where they grow exponentially, since each of them takes longer. */
+/** The same where the steps grow exponentially: each of them takes longer. */
 const MAX_NESTED_STEPS = 65_536;
 
 /** An escape, a class, the start of a group, a quantifier, any other character. */
@@ -63,7 +63,7 @@ class Analysis {
   nestedWays = 1;
   /** How many quantifiers leave open how often they repeat. */
   repetitions = 0;
-  /** How many leave anything open, `?` included. */
+  /** How many quantifiers leave any choice, `?` included. */
   #choices = 0;
   readonly #tokens: string[];
   readonly #places: Place[] = [];

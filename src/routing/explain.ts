@@ -12,13 +12,13 @@ import { suggestions } from "../suggestions.ts";
 export interface NearRoute {
   /** The route as declared. */
   readonly route: Route;
-  /** The segment or method at which it fails, as a clause. */
+  /** Why it does not match, as a clause: `the path ends before "/edit"`. */
   readonly reason: string;
 }
 
 const MAX_ROUTES = 5;
 
-/** A path with more characters has no near routes: nobody mistyped it. */
+/** The longest path that is explained, in characters: nobody has mistyped a longer one. */
 const MAX_LENGTH = 300;
 
 /** The nearest routes to a path: those that share its beginning, up to a misspelt segment. */
@@ -31,7 +31,7 @@ export function nearRoutes(
   return declarations
     .map(({ route, pattern }) => {
       const misses = pattern.variants.map((variant) =>
-        variant.read(path)
+        variant.match(path)
           ? { nearness: Infinity, reason: methodReason(method, route) }
           : missOf(variant.segments, path)
       );
@@ -51,8 +51,8 @@ function methodReason(method: string, { methods }: Route): string {
 }
 
 /**
- * How many segments match, up to the first that is not even misspelt (a misspelt one counts half), and why
- * the first mismatch does not match.
+ * How many segments match, up to the first that is not even a misspelling (a misspelling counts half), and
+ * why the first mismatch does not match.
  */
 function missOf(
   segments: readonly Segment[],

@@ -1,5 +1,5 @@
 /**
- * Owns the types of middleware and the check of them. `route.ts` keeps the middleware of a route,
+ * Owns the types of middleware, and checking values for them. `route.ts` keeps the middleware of a route,
  * `handling/start.ts` runs it around the callback.
  */
 
@@ -9,7 +9,7 @@ import { wrongKind } from "../errors.ts";
 /** The named parameters of the matched route. */
 export type RouteParameters = Record<string, string | null>;
 
-/** What runs around the callback of a route. */
+/** Methods that run around the callback of a route. */
 export interface Guard {
   /** Runs before; `false`, also from a promise, is a 403 unless the response is sealed. */
   before?(params: RouteParameters): unknown;
@@ -43,7 +43,7 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
   throw wrongKind("add middleware", rule, value);
 }
 
-/** The guard that a middleware stands for. */
+/** The guard of a middleware; an instance for a class, made anew for each request. */
 export function guardOf(middleware: Middleware): Guard {
   if (typeof middleware !== "function") return middleware;
   if (isClass(middleware)) return new middleware() as Guard;

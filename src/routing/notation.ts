@@ -1,6 +1,6 @@
 /**
- * Owns the notation of patterns: it parses the text of a pattern into methods and segments, one list of
- * segments for each choice of optional parts. What a segment matches is `segment.ts`'s.
+ * Owns the notation of patterns: parsing the text of a pattern into methods and segments, one list of
+ * segments for each choice of optional parts. What a segment matches is decided in `segment.ts`.
  */
 
 import { escapeText, type Part } from "./segment.ts";
@@ -49,7 +49,7 @@ const EXPRESSION_ENDS = [
   /^(?:\\?[-,;:~_=!&'.])*@[A-Za-z_]/, // a parameter; a bare dot in front of it is text, too
 ];
 
-/** Tokens that are mistakes, and the problem that the message names. */
+/** Tokens that are mistakes, each with the problem that the message names. */
 type Mistakes = readonly (readonly [token: RegExp, problem: string])[];
 
 const MISTAKES: Mistakes = [
@@ -98,7 +98,7 @@ function checkMethod(source: string, name: string): void {
   refuse(source, `has the method "${name}", where ${meant} is meant,`);
 }
 
-/** Puts a slash in front of a path, unless it has one, perhaps in an optional part. */
+/** Puts a slash in front of a path, unless it begins with one, perhaps in an optional part. */
 export function withSlash(path: string): string {
   return /^\(*\//.test(path) ? path : `/${path}`;
 }
@@ -138,7 +138,7 @@ export class Parser {
     return this.#tokens[this.#next++]?.[0] ?? "";
   }
 
-  /** The choices up to the end or to a closing parenthesis; an optional part comes before its absence. */
+  /** The choices up to the end or to a closing parenthesis: first those with an optional part, then those without. */
   #sequence(): Choice[] {
     let choices: Choice[] = [[[]]];
     while (this.#token !== "" && this.#token !== ")") {

@@ -5,7 +5,7 @@
 
 import { HttpError } from "../errors.ts";
 
-/** A slash inside a segment: half a surrogate pair, which no decoded path contains. */
+/** Stands for a slash inside a segment: half a surrogate pair, which no decoded path contains. */
 const INNER_SLASH = "\ud800";
 
 const SLASH = 47;
@@ -18,7 +18,7 @@ export class Path {
   text = "/";
   /** Where the last segment ends, before a slash at the end. */
   end = 0;
-  /** Where each segment starts, as far as the path is split; it ends one character before the next. */
+  /** Where each segment starts, as far as the path is split; each ends one character before the next starts. */
   readonly starts: number[] = [1];
   /** The number of segments, or -1 until the whole path is split. */
   #count = -1;
@@ -38,7 +38,7 @@ export class Path {
     return this;
   }
 
-  /** Finds where a segment ends, and returns its hash, which ignores case. Those before it must be known. */
+  /** Finds the end of a segment and returns its hash, which ignores case. The start must be known: hash in order. */
   hash(index: number): number {
     const { text, end } = this;
     let hash = 0;
@@ -63,13 +63,13 @@ export class Path {
     return this.#count = count;
   }
 
-  /** The text of a segment, or of several up to another one. */
+  /** The text of a segment, or of the segments up to `to`, without that one. */
   segment(from: number, to = from + 1): string {
     const text = this.text.slice(this.starts[from], this.starts[to]! - 1);
     return this.#hasInnerSlash ? withSlashes(text) : text;
   }
 
-  /** The text from a segment on, with the slash at the end. */
+  /** The text from a segment on, with the slash at the end of the path, if any. */
   rest(from: number): string {
     return withSlashes(this.text.slice(this.starts[from]));
   }
@@ -88,7 +88,7 @@ function decode(path: string): string {
   }).join("/");
 }
 
-/** Whether two texts are the same but for their case. */
+/** Whether two texts are the same, apart from case. */
 export function areAlike(a: string, b: string): boolean {
   return a === b || a.length === b.length && foldText(a) === foldText(b);
 }

@@ -1,7 +1,7 @@
 /**
- * Owns a pattern: its methods, its names, and its variants, one for each choice of optional parts, which
- * match paths and give values; and the URL for given values. Finding a pattern among many is
- * `table.ts`'s.
+ * Owns a pattern: its methods, its names, its variants, which match paths and read values from them, and
+ * making a URL of values. A variant is the pattern with one choice of its optional parts. Patterns are searched
+ * in `table.ts`.
  */
 
 import { HttpError } from "../errors.ts";
@@ -20,7 +20,7 @@ type Texts = ReadonlyMap<string, string>;
 /** A segment `..`, which leads out of a folder; a backslash or an escaped slash separates it, too. */
 const PARENT_SEGMENT = /(?:^|[/\\])\.\.(?:[/\\]|$)/;
 
-/** A URL that names another host, or has a dot segment. */
+/** A URL that clients would read as one of another host, or change: it begins with `//` or has a dot segment. */
 const MISREAD = /^\/\/|\/\.\.?(?:\/|$)/;
 
 /** A lone surrogate, which UTF-8 cannot encode, or NUL. */
@@ -36,8 +36,8 @@ export class Pattern {
   readonly variants: readonly Variant[];
 
   /**
-   * The methods are in upper case; without one, every method matches. Throws a `SyntaxError` that quotes
-   * the path and gives the position.
+   * The methods are in upper case; without any, every method matches. Throws `SyntaxError` when the path is
+   * malformed, quoting it and the position.
    */
   constructor(readonly methods: readonly string[], path: string) {
     this.path = withSlash(path);
@@ -48,7 +48,7 @@ export class Pattern {
   }
 
   /**
-   * The pattern as one expression for whole decoded paths. Routes are not matched by it but segment by
+   * The pattern as one expression for whole decoded paths. It is for display: routes are matched segment by
    * segment, so that an author's expression never sees more than one segment.
    */
   regex(caseSensitive: boolean): RegExp {
@@ -79,8 +79,8 @@ export class Pattern {
     const { segments, hasSlash } = this.#choose(texts);
     const path = segments.map((one) => this.#fill(one, texts)).join("");
     const url = (hasSlash ? `${path}/` : path) || "/";
-    const isStable = this.#isRead(url, texts, true) &&
-      this.#isRead(url, texts, false);
+    const isStable = this.#readsBack(url, texts, true) &&
+      this.#readsBack(url, texts, false);
     if (isStable) return url;
     this.#fail(RangeError, `"${url}" would be read back differently`);
   }
@@ -103,7 +103,7 @@ export class Pattern {
     this.#fail(TypeError, problem);
   }
 
-  /** A slash and the encoded segment; empty for a star that matches no segment. */
+  /** A slash and the encoded segment with its values; empty for a star without a value. */
   #fill(segment: Segment, texts: Texts): string {
     if (segment.isStar) {
       const splat = encodeURIComponent(texts.get("*") ?? "");
@@ -124,12 +124,12 @@ export class Pattern {
     return `/${encoded.join("")}`;
   }
 
-  /** Whether a URL has these values when it is matched. */
-  #isRead(url: string, texts: Texts, caseSensitive: boolean): boolean {
+  /** Whether matching a URL gives these values again. */
+  #readsBack(url: string, texts: Texts, caseSensitive: boolean): boolean {
     const splat = texts.get("*") ?? "";
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
     const path = new Path().read(url, caseSensitive);
-    const found = this.variants.find((variant) => variant.read(path));
+    const found = this.variants.find((variant) => variant.match(path));
     if (found?.splat(path) !== splat) return false;
     const values = found.values(path);
     return this.names.every((name, n) =>
@@ -182,17 +182,17 @@ export class Variant {
     );
   }
 
-  /** Whether a path matches, when the tree of a table has checked how many segments it has. */
+  /** Whether a path matches; the tree of a table must have checked how many segments the path has. */
   matches(path: Path): boolean {
     const hasTail = this.segments.length > this.head.length + 1;
-    return hasTail ? this.read(path) !== undefined : fits(this.head, path, 0);
+    return hasTail ? this.match(path) !== undefined : fits(this.head, path, 0);
   }
 
-  /** The values of a path that matches, in the order of the pattern's names; null for an absent one. */
+  /** The values in a path that matches, in the order of the pattern's names; null for an absent one. */
   values(path: Path): readonly (string | null)[] {
     const places = this.#places;
     if (!this.#isDirect) {
-      const { values } = this.read(path)!;
+      const { values } = this.match(path)!;
       return places.map((place) => values[place] ?? null);
     }
     const valueAt = (place: number): string | null =>
@@ -205,7 +205,7 @@ export class Variant {
    * The values in the order of `names` and the texts of the stars, or undefined when a path does not
    * match. A run between two stars is placed where it first fits: no other place leaves more room.
    */
-  read(
+  match(
     path: Path,
   ): { values: readonly string[]; splats: readonly string[] } | undefined {
     const count = path.split();
@@ -235,7 +235,7 @@ export class Variant {
    * segment `..`: code that appends it to a folder would leave that folder.
    */
   splat(path: Path): string {
-    const splat = this.read(path)!.splats.join("/");
+    const splat = this.match(path)!.splats.join("/");
     if (!PARENT_SEGMENT.test(splat)) return splat;
     throw new HttpError(400, 'The path has a segment ".." where "*" matches');
   }
@@ -251,7 +251,7 @@ function runsOf(segments: readonly Segment[]): Segment[][] {
   return runs;
 }
 
-/** Whether a run of segments matches the path from a segment on; the path must be long enough. */
+/** Whether a run of segments matches the path from the segment `at` on; the path must be long enough. */
 function fits(run: readonly Segment[], path: Path, at: number): boolean {
   for (let index = 0; index < run.length; index++) {
     const text = path.segment(at + index);

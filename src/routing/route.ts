@@ -1,6 +1,6 @@
 /**
- * Owns the route object, which declaring a route returns, and which a callback gets when it asks for its
- * route. Finding routes is `table.ts`'s.
+ * Owns the route object, which declaring a route returns and `passRoute` passes to a callback. Routes are
+ * searched in `table.ts`.
  */
 
 import type { RouteArguments, Taking } from "./arguments.ts";
@@ -47,7 +47,7 @@ export interface Declaration {
   readonly passRoute: boolean;
 }
 
-/** The values that one request's path has for a route. */
+/** The values of a route in the path of one request. */
 type RouteValues = Pick<Route, "params" | "splat"> & {
   readonly caseSensitive: boolean;
 };
@@ -75,13 +75,13 @@ type RouteValues = Pick<Route, "params" | "splat"> & {
  * ```
  */
 export class Route {
-  /** The methods that it matches; `*` alone for every method. */
+  /** The methods that the route matches; `*` alone for every method. */
   readonly methods: string[];
   /** The named parameters of this request, decoded; null where an optional part is absent. */
   readonly params: RouteParameters;
   /** The pattern without its methods, group prefixes included. */
   readonly pattern: string;
-  /** The name for `getUrl`, or nothing. */
+  /** The name for `getUrl`, or "". */
   readonly alias: string;
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
@@ -90,7 +90,7 @@ export class Route {
   readonly #values: RouteValues | undefined;
 
   /**
-   * The router makes routes: a declared one without values, one for a callback with those of its request.
+   * Made by the router: a declared route has no values, that of a callback has those of the request.
    *
    * @ignore
    */
@@ -115,8 +115,8 @@ export class Route {
   }
 
   /**
-   * What `*` matches in this request's path, decoded; several are joined by slashes. Throws `HttpError`
-   * 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
+   * What `*` matches in this request's path, decoded, or ""; the texts of several are joined by slashes. Throws
+   * `HttpError` 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
    */
   get splat(): string {
     return this.#values?.splat ?? "";
@@ -124,7 +124,7 @@ export class Route {
 
   /**
    * Appends middleware: a function that runs before the callback, or an object or class with `before`,
-   * `after` or `error`. Throws on a route that was passed to a callback.
+   * `after` or `error`. Throws `TypeError` for anything else, `Error` on a route that was passed to a callback.
    */
   addMiddleware(...middleware: Middleware[]): this {
     if (this.#values) {
@@ -139,14 +139,14 @@ export class Route {
 
   /**
    * Leaves the bodies of the route's requests unread, for large uploads: the callback reads
-   * `request().raw.body`, without a limit. `data`, `files` and `getBody()` throw then.
+   * `request().raw.body`, without a limit. `data`, `files`, `json`, `getBody()` and `getBytes()` then throw.
    */
   streamed(): this {
     this.#takesStream = true;
     return this;
   }
 
-  /** Whether bodies are left unread: see `streamed()`. */
+  /** Whether `streamed()` was called: bodies are left unread. */
   get takesStream(): boolean {
     return this.#takesStream;
   }

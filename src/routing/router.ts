@@ -1,6 +1,6 @@
 /**
- * Owns declaring routes, also in groups and by resources, and finding those that match a request. Patterns
- * are parsed in `notation.ts`, routes searched in `table.ts`; what a callback returns is sent in `handling/`.
+ * Owns declaring routes, also in groups and as resources, and finding those that match a request. Patterns are
+ * parsed in `notation.ts`, routes are searched in `table.ts`, and called in `handling/start.ts`.
  */
 
 import { type Classes, resolveCallback } from "../callback.ts";
@@ -51,7 +51,7 @@ const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
  */
 export class Router {
   /**
-   * Whether the last `match()` came to routes of other methods.
+   * Whether the last `match()`, if it found no route, met routes of other methods for the path.
    *
    * @ignore
    */
@@ -63,22 +63,22 @@ export class Router {
   #group = { prefix: "", middleware: [] as readonly Middleware[] };
 
   /** Appends a route for GET, and so for HEAD. */
-  readonly get: DeclareRoute = this.#under("GET");
+  readonly get: DeclareRoute = this.#declarer("GET");
 
   /** Appends a route for POST. */
-  readonly post: DeclareRoute = this.#under("POST");
+  readonly post: DeclareRoute = this.#declarer("POST");
 
   /** Appends a route for PUT. */
-  readonly put: DeclareRoute = this.#under("PUT");
+  readonly put: DeclareRoute = this.#declarer("PUT");
 
   /** Appends a route for PATCH. */
-  readonly patch: DeclareRoute = this.#under("PATCH");
+  readonly patch: DeclareRoute = this.#declarer("PATCH");
 
   /** Appends a route for DELETE. */
-  readonly delete: DeclareRoute = this.#under("DELETE");
+  readonly delete: DeclareRoute = this.#declarer("DELETE");
 
   /**
-   * `classes` says where the classes of callbacks such as `"Class->method"` come from.
+   * `layers` has the tables of routes, `classes` finds the classes of callbacks such as `"Class->method"`.
    *
    * @ignore
    */
@@ -94,8 +94,8 @@ export class Router {
    * Appends a route. The pattern is an optional list of methods and a path, such as
    * `GET|POST /post/@slug`.
    *
-   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback has none of its
-   * forms or `passRoute` is neither true nor false.
+   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback has none of the
+   * forms of a callback or `passRoute` is no boolean, and `Error` when another path has the alias.
    */
   route<Path extends string, Pass extends boolean = false, Result = unknown>(
     pattern: Path,
@@ -123,8 +123,8 @@ export class Router {
 
   /**
    * Runs the callback, and puts the prefix and the middleware in front of every route that it declares.
-   * Groups nest. Throws `TypeError` when the prefix is no string, or the callback is no function or is
-   * asynchronous.
+   * Groups can be nested. Throws `TypeError` when the prefix is no string, or the callback is no function or
+   * is asynchronous.
    */
   group(
     prefix: string,
@@ -154,8 +154,9 @@ export class Router {
 
   /**
    * Appends the conventional routes of a resource: index, create, store, show, edit, update and destroy.
-   * Each calls the method of that name of the controller, which is a class, an object or the name of an
-   * autoloaded class. Its alias is `<last part of the path>.<action>`.
+   * Each calls the controller's method of that name; the controller is a class, an object or the name of an
+   * autoloaded class. The alias of a route is `<last part of the path>.<action>`. Throws `TypeError` when an
+   * option names another action, or the controller, unless it is autoloaded, has no such method.
    */
   resource(
     path: string,
@@ -194,8 +195,8 @@ export class Router {
   }
 
   /**
-   * The first route for a method and a path, encoded as it was sent, without a query. HEAD is matched as
-   * GET unless a route for the path names it. Throws `HttpError` 400 for a malformed escape.
+   * The first route for a method and a path, which is encoded as it was sent and has no query. HEAD is matched
+   * as GET, unless a route for the path names HEAD. Throws `HttpError` 400 for a malformed escape.
    *
    * @ignore
    */
@@ -205,16 +206,16 @@ export class Router {
     caseSensitive: boolean,
     scope?: Scope,
   ): Match | undefined {
-    const read = this.#path.read(path, caseSensitive);
-    const asGet = method === "HEAD" && !this.#methods(read).has("HEAD");
+    const decoded = this.#path.read(path, caseSensitive);
+    const asGet = method === "HEAD" && !this.#methods(decoded).has("HEAD");
     const wanted = asGet ? "GET" : method;
     const { application } = this.#layers;
     const hasOwn = scope === undefined || scope.root.own !== undefined;
-    let entry = application.find(read, wanted);
+    let entry = application.find(decoded, wanted);
     const own = hasOwn && !entry ? this.#layers.own(scope) : undefined;
-    entry ??= own?.find(read, wanted);
+    entry ??= own?.find(decoded, wanted);
     this.hasOtherMethods = application.hasOthers || own?.hasOthers === true;
-    return entry && new Match(entry, read, path, wanted);
+    return entry && new Match(entry, decoded, path, wanted);
   }
 
   /**
@@ -225,14 +226,14 @@ export class Router {
   next({ entry, sent, method, caseSensitive }: Match): Match | undefined {
     const { table, next } = entry;
     const path = this.#path.read(sent, caseSensitive);
-    const isLast = table !== this.#layers.application;
+    const isOwn = table !== this.#layers.application;
     const found = table.find(path, method, next) ??
-      (isLast ? undefined : this.#layers.own()?.find(path, method));
+      (isOwn ? undefined : this.#layers.own()?.find(path, method));
     return found && new Match(found, path, sent, method);
   }
 
   /**
-   * The methods for which a path has routes, for the Allow header; none when it has no route.
+   * The methods for which a path has routes, for the `Allow` header; empty when the path has no route.
    *
    * @ignore
    */
@@ -245,11 +246,11 @@ export class Router {
 
   /** The routes that nearly match, the nearest first, and what keeps each of them from matching. */
   explain(method: string, path: string, caseSensitive = false): NearRoute[] {
-    const read = this.#path.read(path, caseSensitive);
-    return nearRoutes(this.#declarations(), method, read);
+    const decoded = this.#path.read(path, caseSensitive);
+    return nearRoutes(this.#declarations(), method, decoded);
   }
 
-  /** The methods of all routes that match a path. */
+  /** The methods of all routes that match a path; `*` for every method. */
   #methods(path: Path): Set<string> {
     return new Set(this.#tables().flatMap((table) => table.methods(path)));
   }
@@ -265,7 +266,7 @@ export class Router {
   }
 
   /** Makes `get` and the like: each declares routes of one method, typed from the path. */
-  #under(method: string): DeclareRoute {
+  #declarer(method: string): DeclareRoute {
     return (path, ...others) => {
       checkString("make a route", "the path", path);
       const pattern = `${method} ${pathOnly(path) || "/"}`;
@@ -294,7 +295,7 @@ function checkString(action: string, what: string, value: unknown): void {
   throw wrongKind(action, `${what} must be a string`, value);
 }
 
-/** A router outside of an application autoloads no classes, and makes an instance for each call. */
+/** For a router without an application: autoloads no classes, and makes an instance for each call. */
 const NO_CLASSES: Classes = {
   find: (name) =>
     Promise.reject(new ReferenceError(`Cannot load the class "${name}"`)),

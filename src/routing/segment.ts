@@ -1,7 +1,7 @@
 /**
  * Owns one segment of a pattern, which stands between two slashes: its parts, which texts it matches, and
- * the values of its parameters. Reading the notation is `notation.ts`'s, a sequence of segments is
- * `pattern.ts`'s.
+ * the values of its parameters. The notation is parsed in `notation.ts`, sequences of segments are matched in
+ * `pattern.ts`.
  */
 
 import { longestText } from "./backtracking.ts";
@@ -39,7 +39,7 @@ export class Segment {
   readonly #texts: readonly (readonly string[])[];
   /** The expression that ignores case, and the one that does not. */
   readonly #expressions: readonly RegExp[];
-  /** A longer text is not tried, as the expression could take too long. */
+  /** The longest text on which the expression is tried: on a longer one it could take too long. */
   readonly #limit: number;
 
   constructor(readonly parts: readonly Part[]) {
@@ -100,7 +100,7 @@ export function escapeText(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
-/** An expression whose atoms never match a slash, for whole paths. */
+/** The expression with atoms that never match a slash, for whole paths. */
 function confined(source: string): string {
   return source.replace(/\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g, (atom) => {
     if (atom === ".") return "[^/]";

@@ -1,6 +1,6 @@
 /**
- * Owns the routes of one layer, and finding the first that matches a path: the one that trying them in the
- * order of declaration would find.
+ * Owns the routes of one layer, and finding the first that matches a path: a tree finds the same one as trying
+ * all routes in the order of declaration.
  */
 
 import { areAlike, Path } from "./path.ts";
@@ -13,7 +13,7 @@ import type { Segment } from "./segment.ts";
 interface Entry extends Declaration {
   readonly variant: Variant;
   readonly table: RouteTable;
-  /** Its place among all variants of the table; those of the next route begin at `next`. */
+  /** The position among all variants of the table; the variants of the next route begin at `next`. */
   readonly order: number;
   readonly next: number;
 }
@@ -27,7 +27,7 @@ class Node {
   readonly literals: Map<number, Node> = new Map();
   /** The child for every other segment. */
   other: Node | undefined = undefined;
-  /** The entries that end here. */
+  /** The entries whose last segment leads here. */
   readonly ends: Entry[] = [];
   /** The entries that have their first star here. */
   readonly stars: Entry[] = [];
@@ -54,9 +54,9 @@ class Node {
 export class RouteTable {
   /** The declared routes, in order. */
   readonly declarations: Declaration[] = [];
-  /** The patterns with an alias. */
+  /** The patterns by alias. */
   readonly aliases: Map<string, Pattern> = new Map();
-  /** Whether the last search came to routes of other methods. */
+  /** Whether the last search met routes of other methods. */
   hasOthers = false;
   readonly #root = new Node("");
   #order = 0;
@@ -90,7 +90,7 @@ export class RouteTable {
     this.declarations.push(declaration);
   }
 
-  /** The first entry from an order on that matches; without a method, of any method. */
+  /** The first entry that matches, of those from the order `from` on; without a method, one of any method. */
   find(path: Path, method?: string, from = 0): Entry | undefined {
     this.#path = path;
     this.#method = method;
@@ -136,7 +136,7 @@ export class RouteTable {
     for (const entry of entries) {
       const { order, pattern: { methods }, variant } = entry;
       if (this.#found && order >= this.#found.order) return;
-      const isSure = variant.isPlain && !path.caseSensitive;
+      const isSure = variant.isPlain && !path.caseSensitive; // the tree has compared everything
       if (order < this.#from || !isSure && !variant.matches(path)) continue;
       const takes = methods[0] === method || method === undefined ||
         methods.length === 0 || methods.includes(method);
