@@ -1,7 +1,7 @@
 /**
- * Owns the body of a request: reading it off the connection, once, whole and within its limits, and what
- * its bytes mean by their media type: text, JSON, or a form. How fields nest is in `fields.ts`, the syntax
- * of multipart forms in `multipart.ts`.
+ * Owns the body of a request: reading it from the connection, whole and within its limits, and decoding it
+ * by its media type as text, JSON or a form. How fields nest is in `fields.ts`, the syntax of multipart
+ * forms in `multipart.ts`.
  */
 
 import { HttpError, refusal } from "../errors.ts";
@@ -22,7 +22,7 @@ const SOURCE = "the request body";
  */
 const NATIVE_BYTES = 65_536;
 
-/** The methods whose requests cannot have a body (Fetch standard). */
+/** The methods whose web requests cannot have a body (Fetch standard). */
 const BODILESS_METHODS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 
 /** The part of a JSON error's message that quotes the client. */
@@ -30,7 +30,7 @@ const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
 
 const UTF8 = new TextDecoder();
 
-/** Whether a request has a body. Reading `body` makes a stream, which costs more than a small body. */
+/** Whether a request has a body, told by its headers where possible: reading `body` makes a stream, which is slow. */
 export function hasBody(request: Request): boolean {
   if (BODILESS_METHODS.has(request.method)) return false;
   const length = headerOf(request, "content-length");
@@ -39,9 +39,9 @@ export function hasBody(request: Request): boolean {
 }
 
 /**
- * Reads the whole body of a request, within a limit in bytes. Throws {@linkcode HttpError} 413 as
+ * Reads the whole body of a request, within a limit in bytes. Rejects with {@linkcode HttpError} 413 as
  * soon as it is known to be too large, 408 when it has not arrived within `timeoutSeconds` (0: no
- * limit), 400 when the client ended it early, and 503 when the server did.
+ * limit), 400 when the client has ended it early, and 503 when a server that shuts down has.
  */
 export async function readBody(
   request: Request,
@@ -71,8 +71,8 @@ export async function readBody(
 }
 
 /**
- * Copies a stream into one growing buffer. Each chunk of a served body lies in a buffer of 64 KiB,
- * which is the reader's own (Streams standard): it is freed at once.
+ * Copies a stream into one growing buffer. Each chunk of a served body lies in a buffer of 64 KiB, which
+ * belongs to the reader (Streams standard) and is freed at once.
  */
 async function collect(
   reader: ReadableStreamDefaultReader<Bytes>,
@@ -108,7 +108,7 @@ function endedEarly(cause?: unknown): HttpError {
     : closing(400, "it ended early", cause);
 }
 
-/** A refusal that leaves part of the body unread, and so closes the connection (RFC 9112 section 9.3). */
+/** A refusal that leaves part of the body unread, and so closes the connection (RFC 9112, section 9.3). */
 function closing(status: number, state: string, cause?: unknown): HttpError {
   const headers = { connection: "close" };
   return refusal(status, SOURCE, state, { cause, headers });
@@ -131,8 +131,8 @@ export function decode(bytes: Bytes, type: string, isStrict = false): string {
 }
 
 /**
- * Parses JSON. Throws {@linkcode HttpError} 415 for another type and 400 for malformed JSON; its message says
- * what is wrong without quoting the client.
+ * Parses JSON. Throws {@linkcode HttpError} 415 for another type or an unknown charset, and 400 for malformed
+ * JSON; its message says what is wrong without quoting the client.
  */
 export function parseJson(bytes: Bytes, type: string): unknown {
   if (!JSON_TYPE.test(type)) {
@@ -150,8 +150,9 @@ export function parseJson(bytes: Bytes, type: string): unknown {
 }
 
 /**
- * Parses the fields and files of a form, or the members of JSON: none for a JSON value without members and
- * any other type. Throws {@linkcode HttpError} 400 when the body is malformed, 413 beyond its limits.
+ * Parses the fields and files of a form, or the members of JSON. There are none in a JSON value without
+ * members and in a body of any other type. Throws {@linkcode HttpError} 400 when the body is malformed, 413
+ * beyond the limits, and 415 for an unknown charset.
  */
 export function parseForm(bytes: Bytes, type: string): Form {
   const form = { data: Object.create(null), files: Object.create(null) };

@@ -6,7 +6,7 @@
 import { refusal } from "../errors.ts";
 import type { UploadedFile } from "./upload.ts";
 
-/** Named values as the client nested them: a record without prototype, so that any name is data. */
+/** Named values as the client has nested them: a record without prototype, so that any name is data. */
 export interface NestedRecord<Leaf> {
   /** The value under a name, or undefined when the client sent none. */
   [name: string]: Nested<Leaf> | undefined;
@@ -29,7 +29,7 @@ export type Form = { readonly data: Data; readonly files: Files };
 
 type AnyRecord = NestedRecord<unknown>;
 
-/** How many fields a query or a form may have, and how many files. */
+/** How many fields a query or a form may have, and how many files a form. */
 const LIMITS = { fields: 1_000, files: 100 } as const;
 
 /** How many brackets a name may have: `a[b][c]` has two. */
@@ -49,7 +49,7 @@ export function parseFields(
   return nest(new URLSearchParams(text));
 }
 
-/** Throws {@linkcode HttpError} for more fields, or more files, than there may be. */
+/** Throws {@linkcode HttpError} of the given status when there are more fields, or files, than allowed. */
 export function checkCount(
   kind: keyof typeof LIMITS,
   count: number,
@@ -94,7 +94,7 @@ function keysOf(name: string): [string, ...string[]] {
   throw refusal(400, field, `it is nested deeper than ${MAX_DEPTH}`);
 }
 
-/** Returns the record under a key, or makes one: it replaces text, and keeps another value as its first. */
+/** The record under a key, made if there is none. A text there is dropped, another value becomes the first member. */
 function childOf(parent: AnyRecord, key: string): AnyRecord {
   const old = parent[key];
   if (isRecord(old)) return old;
@@ -108,8 +108,8 @@ function isRecord(value: unknown): value is AnyRecord {
 }
 
 /**
- * A free index; the first one when the others count from 0. It is searched in leaps, since the client
- * chooses how many others there are.
+ * A free index: the next one where the keys count from 0. It is searched in leaps, since the client chooses
+ * how many keys there are.
  */
 function nextIndex(record: AnyRecord): string {
   let index = 0;

@@ -1,5 +1,5 @@
 /**
- * Owns multipart forms (RFC 7578): finds the parts in the bytes without copying them, and makes fields and
+ * Owns multipart forms (RFC 7578): finding the parts in the bytes without copying them, and making fields and
  * files of them. A malformed part is refused, never skipped.
  */
 
@@ -76,7 +76,7 @@ function* partsOf(bytes: Bytes, contentType: string) {
   throw refusal(400, SOURCE, state);
 }
 
-/** Parses a part from the line break before its headers to the one after its content. */
+/** Parses a part; its bytes go from the line break before the headers to the one after the content. */
 function parsePart(bytes: Bytes, number: number) {
   const source = `the headers of part ${number} of the form`;
   const end = endOf(BLANK_LINE, bytes.subarray(0, MAX_HEADER_BYTES));
@@ -94,7 +94,7 @@ function parsePart(bytes: Bytes, number: number) {
     const state = "there is no Content-Disposition of form-data with a name";
     throw refusal(400, source, state);
   }
-  // RFC 7578 section 4.2 forbids `filename*`: the part is a file all the same, with the name undecoded.
+  // RFC 7578, section 4.2 forbids `filename*`: the part is a file all the same, its name is not decoded.
   const filename = parameters.get("filename") ?? parameters.get("filename*");
   return {
     name: unescapeName(name),
@@ -137,8 +137,8 @@ function pairsOf(text: string, pair: RegExp, source: string) {
 }
 
 /**
- * The index after the first occurrence of a sequence, or -1. In the sequences that are searched for, a
- * mismatch leaves at most the first byte matched, so one pass without a step back finds them.
+ * The index after the first occurrence of a sequence, or -1. Only the first byte of the sequences that are
+ * searched for can begin a match after a mismatch, so one pass without a step back finds them.
  */
 function endOf(sequence: Bytes, bytes: Bytes, from = 0, matched = 0): number {
   for (let at = from; at < bytes.length; at++) {

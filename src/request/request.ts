@@ -20,13 +20,13 @@ export type Cookies = Record<string, string | undefined>;
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
-/** An address, possibly in brackets, with a port, or IPv4 mapped to IPv6. */
+/** An address, perhaps in brackets, with a port, or IPv4 mapped to IPv6. */
 const ADDRESS =
   /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]+)(?:\](?::\d+)?)?$/i;
 
 /**
- * One request. `query`, `data`, `cookies` and `files` are records without prototype, so every name
- * is the client's data and nothing else. A header that was not sent reads "".
+ * One request. `query`, `data`, `cookies` and `files` are records without prototype: each name in them
+ * comes from the client. A header that was not sent reads "".
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export class HttpRequest {
   }
 
   /**
-   * How many milliseconds ago the request came in, with its body still to be read. Undefined unless
+   * How many milliseconds ago the request came in, counted from before its body was read. Undefined unless
    * `send` is mapped or filtered: nothing else needs the time, and taking it is not free.
    */
   get elapsed(): number | undefined {
@@ -80,14 +80,14 @@ export class HttpRequest {
     return this.#scope.target.path + this.#scope.target.search;
   }
 
-  /** The path of the application: "/", or such as "/blog". */
+  /** The path of the application: "/", or a path such as "/blog" by `framework.base_url`. */
   get base(): string {
     return this.#scope.plan?.base || "/";
   }
 
   /**
-   * The method. Under `framework.method_override`, the field `_method` of a POST form replaces it by PUT,
-   * PATCH or DELETE.
+   * The method. Under `framework.method_override`, the field `_method` of a POST form replaces it
+   * by PUT, PATCH or DELETE.
    */
   get method(): string {
     const { target, request } = this.#scope;
@@ -151,7 +151,8 @@ export class HttpRequest {
 
   /**
    * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws `HttpError`
-   * 400 when the body is malformed, 413 beyond 1,000 fields or 100 files.
+   * 400 when the body is malformed, 413 beyond 1,000 fields or 100 files, 415 for an unknown charset, and
+   * `TypeError` on a route that is `streamed()`.
    */
   get data(): Data {
     return this.#form.data;
@@ -159,7 +160,7 @@ export class HttpRequest {
 
   /**
    * The JSON body as it was sent: an array is an array. Throws `HttpError` 415 when the body has another
-   * type, 400 when it is malformed.
+   * type, 400 when it is malformed, and `TypeError` on a route that is `streamed()`.
    */
   get json(): unknown {
     if (this.#json === undefined) {
@@ -170,8 +171,9 @@ export class HttpRequest {
 
   /**
    * Validates the JSON body, or the fields of a form, by a schema of any library that follows the
-   * Standard Schema specification (zod, valibot, arktype). Rejects with `HttpError` 422, whose problem
-   * details list the path and message of each issue.
+   * Standard Schema specification (zod, valibot, arktype), and returns what the schema makes of it. Rejects
+   * with `HttpError` 422 when there are issues, whose paths and messages its `problem.errors` lists; with
+   * `TypeError` when the schema is none; and as `json` and `data` throw.
    */
   async validate<Type extends Schema>(
     schema: Type,
@@ -213,8 +215,8 @@ export class HttpRequest {
   }
 
   /**
-   * Aborts when the client leaves, also while or after the body is read. Deno aborts it once the response
-   * is sent, too, and says so in its log once, unless it runs with `--unstable-no-legacy-abort`.
+   * Aborts when the client leaves, whether or not the body was read. Deno aborts it also once the response
+   * is sent, and says so in its log once, unless it runs with `--unstable-no-legacy-abort`.
    */
   get signal(): AbortSignal {
     return this.#scope.request.signal;
@@ -228,13 +230,13 @@ export class HttpRequest {
 
   /**
    * The body as text in the charset of its type, "" when there is none. Throws `HttpError` 415 for an
-   * unknown charset.
+   * unknown charset, and `TypeError` on a route that is `streamed()`.
    */
   getBody(): string {
     return decode(this.getBytes(), this.type);
   }
 
-  /** The body as bytes: the same array on every call. */
+  /** The body as bytes, the same array on every call. Throws `TypeError` on a route that is `streamed()`. */
   getBytes(): Uint8Array<ArrayBuffer> {
     const { request, body } = this.#scope;
     if (body !== undefined) return body;
@@ -250,9 +252,9 @@ export class HttpRequest {
   }
 
   /**
-   * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: return the response of it. The
-   * request lives until the socket has closed, so that the socket's handlers keep its state. Throws
-   * `HttpError` 426 for a client that asks for none (RFC 9110, section 15.5.22).
+   * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
+   * The request lives until the socket has closed, so that the socket's handlers keep its state. Throws
+   * `HttpError` 426 when the client asks for no WebSocket (RFC 9110, section 15.5.22).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     if (!/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
@@ -261,7 +263,7 @@ export class HttpRequest {
     }
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const release = this.#scope.hold();
-    // The application's own handlers of the event run before, and can still use the request.
+    // The application's own handlers of the event run first, and can still use the request.
     const releaseLater = (): void => queueMicrotask(release);
     for (const event of ["close", "error"]) {
       upgrade.socket.addEventListener(event, releaseLater, { once: true });
@@ -288,7 +290,7 @@ export class HttpRequest {
     return this.#parsed ??= parseForm(this.getBytes(), this.type);
   }
 
-  /** The last value in a header, which a trusted proxy added; "" without one. */
+  /** The last value in a header of a trusted proxy, which that proxy has added; "" without one. */
   #forwarded(name: string): string {
     const { plan } = this.#scope;
     const list = plan?.trustsProxy ? this.getHeader(name) : "";
@@ -308,8 +310,8 @@ export function methodOverride(request: HttpRequest): string {
 }
 
 /**
- * The first address of a list such as `192.0.2.1:80, [2001:db8::1]:80`, also mapped (`::ffff:192.0.2.1`)
- * or as `for="[2001:db8::1]";proto=https` (RFC 7239 section 4); "" when it is not valid.
+ * The first address of a list such as `192.0.2.1:80, [2001:db8::1]:80`, also of a mapped one
+ * (`::ffff:192.0.2.1`) or `for="[2001:db8::1]";proto=https` (RFC 7239, section 4); "" when it is not valid.
  */
 function addressOf(list: string): string {
   const first = list.split(",", 1)[0]!;
@@ -320,7 +322,7 @@ function addressOf(list: string): string {
   return URL.canParse(`http://${host}`) ? address : "";
 }
 
-/** Parses a Cookie header, skipping what is not `name=value` (RFC 6265 section 5.2). */
+/** Parses a Cookie header, skipping what is not `name=value` (RFC 6265, section 5.2). */
 function parseCookies(header: string): Cookies {
   const cookies: Cookies = Object.create(null);
   for (const pair of header.split(";")) {

@@ -36,8 +36,8 @@ export type SchemaOutput<Type extends Schema> = NonNullable<
 >["output"];
 
 /**
- * Validates a value. Rejects with {@linkcode HttpError} 422 when the schema has issues; its problem
- * details (RFC 9457) list the `path` and the `message` of each under `errors`.
+ * Validates a value. Rejects with {@linkcode HttpError} 422 when there are issues; its problem details
+ * (RFC 9457) list the `path` and the `message` of each under `errors`.
  */
 export async function validated<Type extends Schema>(
   schema: Type,

@@ -1,6 +1,6 @@
 /**
  * Owns the canonical target of a request: the one path that routing, groups, middleware and file
- * serving read, and which hosts are served.
+ * serving read; and which hosts are served.
  *
  * `request.url` cannot be trusted: Deno builds it from the unchecked `Host` header, so that a header could
  * choose the route. The path is taken from the request target as it was sent, and encoded as the URL
@@ -20,10 +20,10 @@ const HOST = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d*)?$/i;
 /** The port of a host; an IPv6 address ends with a bracket. */
 const PORT = /:\d*$/;
 
-/** An absolute URL: the scheme of a Unix socket, the authority, and the rest. */
+/** An absolute URL: whether it is that of a Unix socket, the authority, and the rest. */
 const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 
-/** A character that needs a closer look, such as `%` and `?`, or the start of what may be a dot segment. */
+/** A character that needs a closer look, such as `%` and `?`, or the start of a possible dot segment. */
 const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
 
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
@@ -36,16 +36,16 @@ const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 
 const MALFORMED_TARGET = "request target is malformed";
 
-/** The last valid Host header, cached with the start of its URLs: most requests name the same host. */
+/** The last valid Host header, cached with the start of the URLs of that host: most requests name the same. */
 let lastHost = { host: "", origin: " " };
 
 /**
- * The target of a request. Of an absolute-form only the path counts, also of a foreign host: routes do
- * not depend on hosts (RFC 9112, section 3.2.2).
+ * The target of a request. Of an absolute-form only the path counts, whatever its host: routes do not depend
+ * on hosts (RFC 9112, section 3.2.2).
  *
  * Throws {@linkcode HttpError} 400 when the target or a host is malformed, for an escape that is not
  * UTF-8, for a NUL, which would end the path of a file, and for what a proxy may have read differently:
- * a dot segment, and a method with small letters (methods have case, RFC 9110 section 9.1).
+ * a dot segment, and a method with small letters (methods are case-sensitive, RFC 9110, section 9.1).
  */
 export function targetOf(request: Request): Target {
   const { url, method } = request;
@@ -127,7 +127,7 @@ function badRequest(fault: string, sent: string): HttpError {
   return new HttpError(400, `The ${fault}: ${JSON.stringify(text)}`);
 }
 
-/** Whether a host has that name; case does not matter, nor does a dot at the end. */
+/** Whether a host has that name, apart from case and a dot at the end. A name without a port fits any port. */
 function isNamed(host: string, name: string): boolean {
   const bare = PORT.test(name) ? host : host.replace(PORT, "");
   return normalized(bare) === normalized(name);

@@ -1,4 +1,4 @@
-/** Owns uploaded files: storing one in a folder, under a safe name. Finding them is in `multipart.ts`. */
+/** Owns uploaded files: storing one, in a folder under a safe name. `multipart.ts` finds them in a form. */
 
 const FOLDER_END = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 
@@ -6,14 +6,14 @@ const FOLDER_END = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 const NAME_RULES: readonly (readonly [RegExp, string])[] = [
   [/^.*[/\\]/s, ""], // folders, of either kind of system
   [/^.+(?=.{60}$)/su, ""], // all but 60 characters, as a name may have 255 bytes: the type is at the end
-  [/\p{C}/gu, ""], // NUL, control and invisible characters, such as those that turn the direction
+  [/\p{C}/gu, ""], // NUL, control and invisible characters, such as those that reverse the direction
   [/[<>:"|?*]/g, "_"], // what Windows refuses, or reads as a stream of another file
   [/^[.\s]+|[.\s]+$/gu, ""], // "..", hidden files, and ends that Windows drops
   [/^(?=(?:aux|con|nul|prn|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$))/i, "_"], // the devices of Windows
   [/^$/, "upload"],
 ];
 
-/** The failures of storing for which the message can say more than Deno's. */
+/** The failures of storing for which the message says more than Deno's. */
 const FAILURES = [
   [Deno.errors.NotFound, "the folder does not exist"],
   [Deno.errors.AlreadyExists, "a file is there already"],
@@ -46,9 +46,9 @@ const FAILURES = [
  */
 export class UploadedFile extends File {
   /**
-   * Stores the file and returns the path it was written to. In a folder, which is a path that exists as
-   * one or ends with a slash, it gets the client's name, made safe; any other path is that of the file.
-   * Needs permission to write the path; a folder without a slash also to read it.
+   * Stores the file and returns the path it was written to. A path that ends with a slash, or of a folder that
+   * exists, is the folder, in which the file gets the client's name, made safe; any other path is that of the
+   * file. Needs permission to write the path, and for a folder without a slash to read it.
    *
    * @throws {Deno.errors.AlreadyExists} A file is there already; it stays as it was.
    * @throws {Deno.errors.NotFound} The folder does not exist.
