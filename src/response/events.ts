@@ -1,6 +1,6 @@
 /**
- * Owns server-sent events: the stream of an iterable's events, kept alive by heartbeats while there are
- * none (HTML standard, section 9.2). Their encoding is the standard library's.
+ * Owns server-sent events (HTML standard, section 9.2): the stream of an iterable's events, with heartbeats
+ * while there are none. They are encoded by `@std/http`.
  */
 
 import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
@@ -9,7 +9,7 @@ import { streamOf } from "./stream.ts";
 
 /** A server-sent event. */
 export interface ServerSentEvent {
-  /** The text; each of its lines is a line of the event. */
+  /** The text, of one line or several. */
   data?: string;
   /** The name that listeners are registered under; `message` when not given. */
   event?: string;
@@ -31,7 +31,7 @@ const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
 
 /**
  * The events as bytes, read no faster than by the client. When the client leaves, the iterator's
- * `return()` is called at once. Throws `RangeError` for a negative heartbeat.
+ * `return()` is called: see `streamOf()`. Throws `RangeError` for a negative heartbeat.
  */
 export function eventStream(
   source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,

@@ -1,5 +1,5 @@
 /**
- * Owns the rules of a response's head: which headers and cookies can be sent, and which headers are
+ * Owns the rules for the headers of a response: which headers and cookies can be sent, and which headers are
  * removed together with the body.
  */
 
@@ -43,7 +43,7 @@ export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** How many bytes of name and value clients accept at least (RFC 6265, section 6.1). */
+/** How many bytes of name and value every client accepts (RFC 6265, section 6.1). */
 const MAX_COOKIE_BYTES = 4096;
 
 /** Rules for the parts of a cookie that `setCookie()` does not check, or drops silently. */
@@ -55,7 +55,7 @@ const COOKIE_RULES: Record<string, [pattern: RegExp, expected: string]> = {
   sameSite: [/^(?:Strict|Lax|None)$/, "Strict, Lax or None"],
 };
 
-/** Throws `TypeError` for a header that cannot be sent, or that clients would read as another. */
+/** Throws `TypeError` when the name of a header is not a token, or the value has characters that cannot be sent. */
 export function checkHeader(name: string, value: string): void {
   const isToken = TOKEN.test(name);
   if (isToken && !UNSAFE.test(value)) return;

@@ -7,8 +7,8 @@
 const CODE = /^(?:javascript|data|vbscript):$/;
 
 /**
- * A redirect's target as it can stand in `Location`, encoded. One without a scheme stays on this site: it
- * gets the base in front, unless it begins with it already, as the URLs of `getUrl` do, and the origin.
+ * The target of a redirect for the header `Location`, encoded. A target without a scheme stays on this site: it
+ * gets the origin and the base in front, unless it begins with the base, as the URLs of `getUrl` do.
  *
  * Throws `TypeError` for control characters, schemes that run code, and malformed URLs.
  */
@@ -29,7 +29,7 @@ function refused(url: string, why: string): TypeError {
   return new TypeError(`Cannot redirect to ${JSON.stringify(url)}: ${why}`);
 }
 
-/** The scheme and host of a base URL; nothing for a path. */
+/** The scheme and host of a base URL; "" for a path. */
 export function originOf(baseUrl: string | null): string {
   const url = URL.parse(baseUrl ?? "");
   return url && /^https?:$/.test(url.protocol) ? url.origin : "";

@@ -6,7 +6,7 @@
 import { checkStatus } from "../errors.ts";
 import type { CompiledPlan, Owner, Scope } from "../state/scope.ts";
 
-/** The scope of a request, with what its response reads of it. */
+/** The scope of a request, with the types of what its response reads there. */
 export interface ResponseSource extends Scope {
   outcome: Outcome | undefined;
   readonly app: { owner: Owner; request(): { readonly secure: boolean } };
@@ -15,13 +15,13 @@ export interface ResponseSource extends Scope {
   };
 }
 
-/** A whole response. It always replaces the body; the status and headers that it leaves out stay. */
+/** A whole response. The text always replaces the body; a status or header that is not given stays. */
 export interface Outcome {
   readonly status?: number | undefined;
   readonly text?: string;
   /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
   readonly type?: string | undefined;
-  /** Replace those of the same names. */
+  /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +31,7 @@ export const HTML = "text/html; charset=utf-8";
 /** The statuses without a body (Fetch standard, "null body status"). */
 export const NULL_BODY: ReadonlySet<unknown> = new Set([204, 205, 304]);
 
-/** Keeps an outcome as the whole response, perhaps sealed; returns false where that needs an object. */
+/** Keeps an outcome as the whole response, sealed if `sealedBy` says by what; false when an `HttpResponse` is needed. */
 export function keepOutcome(
   scope: Scope,
   outcome: Outcome,
@@ -45,13 +45,13 @@ export function keepOutcome(
   return true;
 }
 
-/** Whether nothing was written and no `HttpResponse` made, as in most requests. */
+/** Whether nothing was written yet and no `HttpResponse` is needed, as in most requests. */
 export function isUntouched({ httpResponse, outcome, root }: Scope): boolean {
   return httpResponse === undefined && outcome === undefined &&
     !root.plan?.needsResponse;
 }
 
-/** The response of a text, for which nothing else was set. */
+/** The web response of an outcome, when there is nothing else to send. */
 export function textResponse(
   { text = "", type = HTML, status = 200, headers }: Outcome,
   scope: ResponseSource,
@@ -64,10 +64,10 @@ export function textResponse(
 
 /**
  * A web response. A text of a middle length is sent in one chunk: the runtime sends a head and a body of
- * more than 512 bytes together in two writes, at twice the cost, but a head and a chunk in one; a long text
- * is better off with two. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. For a text, Deno makes the
- * head when it makes the response, unless the status is 200, and once more when a header is appended. None
- * of that is documented.
+ * together more than 512 bytes in two writes, at twice the cost, but a head and a chunk in one; for a long
+ * text, two writes are faster. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. Unless the status is 200,
+ * Deno makes the head of a text together with the response, and once more when a header is appended. None of
+ * that is documented.
  */
 export function webResponse(
   body: BodyInit | null,

@@ -1,6 +1,5 @@
 /**
- * Owns what is collected for a response, and the web `Response` made of it, or of one that the application
- * returned.
+ * Owns the draft of a response, in which an `HttpResponse` collects it, and making the web `Response` of it.
  */
 
 import type { HeaderLines } from "./header.ts";
@@ -12,24 +11,24 @@ import {
 } from "./outcome.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
-/** Texts in the order of the calls. A list among them keeps the place of what is written later. */
+/** Texts in the order of the calls. A list among them is a section: it keeps the place of later output. */
 export type Texts = (string | Texts)[];
 
 /** What is collected for a response. */
 export interface Draft {
   status: number;
   readonly headers: HeaderLines;
-  /** The content type that came with the text, where no header says another. */
+  /** The content type that came with the body; a header `content-type` goes first. */
   type?: string | undefined;
   readonly texts: Texts;
   /** Bytes, a stream or a web response, sent in place of the texts. */
   content?: Exclude<BodyContent, string> | Response | undefined;
   sealedBy?: string | undefined;
-  /** What is sent in place of this. */
+  /** The draft that is sent in place of this one. */
   page?: Draft | undefined;
 }
 
-/** The draft that a response begins with: the first of a request has the outcome that was kept, if any. */
+/** The draft that a response begins with: that of a request's first response has the kept outcome, if any. */
 export function draftOf(scope: ResponseSource): Draft {
   const { outcome = {}, sealedBy } = scope.httpResponse ? {} : scope;
   const { status = 200, text = "", type, headers } = outcome;
@@ -43,9 +42,9 @@ export function lengthOf(draft: Draft): number | undefined {
   return bytesIn(bodyOf(draft));
 }
 
-/** The collected headers that are not added to a body of this kind: they are there, or could be wrong. */
-const OF_STREAMS = ["content-type", "set-cookie"];
-const OF_VALUES = [...OF_STREAMS, "content-length", "transfer-encoding"];
+/** The collected headers that are not copied, since they are set otherwise; those that a text or bytes could belie. */
+const NOT_COPIED = ["content-type", "set-cookie"];
+const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 
 /** The response of what was collected. */
 export function makeResponse(draft: Draft, scope: ResponseSource): Response {
@@ -66,7 +65,7 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
   if (type !== undefined) init["content-type"] = type;
   if (length) init["content-length"] = String(length);
   const isValue = content !== "" && !isStream(content);
-  const except = [...isValue ? OF_VALUES : OF_STREAMS];
+  const except = [...isValue ? NOT_FOR_VALUES : NOT_COPIED];
   if (status !== 200) { // appending is slow then: see `webResponse()`
     for (const [name, lines] of headers) {
       if (lines.length !== 1 || except.includes(name)) continue;
@@ -81,8 +80,8 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
 }
 
 /**
- * A copy of a response with what was collected; its own headers win, cookies of both are kept. The
- * application may send its response again, which must not have this request's headers then.
+ * A copy of the application's own response with the collected headers; the response's own win, the cookies of
+ * both are kept. A copy, since the application may send the same response to other requests.
  */
 function copyOf(own: Response, draft: Draft, scope: ResponseSource): Response {
   if (own.status === 101) return own; // an upgrade cannot be copied
@@ -95,7 +94,7 @@ function copyOf(own: Response, draft: Draft, scope: ResponseSource): Response {
   return copy;
 }
 
-/** Appends headers but for the exceptions; cookies always, each on its own. */
+/** Appends headers except for the named ones; cookies always, each in a line of its own. */
 function append(lines: HeaderLines, to: Headers, except: string[]): void {
   for (const [name, values] of lines) {
     if (except.includes(name) && name !== "set-cookie") continue;
@@ -114,7 +113,7 @@ function joined(text: string | Texts): string {
   return text.reduce<string>((before, next) => before + joined(next), "");
 }
 
-/** The body as the runtime takes it; a stream runs in the scope of its request. */
+/** The body as the runtime takes it; the source of a stream is bound to its request. */
 function sendable(body: BodyContent, scope: ResponseSource): BodyInit | null {
   if (body === "") return null;
   if (!isHead(scope)) return isStream(body) ? bindStream(body, scope) : body;

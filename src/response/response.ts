@@ -1,6 +1,6 @@
 /**
- * Owns the response being built: status, headers, cookies, body, and the seal after which status and
- * body stand. Who seals it, and when, is decided in `handling/`.
+ * Owns the response being built: status, headers, cookies, body, and the seal, after which status and body
+ * cannot be changed. When it is sealed is decided in `handling/`.
  *
  * The body is a list of texts in the order of the calls. A list among them is a section: a place kept for
  * output that comes later, such as a render that nobody awaited. Clearing the body drops its sections
@@ -47,13 +47,13 @@ import { type BodyContent, checkUnread, discard } from "./stream.ts";
  */
 export class HttpResponse {
   readonly #scope: ResponseSource;
-  /** What is collected; a section collects for the response that it is a part of. */
+  /** What is collected; a section shares the draft of the response that it is a part of. */
   #draft: Draft;
-  /** Where text goes: the texts of the draft or, of a section, its own among them. */
+  /** Where text is written: into the texts of the draft or, of a section, into a list of its own among them. */
   #texts: Draft["texts"];
 
   /**
-   * Made by the framework, once for each request: it begins with the outcome that was kept.
+   * Made by the framework. The first one of a request begins with the outcome that was kept, if any.
    *
    * @ignore
    */
@@ -75,7 +75,7 @@ export class HttpResponse {
     return this;
   }
 
-  /** The value of a header, its values joined by a comma, or null. */
+  /** The value of a header, several joined by a comma; null when it is not set. */
   header(name: string): string | null;
   /**
    * Sets a header; a list sets several lines, null or an empty list removes it. Throws `TypeError` when
@@ -100,8 +100,8 @@ export class HttpResponse {
 
   /**
    * Sets a cookie, replacing one of that name. The value is percent-encoded; an attribute replaces its
-   * default, `maxAge: 0` removes the cookie from the client. Throws when the name or an attribute is
-   * malformed (RFC 6265, section 4.1), or the cookie is larger than clients keep.
+   * default, `maxAge: 0` removes the cookie from the client. Throws `TypeError` or `SyntaxError` when the name
+   * or an attribute is malformed (RFC 6265, section 4.1), and `TypeError` above 4,096 bytes of name and value.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     const { secure } = this.#scope.app.request();
@@ -128,7 +128,7 @@ export class HttpResponse {
     return this.clearBody();
   }
 
-  /** Drops the body, and what un-awaited renders would still add to it; headers and status stay. */
+  /** Drops the body, also what renders that nobody has awaited would still add; headers and status stay. */
   clearBody(): this {
     if (this.sent) return this.#ignore("clearBody()");
     this.#put("");
@@ -138,7 +138,10 @@ export class HttpResponse {
     return this;
   }
 
-  /** Lets caches keep the response for some seconds or, with false, not at all (RFC 9111). */
+  /**
+   * Lets caches keep the response for some seconds or, with false, not at all (RFC 9111). Throws `RangeError`
+   * for anything else than a number from 0.
+   */
   cache(seconds: number | false): this {
     if (seconds === false) return this.header("cache-control", "no-store");
     if (Number.isFinite(seconds) && seconds >= 0) {
@@ -151,9 +154,9 @@ export class HttpResponse {
 
   /**
    * Sends server-sent events: sets the content type, forbids caches and proxies to keep them, and makes
-   * the events the body. They run in the scope of the request; when the client leaves, the iterable's
-   * `return()` is called, which ends a generator at its next `yield`: one that waits for others wakes
-   * up by `request().signal`. Throws `RangeError` for a negative heartbeat.
+   * the events the body. The iterable runs in the scope of the request. When the client leaves, its `return()`
+   * is called, which ends a generator at its next `yield`: one that waits for something else must also wait
+   * for `request().signal` to abort. Throws `RangeError` for a negative heartbeat.
    *
    * @example
    * ```ts
@@ -197,7 +200,7 @@ export class HttpResponse {
   // For the default methods
 
   /**
-   * Whether nothing was written, not even a place for output that comes later.
+   * Whether nothing was written, and no section was opened for later output.
    *
    * @ignore
    */
@@ -207,9 +210,9 @@ export class HttpResponse {
   }
 
   /**
-   * Replaces the body by text, perhaps of a type, bytes or a stream. A JSON type that was set before stays.
-   * A web response is sealed: it is sent as it is, with the collected headers and cookies added. Throws
-   * `TypeError` for what cannot be sent.
+   * Replaces the body by text, bytes or a stream, perhaps of a media type; a JSON type that was set before
+   * stays. A web response seals this one: it is sent as it is, with the collected headers and cookies added.
+   * Throws `TypeError` for a body that was read or is being read.
    *
    * @ignore
    */
@@ -225,7 +228,7 @@ export class HttpResponse {
   }
 
   /**
-   * Seals status and body as they are. The first seal wins: returns whether this was it.
+   * Seals status and body as they are; returns false when they are sealed already.
    *
    * @ignore
    */
@@ -239,7 +242,7 @@ export class HttpResponse {
   }
 
   /**
-   * Replaces the body, and what else is given, and seals the response. Does nothing when it is sealed.
+   * Replaces the body and what else the outcome has, and seals the response. Does nothing when it is sealed.
    *
    * @ignore
    */
@@ -252,7 +255,7 @@ export class HttpResponse {
   }
 
   /**
-   * Keeps this place in the body for output that comes later.
+   * Keeps this place in the body for later output, which is written to the returned object.
    *
    * @ignore
    */
@@ -263,8 +266,8 @@ export class HttpResponse {
   }
 
   /**
-   * Drops the body with the headers that describe or store it, seals this response and returns another
-   * one to be sent in its place, which shares the headers that are left.
+   * Drops the body with the headers that describe it or let clients store it, seals this response, and returns
+   * another one to be sent in its place, which shares the headers that are left. Undefined when it is sealed.
    *
    * @ignore
    */
@@ -279,7 +282,7 @@ export class HttpResponse {
   }
 
   /**
-   * Removes the seal, with the body that it protected: what should have been sent has failed.
+   * Removes the seal, and the body that it protected: making or sending that has failed.
    *
    * @ignore
    */
@@ -304,7 +307,7 @@ export class HttpResponse {
     }
   }
 
-  /** Whether no text can be added. A section may still be filled when the response is sealed. */
+  /** Whether no text can be added: after the seal, except to a section that was opened before. */
   get #isClosed(): boolean {
     return this.sent && this.#texts === this.#draft.texts;
   }
@@ -313,7 +316,7 @@ export class HttpResponse {
     return this.#scope.plan.settings["framework.debug"];
   }
 
-  /** Replaces the body. A type takes the place of what the header says, unless both are JSON. */
+  /** Replaces the body. A type replaces that of the header, unless both are JSON. */
   #put(content: BodyContent | Response, type?: string): void {
     const draft = this.#draft;
     const isText = typeof content === "string";
@@ -327,7 +330,7 @@ export class HttpResponse {
     if (type !== undefined && !isJson) draft.headers.delete("content-type");
   }
 
-  /** One of the same class: an application may have registered its own. */
+  /** Another response of the same class: an application may have registered its own. */
   #another(draft: Draft, texts: Draft["texts"]): HttpResponse {
     const other = new (this.constructor as typeof HttpResponse)(this.#scope);
     other.#draft = draft;
@@ -335,7 +338,7 @@ export class HttpResponse {
     return other;
   }
 
-  /** Leaves a call without effect, since the response is sealed; under debug it is reported. */
+  /** Called in place of a change after the seal; under debug, reports the ignored call. */
   #ignore(call: string): this {
     if (this.#isDebugging) {
       const by = this.#draft.sealedBy;

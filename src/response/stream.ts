@@ -1,6 +1,6 @@
 /**
- * Owns bodies that are streams: their sources run in the scope of their request, and are cancelled when
- * they will not be read.
+ * Owns bodies that are streams: running their sources in the scope of the request, and cancelling streams
+ * that nobody will read; and the values behind web responses.
  */
 
 import { reportError, wrongKind } from "../errors.ts";
@@ -20,16 +20,16 @@ export type BodyContent =
 const CANCEL_SECONDS = 0.5;
 
 /**
- * Binds a stream to the current request: its source runs in the request's scope, whoever reads it.
- * It holds the request until it has ended, failed, was aborted, or until the client has left. A stream
- * of the runtime itself, such as that of a file, runs no code of the application and is returned
- * as it is, so that the runtime can send it natively.
+ * Binds a stream to the current request: its source runs in the scope of the request, whoever reads it. The
+ * request stays open until the stream has ended, failed or was aborted, or the client has left. A stream of
+ * the runtime itself, such as that of a file, runs no code of the application and is returned as it is, so
+ * that the runtime can send it natively.
  */
 export function bindStream(
   source: ReadableStream,
   scope: Scope,
 ): ReadableStream {
-  if ((resource(source) ?? null) !== null) return source;
+  if ((resourceOf(source) ?? null) !== null) return source;
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array>;
   // No function here may refer to the scope: a source that waits would keep it.
@@ -68,8 +68,8 @@ export function bindStream(
 }
 
 /**
- * A stream of what an iterable yields. In V8, a generator that is told to return while it waits runs its
- * `finally` without the request: it is told once it has yielded.
+ * A stream of what an iterable yields. In V8, a generator whose `return()` is called while it waits runs its
+ * `finally` without the request, so `return()` is called after the next `yield`.
  */
 export function streamOf<Chunk>(
   source: AsyncIterable<Chunk> | Iterable<Chunk>,
@@ -102,7 +102,7 @@ export function checkUnread(content: BodyContent | Response): void {
 
 /** Cancels an unused body; errors are ignored. */
 export function discard(content: BodyContent | Response): void {
-  // Looking at the body of a `Response` of a value would make a stream of it.
+  // Reading the `body` of a `Response` that was made of a value would make a stream of it.
   const body = content instanceof Response
     ? valueOf(content) ?? content.body
     : content;
@@ -112,10 +112,9 @@ export function discard(content: BodyContent | Response): void {
 }
 
 /**
- * The text or bytes that a web response was made of; undefined for a stream, and where the runtime does
- * not tell. The property `body` would turn text into a stream, which takes four times as long to send
- * and loses its Content-Length. Where the runtime keeps the value is not documented: were it moved, the
- * response would only be slower.
+ * The text or bytes that a web response was made of; undefined for a stream, and where the runtime keeps the
+ * value elsewhere, which is not documented: the response is only slower then. The property `body` turns text
+ * into a stream, which takes four times as long to send and loses its Content-Length.
  */
 export function valueOf(response: Response): Value | undefined {
   const kept = innerResponse(response) as InnerResponse | undefined;
@@ -129,7 +128,7 @@ type InnerResponse = { body?: { streamOrStatic?: { body?: unknown } } };
 
 const innerResponse = internalSlot("response");
 const lazyBody = internalSlot("lazy static body");
-const resource = internalSlot("[[resourceBacking]]");
+const resourceOf = internalSlot("[[resourceBacking]]");
 
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;
