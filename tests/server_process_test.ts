@@ -173,6 +173,23 @@ Deno.test("`start()` of two applications drains both before the process ends", a
   assertEquals((await process.ended()).code, 0);
 });
 
+Deno.test("`start()` of two applications says in one number what both finish", async () => {
+  const source = `${slowWith(0.2)}
+    const other = new Engine();
+    other.set("framework.shutdown_timeout", 0.2);
+    other.route("/never", () => (console.log("other"), new Promise(() => {})));
+    const { addr } = other.start({ port: 0, onListen() {} });
+    fetch(\`http://127.0.0.1:\${addr.port}/never\`);
+  `;
+  await using process = await ServerProcess.start(source);
+  const response = visit(process, "/never");
+  await process.prints(/asked[^]*other|other[^]*asked/);
+  process.kill("SIGTERM");
+  await assertRejects(() => response);
+  await process.ended();
+  assertStringIncludes(process.printed, "\nFinishing 2 requests\n");
+});
+
 since29.test("`start()` on a Unix socket names the flags it needs, and works with them", async () => {
   const path = `${await Deno.makeTempDir()}/socket`;
   const source = `

@@ -65,7 +65,7 @@ function endProcess(status: number): void {
 
 /** Prints what the process waits for, if anything. */
 function announce(signal: Deno.Signal): void {
-  const parts = [...servers].flatMap(({ owner }) => unfinished(owner));
+  const parts = unfinished(...[...servers].map(({ owner }) => owner));
   if (parts.length === 0) return;
   const list = new Intl.ListFormat("en").format(parts);
   const hint = signal === "SIGINT" ? ", press again to end now" : "";

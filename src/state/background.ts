@@ -8,12 +8,12 @@ import { type Owner, runningRequests, type Scope } from "./scope.ts";
 /** The reason with which a server that shuts down aborts its streams. */
 export const ABORTED = new Deno.errors.Interrupted("The server has shut down");
 
-/** What is unfinished, in words such as "2 streams". */
-export function unfinished(owner: Owner): string[] {
+/** What is unfinished of all owners, in words such as "2 streams". */
+export function unfinished(...owners: Owner[]): string[] {
   const counts = {
-    request: runningRequests(owner).length,
-    stream: owner.streams.size,
-    "deferred task": owner.deferred.size,
+    request: owners.flatMap((owner) => runningRequests(owner)).length,
+    stream: owners.flatMap(({ streams }) => [...streams]).length,
+    "deferred task": owners.flatMap(({ deferred }) => [...deferred]).length,
   };
   return Object.entries(counts)
     .filter(([_, count]) => count > 0)
