@@ -278,6 +278,29 @@ Deno.test("`shutdown()` waits until a stream that it aborts has cleaned up", asy
   await assertRejects(() => response.text());
 });
 
+Deno.test("`shutdown()` waits until a stream whose client leaves meanwhile has cleaned up", async () => {
+  const app = new Engine();
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
+  let isClean = false;
+  app.route("/", async function* () {
+    try {
+      for (;;) {
+        yield "again ";
+        await pause();
+      }
+    } finally {
+      await pause();
+      isClean = true;
+    }
+  });
+  const server = app.start(QUIET);
+  const response = await fetch(originOf(server));
+  const ended = server.shutdown();
+  await response.body?.cancel();
+  await ended;
+  assertEquals(isClean, true);
+});
+
 Deno.test("`shutdown()` leaves a stream that ends in time whole", async () => {
   const app = new Engine();
   app.route("/", async function* () {

@@ -133,15 +133,14 @@ export class DrainingServer implements Server {
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
     const names = late.join(", ") || "connections";
     report(`The server did not wait longer than ${seconds} s for: ${names}`);
-    const isAborting = abortStreams(owner) > 0;
-    if (isAborting || uploads > 0) await settles(done, CLEAN_UP_SECONDS);
-    await until(() => owner.streams.size === 0, CLEAN_UP_SECONDS);
+    if (abortStreams(owner) + uploads) await settles(done, CLEAN_UP_SECONDS);
   }
 
-  /** Stops listening; resolves when requests and deferred work are done. */
+  /** Stops listening; resolves when requests, streams whose clients have left, and deferred work are done. */
   async #finish(): Promise<void> {
     await Promise.all([this.#stopped, this.#server.shutdown()]);
-    const { deferred } = this.owner;
+    const { deferred, streams } = this.owner;
+    await until(() => streams.size === 0, CLEAN_UP_SECONDS);
     while (deferred.size > 0) await Promise.all(deferred);
   }
 }
