@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { Engine } from "@framework/core";
+import { sendRaw } from "./raw_http.ts";
 
 /** Connects, sends the texts one by one, and returns what came back until the socket closed. */
 async function talk(url: string, texts: readonly string[]): Promise<string[]> {
@@ -90,5 +91,21 @@ Deno.test("`upgrade()` is a 426 for a client that asks for no WebSocket", async 
       assertEquals(response.headers.get("upgrade"), "websocket");
       await response.body?.cancel();
     }
+  }
+});
+
+Deno.test("`upgrade()` is a 426 for a method other than GET, with which no socket opens", async () => {
+  const app = new Engine();
+  app.route("/talk", () => app.request().upgrade().response);
+  await using server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  for (const method of ["POST", "DELETE", "HEAD"]) {
+    const { status } = await sendRaw(
+      port,
+      `${method} /talk HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, close\r\n` +
+        "upgrade: websocket\r\nsec-websocket-version: 13\r\n" +
+        "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    );
+    assertEquals([method, status], [method, 426]);
   }
 });

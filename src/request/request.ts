@@ -257,7 +257,9 @@ export class HttpRequest {
    * `HttpError` 426 when the client asks for no WebSocket (RFC 9110, section 15.5.22).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
-    if (!/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
+    // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
+    const isGet = this.#scope.request.method === "GET";
+    if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
       const headers = { upgrade: "websocket" };
       throw new HttpError(426, "Only a WebSocket gets through", { headers });
     }
