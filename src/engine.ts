@@ -1,7 +1,7 @@
 /**
- * Owns the engine, one of the two forms of an application: the core methods, the door `fetch` by which
- * every request comes in, and `start`. What a request does then is in `handling/handle.ts`; the defaults
- * enter by the same `map` and `register` that a user calls.
+ * Owns the engine, one of the two forms of an application: the core methods, `fetch`, by which every request
+ * comes in, and `start`. How a request is handled is in `handling/handle.ts`; what the core methods change is
+ * in `application/application.ts`.
  */
 
 import { Application } from "./application/application.ts";
@@ -30,19 +30,19 @@ import { configure, type Fetch, Owner } from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
-/** What an extensible method does by itself; of `start`, the part that handles a request. */
+/** The framework's own version of an extensible method; of `start`, the part that handles a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"
   ? () => unknown
   : Engine[Name];
 
-/** The parameters of each extensible method: what its filters find. */
+/** The parameters of each extensible method, as its filters get them. */
 export type MethodParameters = {
   [Name in Exclude<Original, "start">]: Parameters<Engine[Name]>;
 };
 
 const COMPONENTS = ["request", "response", "router", "view"];
 
-/** Returns the application behind an engine; the static form needs it. */
+/** Returns the application behind an engine, for `Framework`. */
 export let applicationOf: (engine: Engine) => Application;
 
 /**
@@ -63,8 +63,8 @@ export let applicationOf: (engine: Engine) => Application;
  */
 export class Engine {
   /**
-   * Handles a web request: the one door for `start()`, for `deno serve` and for tests. It rejects
-   * only when `framework.handle_errors` is false.
+   * Handles a web request: the one entrance for `start()`, `deno serve` and tests. It rejects only when
+   * `framework.handle_errors` is false.
    */
   readonly fetch: Fetch = (request, info) =>
     handleRequest(this.#app, request, info);
@@ -109,14 +109,15 @@ export class Engine {
 
   /**
    * Maps a method: `engine.<name>(...)` then runs the callback. A default method of that name is
-   * replaced, its filters stay; {@linkcode original} is for the new one to call. With `passRoute` the
-   * matched route follows the arguments.
+   * replaced, its filters stay; the new one can call {@linkcode original}. With `passRoute` the matched
+   * route, or null without one, follows the arguments.
    *
    * The type of the returned engine has the method. Elsewhere, and on {@linkcode Framework}, a
    * `declare module "@framework/core"` that adds to `interface Engine`, or to `namespace Framework`,
    * types the name.
    *
-   * Throws `TypeError` for the names of core methods and those that JavaScript gives a meaning.
+   * Throws `TypeError` for the names of core methods and those that JavaScript gives a meaning, and when the
+   * callback is none.
    */
   map<Name extends string, Callback extends CallbackForm>(
     name: Name,
@@ -129,12 +130,15 @@ export class Engine {
   }
 
   /**
-   * Registers a class: `engine.<name>()` is its one shared instance, made on first use, and
+   * Registers a class: `engine.<name>()` returns its one shared instance, made on first use, and
    * `engine.<name>(false)` a new one. `params` go to the constructor; the callback runs at once
-   * after construction. A class given by its name is autoloaded: the call is a promise then.
+   * after construction, with the instance. A class given by its name is autoloaded: the call then returns a
+   * promise. A mapped method of that name goes first.
    *
-   * Registered during a request, the class and its instance belong to that request. What the
-   * application registers is made outside of requests, so that it cannot keep one.
+   * When it is registered during a request, the class and its instance belong to that request. The shared
+   * instance of the application is made outside of requests, so that it cannot keep one.
+   *
+   * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is no class.
    */
   register<Name extends string, Type extends Class | string>(
     name: Name,
@@ -147,17 +151,17 @@ export class Engine {
     return this as this & Registered<Name, Type>;
   }
 
-  /** Appends a filter that runs before a method. */
+  /** Appends a filter that runs before a method. Throws `TypeError` for core and unknown methods. */
   before(name: string, filter: Filter): void {
     this.#app.filter(name, "before", filter);
   }
 
-  /** Appends a filter that runs after a method. */
+  /** Appends a filter that runs after a method. Throws `TypeError` for core and unknown methods. */
   after(name: string, filter: Filter): void {
     this.#app.filter(name, "after", filter);
   }
 
-  /** Adds a folder in which classes known by their name are looked for. */
+  /** Adds a folder of autoloaded classes. Throws `TypeError` for what is no path or `file:` URL. */
   path(folder: string | URL): void {
     this.#app.autoload.add(folder);
   }
@@ -181,9 +185,9 @@ export class Engine {
   }
 
   /**
-   * Sets a variable: for the whole application while it is being declared, for the current request
-   * alone inside one. Throws `TypeError` when a value does not fit its setting, `Error` in code that
-   * belongs to no request once the application serves.
+   * Sets a variable: inside a request for that request alone, else for the whole application. Throws
+   * `TypeError` when a value does not fit its setting, and `Error` outside of requests once the application
+   * serves: see {@linkcode configure}.
    */
   set<Key extends string>(key: Key, value: VariableValue<Key>): void;
   /** Sets each variable of a record. */
@@ -202,12 +206,12 @@ export class Engine {
     return this.#app.variables.has(key);
   }
 
-  /** Clears a variable or several; without a key all of them, settings too. */
+  /** Clears a variable or several; without a key all of them, settings too, which then have their defaults. */
   clear(key: string | readonly string[] = []): void {
     this.#app.clear(typeof key === "string" ? [key] : key);
   }
 
-  /** Sets everything back to the defaults: variables, methods, filters, classes and routes. */
+  /** Resets everything: variables, methods, filters, classes and routes. Throws inside a request. */
   init(): void {
     this.#app = new Application(this.#owner, builtIns);
   }
@@ -218,9 +222,9 @@ export class Engine {
   }
 
   /**
-   * Runs work as the application itself and returns what it returns: what it sets holds for every
-   * request from then on. It needs no other call before the application serves; afterwards it is the
-   * way to change the application, from a timer as well as from a handler. Inside there is no request.
+   * Runs work as the application itself, outside of any request, and returns what the work returns. What it
+   * sets holds for every later request. Once the application serves, this is the only way to change it, from a
+   * timer as well as from a handler; before, `set` and the like do the same.
    *
    * @example
    * ```ts
@@ -251,8 +255,8 @@ export class Engine {
    * Listens for requests and returns the server's handle. The process drains on SIGINT and SIGTERM.
    *
    * Throws when the engine listens already, when the address is taken, or when the permission for
-   * it is missing. Each request runs the mapped method `start` with its filters. From then on the
-   * application is declared: changes go through {@linkcode configure}.
+   * it is missing. Each request runs the mapped method `start` with its filters. From then on only
+   * {@linkcode configure} changes the application.
    */
   start(options: StartOptions = {}): Server {
     const why = this.#app.current()
@@ -270,14 +274,14 @@ export class Engine {
   }
 
   /**
-   * The framework's own version of a method that was mapped anew, for the new one to call. It runs
-   * without filters.
+   * The framework's own version of a method, for a mapped one in its place to call. It runs without filters.
+   * Throws `TypeError` when the framework has no such method.
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;
   }
 
-  /** Makes a property of a name that the application has given: `in` tells it, and a call finds it at once. */
+  /** Makes a mapped or registered name a property of the engine, so that `in` finds it. */
   #expose(name: string): void {
     if (name in this || this.#app.current()) return;
     const value = (...params: unknown[]) => this.#app.call(name, params);
@@ -285,12 +289,12 @@ export class Engine {
   }
 }
 
-/** The extensible methods and the components: each is called by its name, and so with its filters. */
+/** The extensible methods, which are called with their filters, and the components. */
 export interface Engine {
-  /** Ends the request at once and sends the current response, under another status if given. */
+  /** Ends the request at once and sends the response so far, with another status if given, 200 to 599. */
   stop(code?: number): never;
 
-  /** Ends the request at once; the content so far is dropped, the headers stay. */
+  /** Ends the request at once with a status, 200 to 599, and a message. Drops the content so far, not the headers. */
   halt(code?: number, message?: string): never;
 
   /**
@@ -302,7 +306,7 @@ export interface Engine {
    */
   route: DeclareRoute;
 
-  /** Declares what the callback declares under a prefix, with middleware for all of it. */
+  /** Puts a prefix and middleware in front of every route that the callback declares. */
   group(
     prefix: string,
     callback: (router: Router) => void,
@@ -311,7 +315,8 @@ export interface Engine {
 
   /**
    * Responds with a redirect, 303 unless another code is given; a relative target lies under the base.
-   * Throws `TypeError` for targets that run code or carry control characters.
+   * Throws `TypeError` for targets that run code or have control characters, `RangeError` for a code that is
+   * not 300 to 399.
    */
   redirect(url: string, code?: number): MaybePromise<void>;
 
@@ -325,22 +330,23 @@ export interface Engine {
     key?: string | null,
   ): Promise<void>;
 
-  /** Responds with the page of an error: its status for an {@linkcode HttpError}, otherwise 500. */
+  /** Responds with the page of an error, with the status of an {@linkcode HttpError}, otherwise 500. */
   error(error: unknown): MaybePromise<void>;
 
-  /** Responds with the page of what is not found, status 404. */
+  /** Responds with the page for a path that was not found, status 404. */
   notFound(): MaybePromise<void>;
 
   /**
    * Sets the ETag and, when the client's is current, ends the request with 304, or with 412 for
    * methods other than GET and HEAD (RFC 9110, section 13). The type is `"strong"`, `"string"`,
-   * which is strong too, or `"weak"`.
+   * which is strong too, or `"weak"`. Throws `TypeError` for other types, and for an id with quotes or
+   * characters that are not visible ASCII.
    */
   etag(id: string, type?: "string" | "strong" | "weak"): MaybePromise<void>;
 
   /**
-   * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends the
-   * request with 304 (RFC 9110, section 13.1.3).
+   * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends a GET or
+   * HEAD with 304 (RFC 9110, section 13.1.3). Throws `RangeError` when the time is not a number of seconds.
    */
   lastModified(time: number): MaybePromise<void>;
 
@@ -388,27 +394,31 @@ export interface Engine {
   /** Declares a route for DELETE. */
   delete: DeclareRoute;
 
-  /** Keeps work for after the response; the server waits for it before it ends. */
+  /**
+   * Keeps work for after the response; a server that shuts down waits for it. An error in it is logged. Throws
+   * `TypeError` when it is no function.
+   */
   defer(work: () => unknown): void;
 
   /**
-   * Sends the final web response: the last method of every request, also of a 304, 404, 500, a refused
-   * request and a HEAD, inside the request's scope. Filter it to look at the response or to replace it;
-   * a filter that fails is logged, and the client gets a plain 500. By itself it returns its parameter.
+   * Called last for every request, with the final web response, also of a 304, 404, 500, a refused request and
+   * a HEAD. By itself it returns the response. Filter it to look at the response or to replace it; the error
+   * of a filter is logged, and the client gets a plain 500.
    */
   send(response: Response): MaybePromise<Response>;
 
   /**
    * Hands every request under the prefix to another application: an engine, a function from a web
    * request to its response, or an object with such a `fetch`. It gets the canonical path without the
-   * prefix and the body unread, and stands in the order of declaration like a route.
+   * prefix and the body unread, and stands in the order of declaration like a route. Throws `TypeError` when
+   * the prefix is no path, or has optional parts, or the application is none.
    */
   mount(prefix: string, app: Mountable): void;
 
-  /** The current request, or with false a new object of it; throws outside one. */
+  /** The current request, or with false another object of it; throws outside of one. */
   request(shared?: boolean): HttpRequest;
 
-  /** The response being built for the current request, or with false a new one; throws outside one. */
+  /** The response being built for the current request, or with false a new one; throws outside of one. */
   response(shared?: boolean): HttpResponse;
 
   /** The router, or with false a new one. */

@@ -1,6 +1,6 @@
 /**
- * Owns the static form of an application: the class {@linkcode Framework} stands for one engine and
- * offers the engine's methods, in the engine's order, as static ones.
+ * Owns the static form of an application: the class {@linkcode Framework} has the methods of one engine, in
+ * the engine's order, as static ones.
  */
 
 import type { CallbackForm, Class } from "./callback.ts";
@@ -13,16 +13,16 @@ import type { Fetch } from "./state/scope.ts";
 
 let engine = new Engine();
 
-// Static members of any name, for the compiler alone: mapped methods and registered classes have types of
-// their own. A static index signature says the same, but Deno drops it where the package comes from JSR.
+// Lets the compiler accept any static name, for mapped methods and registered classes. A static index signature
+// says the same, but Deno drops it where the package comes from JSR.
 // deno-lint-ignore no-explicit-any
 const /** @internal */ AnyMember: any = class {};
 
 /**
  * The framework as a static interface: every method of {@linkcode Engine}, called on the class.
  *
- * Inside a handler, a filter or anything they call, the methods speak of the request being handled,
- * after any number of awaits. Mapped methods and registered classes are called by their names.
+ * In a handler, a filter and anything they call, the methods concern the request being handled, also after
+ * an `await`. Mapped methods and registered classes are called by their names.
  *
  * @example
  * ```ts
@@ -84,7 +84,10 @@ export class Framework extends AnyMember {
   /** Runs work as the application itself. See {@linkcode Engine.prototype.configure | Engine.configure}. */
   declare static configure: Engine["configure"];
 
-  /** The engine behind this class; one that is given takes its place, such as in a test. */
+  /**
+   * The engine behind this class. A given engine takes its place, such as in a test. Throws `TypeError` when
+   * it is no engine, `Error` while the present one serves.
+   */
   static app(replacement: Engine = engine): Engine {
     if (!(replacement instanceof Engine)) {
       const rule = "it must be an Engine";
@@ -101,7 +104,7 @@ export class Framework extends AnyMember {
   /** Listens for requests. See {@linkcode Engine.prototype.start | Engine.start}. */
   declare static start: Engine["start"];
 
-  /** Ends the request and sends what there is. See {@linkcode Engine.stop}. */
+  /** Ends the request and sends the content so far. See {@linkcode Engine.stop}. */
   declare static stop: Engine["stop"];
 
   /** Ends the request with a status and a message alone. See {@linkcode Engine.halt}. */
@@ -122,7 +125,7 @@ export class Framework extends AnyMember {
   /** Responds with the page of an error. See {@linkcode Engine.error}. */
   declare static error: Engine["error"];
 
-  /** Responds with the page of what is not found. See {@linkcode Engine.notFound}. */
+  /** Responds with the page for a path that was not found. See {@linkcode Engine.notFound}. */
   declare static notFound: Engine["notFound"];
 
   /** Sets the ETag and checks conditions on it. See {@linkcode Engine.etag}. */
@@ -177,7 +180,7 @@ export class Framework extends AnyMember {
   declare static original: Engine["original"];
 }
 
-// What is only declared above is the engine's own method, whichever engine is behind the class then.
+// The methods that are only declared above call the engine that is behind the class at that time.
 for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
   const value = (...params: []) => {

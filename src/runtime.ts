@@ -38,7 +38,7 @@ function recordOf(request: object): RequestRecord | undefined {
   return requestSymbol && slots[requestSymbol];
 }
 
-/** Whether a server of the runtime has received the request, and no program has made it; false without a record. */
+/** Whether a server of the runtime has received the request; false where the record is missing. */
 export function isFromServer(request: Request): boolean {
   return typeof recordOf(request)?.header === "function";
 }

@@ -9,7 +9,7 @@
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Steps of work: each `yield` gives a value or a promise to {@linkcode run}, and gets the settled value back. */
+/** Steps of work: each `yield` hands {@linkcode run} a value or a promise, and gets the settled value. */
 // deno-lint-ignore no-explicit-any -- what comes back is whatever was yielded: each step knows its own type
 export type Steps<Result> = Generator<unknown, Result, any>;
 

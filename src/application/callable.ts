@@ -37,7 +37,7 @@ export type Registered<Name extends string, Type> = string extends Name
 /** @internal */
 type MadeOf<Type> = Type extends Class ? InstanceOf<Type> : Promise<object>;
 
-/** Runs a method with its filters where its output belongs: `render` in a section of the body, `error` on a page. */
+/** Runs a method with its filters where its output belongs: `render` in a section, `error` on a page. */
 export type Wrapper<In extends Scope = Scope> = (
   method: MappedMethod,
   params: unknown[],
@@ -144,7 +144,7 @@ export class RegisteredClass {
       : this.#construct(type, scope);
   }
 
-  /** Makes the shared instance; that of the application is made without a request, so that it cannot keep one. */
+  /** Makes the shared instance; that of the application without a request, so that it cannot keep one. */
   #share(): Instance {
     const make = (): Instance => this.make();
     const made = this.scope ? make() : configure(this.app.owner, make);

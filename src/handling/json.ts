@@ -80,7 +80,7 @@ function encoded(data: unknown, indentation: number): string {
   }
 }
 
-/** Finds a BigInt, or an object inside of itself; `above` has the objects around the value, with their places. */
+/** Finds a BigInt, or an object inside of itself; `above` has the places of the objects around. */
 function faultIn(
   value: unknown,
   place = "$",

@@ -30,7 +30,7 @@ const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
 
 const UTF8 = new TextDecoder();
 
-/** Whether a request has a body, told by its headers where possible: reading `body` makes a stream, which is slow. */
+/** Whether a request has a body; told by the headers where possible, since reading `body` makes a stream. */
 export function hasBody(request: Request): boolean {
   if (BODILESS_METHODS.has(request.method)) return false;
   const length = headerOf(request, "content-length");

@@ -94,7 +94,7 @@ function keysOf(name: string): [string, ...string[]] {
   throw refusal(400, field, `it is nested deeper than ${MAX_DEPTH}`);
 }
 
-/** The record under a key, made if there is none. A text there is dropped, another value becomes the first member. */
+/** The record under a key. A text there is replaced by one, another value becomes its first member. */
 function childOf(parent: AnyRecord, key: string): AnyRecord {
   const old = parent[key];
   if (isRecord(old)) return old;

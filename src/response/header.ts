@@ -55,7 +55,7 @@ const COOKIE_RULES: Record<string, [pattern: RegExp, expected: string]> = {
   sameSite: [/^(?:Strict|Lax|None)$/, "Strict, Lax or None"],
 };
 
-/** Throws `TypeError` when the name of a header is not a token, or the value has characters that cannot be sent. */
+/** Throws `TypeError` when the name of a header is not a token, or its value cannot be sent. */
 export function checkHeader(name: string, value: string): void {
   const isToken = TOKEN.test(name);
   if (isToken && !UNSAFE.test(value)) return;

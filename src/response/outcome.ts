@@ -31,7 +31,7 @@ export const HTML = "text/html; charset=utf-8";
 /** The statuses without a body (Fetch standard, "null body status"). */
 export const NULL_BODY: ReadonlySet<unknown> = new Set([204, 205, 304]);
 
-/** Keeps an outcome as the whole response, sealed if `sealedBy` says by what; false when an `HttpResponse` is needed. */
+/** Keeps an outcome as the whole response; returns false when an `HttpResponse` is needed instead. */
 export function keepOutcome(
   scope: Scope,
   outcome: Outcome,

@@ -42,7 +42,7 @@ export function lengthOf(draft: Draft): number | undefined {
   return bytesIn(bodyOf(draft));
 }
 
-/** The collected headers that are not copied, since they are set otherwise; those that a text or bytes could belie. */
+/** The collected headers that are set otherwise; and those that could be wrong for text and bytes. */
 const NOT_COPIED = ["content-type", "set-cookie"];
 const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 

@@ -138,7 +138,7 @@ export class Parser {
     return this.#tokens[this.#next++]?.[0] ?? "";
   }
 
-  /** The choices up to the end or to a closing parenthesis: first those with an optional part, then those without. */
+  /** The choices up to the end or to a closing parenthesis; those with an optional part come first. */
   #sequence(): Choice[] {
     let choices: Choice[] = [[[]]];
     while (this.#token !== "" && this.#token !== ")") {

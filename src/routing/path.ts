@@ -38,7 +38,7 @@ export class Path {
     return this;
   }
 
-  /** Finds the end of a segment and returns its hash, which ignores case. The start must be known: hash in order. */
+  /** Finds the end of a segment, whose start must be known; returns its hash, which ignores case. */
   hash(index: number): number {
     const { text, end } = this;
     let hash = 0;

@@ -1,6 +1,6 @@
 /**
- * Owns running under `deno serve`, whose server is Deno's: it drains on signals by itself, without a
- * time-out, and cannot listen again.
+ * Owns running under `deno serve`, where the server is Deno's own: Deno drains it on signals, without a
+ * time-out, and it cannot listen again.
  */
 
 import { abortStreams, unfinished } from "../state/background.ts";
@@ -10,15 +10,15 @@ import { sleep, until } from "../timer.ts";
 import { exit, onSignals } from "./process.ts";
 import { CLEAN_UP_SECONDS } from "./server.ts";
 
-/** How many seconds the runtime gets to send the last response: it does not say when that is done. */
+/** How many seconds the runtime gets to send the last response: it does not tell when that is sent. */
 const FLUSH_SECONDS = 0.2;
 
 /** How often the runtime has read `onListen`: once for any default export, once more when it listens. */
 let reads = 0;
 
 /**
- * Calls back when the runtime reads `onListen` of a main module's default export. No other code does,
- * and where the runtime finds nothing it prints the address itself.
+ * Calls back when the runtime reads `onListen` of the main module's default export, which no other code does.
+ * The property stays undefined, so that the runtime prints the address itself.
  */
 export function whenServed<Application extends object>(
   application: Application,
@@ -31,7 +31,7 @@ export function whenServed<Application extends object>(
   });
 }
 
-/** Keeps the process alive on uncaught errors, and bounds the time of a drain. */
+/** Call when the runtime reads `onListen`: keeps the process alive on uncaught errors, and bounds a drain. */
 export function endWithRuntime(owner: Owner): void {
   reads += 1;
   if (reads === 1) surviveErrors(() => void endProcess(owner));
@@ -45,7 +45,7 @@ async function endProcess(owner: Owner): Promise<void> {
   exit(1);
 }
 
-/** Ends the process when the time-out is over. A second signal is left to Deno, as by its own listener. */
+/** Ends the process on a signal, once the time-out is over. A second signal is left to Deno's own listener. */
 function drainOnSignals(owner: Owner): void {
   const leaveToDeno = onSignals(async () => {
     leaveToDeno();

@@ -1,6 +1,6 @@
 /**
  * Owns listening: the options of `start()`, and the errors of a server that cannot start. How a server
- * runs and ends is in `server.ts`, the request target in `target.ts`.
+ * runs and ends is in `server.ts`.
  */
 
 import { reportError } from "../errors.ts";
@@ -29,12 +29,13 @@ export interface StartOptions {
   readonly onListen?: (address: Deno.Addr) => void;
 }
 
-/** The options that have no meaning beside `path`: the runtime would ignore them. */
+/** The options that cannot be combined with `path`: the runtime would ignore them. */
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
 /**
- * Starts to listen, and prints where. Throws an error of the cause's class when an option is malformed, or
- * when the address is taken, missing or not permitted.
+ * Starts to listen, and prints the address. Throws `TypeError` when options conflict, `Error` when the signal
+ * is aborted already, and an error of the runtime's class when the runtime cannot listen, for example because
+ * the address is taken or not permitted.
  */
 export function listen(
   fetch: Fetch,
@@ -85,9 +86,8 @@ function serve(
 }
 
 /**
- * Refuses requests while the server only waits for bodies that are arriving, and a request that names
- * the other scheme: an absolute-form can (RFC 9112, section 3.2.2), and would pass for a secure
- * connection.
+ * Refuses new requests while the server drains, when it listens only for bodies that are arriving; and a request
+ * whose absolute-form names the other scheme (RFC 9112, section 3.2.2), by which it would pass for secure.
  */
 function withRefusals(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
   const own = isSecure ? "https:" : "http:";
@@ -105,7 +105,7 @@ function withRefusals(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
   };
 }
 
-/** Logs the errors that the application did not handle, such as that of a failed stream. */
+/** Logs an error that the application did not handle, such as that of a failed stream, and responds with 500. */
 function onError(error: unknown): Response {
   const place = "that the application did not handle";
   if (error !== ABORTED) reportError(error, place);
@@ -130,7 +130,7 @@ function joined(hostname: string, port: number): string {
   return `${isBare ? `[${hostname}]` : hostname}:${port}`;
 }
 
-/** An error of the class that the runtime threw, which says where it was to listen and what to do. */
+/** An error of the cause's class that names the address, and the flags for a missing permission. */
 function explained(cause: Error, address: string, path?: string): Error {
   const flags = path === undefined
     ? `--allow-net=${address}`

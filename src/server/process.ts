@@ -1,6 +1,6 @@
 /**
- * Owns ending the process with its servers: on a signal, and with status 1 when the main module fails or
- * a server cannot go on.
+ * Owns ending the process together with its servers: with status 0 on a signal, with status 1 when the main
+ * module fails or a server cannot go on.
  */
 
 import { unfinished } from "../state/background.ts";
@@ -8,8 +8,8 @@ import { surviveErrors } from "../state/uncaught.ts";
 import type { DrainingServer } from "./server.ts";
 
 /**
- * How many milliseconds pass at least between two signals that were sent on purpose: `deno task` and
- * `deno run --watch` pass one Ctrl+C on twice.
+ * Two signals within so many milliseconds are one press of Ctrl+C, which `deno task` and
+ * `deno run --watch` pass on twice.
  */
 const ONE_PRESS = 250;
 
@@ -19,7 +19,7 @@ let undo: (() => void)[] = [];
 let firstSignal: number | undefined;
 let ending: Promise<void> | undefined;
 
-/** Drains on the first signal and ends the process; a second signal ends it at once. */
+/** Lets a first signal drain the server and end the process, and a second one end it at once. */
 export function endWithProcess(server: DrainingServer): void {
   if (servers.size === 0) {
     undo = [onSignals(onSignal), surviveErrors(() => endProcess(1))];
@@ -30,12 +30,12 @@ export function endWithProcess(server: DrainingServer): void {
     if (servers.size > 0 || ending !== undefined) return;
     for (const each of undo) each();
   });
-  server.finished.catch(() => {}); // it was logged, and ends the process
+  server.finished.catch(() => {}); // the server has logged the error, and the process ends
 }
 
 /**
- * Calls back on signals that end a process, with the exit status that says so. Call the returned function
- * to undo.
+ * Calls back on each SIGINT and SIGTERM, with the exit status for a process that the signal ends at once. Call
+ * the returned function to undo.
  */
 export function onSignals(
   callback: (signal: Deno.Signal, status: number) => void,
@@ -56,7 +56,7 @@ function onSignal(signal: Deno.Signal, status: number): void {
   endProcess(0);
 }
 
-/** Ends when all servers are drained, those of other applications in this process too. */
+/** Drains all servers of this process, also those of other applications, and then ends it. */
 function endProcess(status: number): void {
   if (status > 0) Deno.exitCode = status;
   ending ??= Promise.allSettled([...servers].map((each) => each.shutdown()))
@@ -73,7 +73,7 @@ function announce(signal: Deno.Signal): void {
   console.log(`Finishing ${list}${hint}`);
 }
 
-/** Under `deno run --watch`, `Deno.exit()` ends the program alone, and then throws. */
+/** Ends the process; under `deno run --watch` only the program, where `Deno.exit()` then throws. */
 export function exit(status: number): void {
   try {
     Deno.exit(status);

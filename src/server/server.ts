@@ -1,6 +1,6 @@
 /**
- * Owns a running server: it drains when it is shut down, and listens again when the runtime has stopped
- * accepting connections. What it listens on is in `listen.ts`, ending the process in `process.ts`.
+ * Owns a running server: draining it when it is shut down, and listening again when the runtime has stopped
+ * accepting connections. Options are in `listen.ts`, ending the process in `process.ts`.
  */
 
 import { report } from "../errors.ts";
@@ -20,10 +20,10 @@ import { settles, sleep, until } from "../timer.ts";
  */
 export type Server = Deno.HttpServer<Deno.Addr>;
 
-/** Makes the runtime listen, on that port where one is given. */
+/** Makes the runtime listen, on the given port or else on that of the options. */
 type Listen = (port?: number) => Server;
 
-/** How many seconds there are for cleaning up aborted streams, and for refusing uploads. */
+/** How many seconds aborted streams get for cleaning up, and unfinished uploads for their refusals. */
 export const CLEAN_UP_SECONDS = 1;
 
 /** How many seconds pass before the server tries to listen again. */
@@ -33,7 +33,7 @@ const PAUSE_SECONDS = 0.5;
 export class DrainingServer implements Server {
   readonly addr: Deno.Addr;
   readonly #end = Promise.withResolvers<void>();
-  /** Settles as `finished` does. For the framework: handling `finished` would hide its rejection from Deno. */
+  /** `finished` for the framework's own use: handling that one would hide a rejection from Deno. */
   readonly ended = this.#end.promise;
   readonly finished = this.ended.then();
   #server: Server;
@@ -42,8 +42,8 @@ export class DrainingServer implements Server {
   #drained: Promise<void> | undefined;
 
   /**
-   * Listens, and calls `listen` with the same port whenever the runtime has stopped. The owner's time-out
-   * bounds a drain, and for how long listening again is tried.
+   * Listens, and calls `listen` again with the same port whenever the runtime has stopped. The owner's time-out
+   * bounds a drain, and how long the server tries to listen again.
    */
   constructor(readonly listen: Listen, readonly owner: Owner) {
     this.#server = listen();
@@ -52,7 +52,7 @@ export class DrainingServer implements Server {
     this.#keepListening();
   }
 
-  /** Drains the server, once. */
+  /** Drains the server. Further calls wait for the same drain. */
   async shutdown(): Promise<void> {
     await (this.#drained ??= this.#drain());
     this.#end.resolve();
@@ -76,8 +76,8 @@ export class DrainingServer implements Server {
   }
 
   /**
-   * Listens again whenever the runtime has stopped, such as when the process is out of file descriptors.
-   * Shutting down what is left of the old server frees its idle connections; running requests go on.
+   * Listens again whenever the runtime has stopped, for example for lack of file descriptors.
+   * Shutting down the old server closes its idle connections; running requests go on.
    */
   async #keepListening(): Promise<void> {
     for (;;) {
@@ -99,7 +99,7 @@ export class DrainingServer implements Server {
     }
   }
 
-  /** Tries until it listens; throws when the time is over. */
+  /** Tries to listen until it works; rejects with the last error when the time is over. */
   async #listenAgain(): Promise<void> {
     const end = performance.now() + this.owner.shutdownSeconds() * 1_000;
     for (;;) {
@@ -116,8 +116,8 @@ export class DrainingServer implements Server {
   }
 
   /**
-   * Lets requests and deferred work finish, and aborts what is left after the time-out. The runtime
-   * cancels bodies that are still arriving as soon as it is shut down: it listens until they are read.
+   * Lets requests and deferred work finish, and aborts the streams that are left after the time-out. The runtime
+   * cancels bodies that are arriving when it is shut down, so the server first listens on until they are read.
    */
   async #drain(): Promise<void> {
     const { owner } = this;

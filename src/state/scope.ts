@@ -64,7 +64,7 @@ export class Owner {
 
 /** What the lower rooms read of the plan that the application compiles for its requests. */
 export interface CompiledPlan {
-  /** Whether each request needs an `HttpResponse`: a class of the application's own, or one that reports under debug. */
+  /** Whether each request needs an `HttpResponse`: one of the application's own class, or for debugging. */
   readonly needsResponse: boolean;
   /** The path of the application, without a slash at its end. */
   readonly base: string;
@@ -181,7 +181,7 @@ export class Scope {
       this.#tasks !== undefined && this.#tasks.size > 0;
   }
 
-  /** Waits for tracked work, for the given seconds at most; rejects with the reason of an unhandled rejection. */
+  /** Waits for tracked work, for the given seconds at most; rejects when a rejection in it is unhandled. */
   async settle(seconds: number): Promise<void> {
     const tasks = this.#tasks ?? new Map<Promise<unknown>, string>();
     const allSettle = async () => {

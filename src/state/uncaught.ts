@@ -14,7 +14,7 @@ const keepers = new Set<() => void>();
 /** The request that each rejected promise has failed: code that handles the promise later undoes it. */
 const failed = new WeakMap<Promise<unknown>, Scope>();
 
-/** The main module, imported once more: the promise rejects with the error of the module, also with a late one. */
+/** The main module, imported once more: the promise rejects with the module's error, also a late one. */
 let main: Promise<unknown> | undefined;
 let mainError: { readonly reason: unknown } | undefined;
 

@@ -1,8 +1,8 @@
 /**
- * Owns the templates of one folder: finding, reading, compiling and running them, and the place of an
- * error in them. Templates are code of the application: they are confined to their folder, not to a sandbox.
+ * Owns the templates of one folder: finding, reading, compiling and running them, and telling at which line an
+ * error is. Templates are code of the application: they are confined to their folder, not to a sandbox.
  *
- * The view imports this with the first render: an application without views does not pay for Vento.
+ * The view imports this file with the first render: an application without views does not load Vento.
  */
 
 import { resolve } from "@std/path/resolve";
@@ -19,7 +19,7 @@ const EXTENSION = ".vto";
 /** The error codes of a missing file, and of a name that no file can have. */
 const NO_FILE = /^(?:ENOENT|ENOTDIR|ENAMETOOLONG|EINVAL)$/;
 
-/** How deeply templates may include each other before it counts as a loop. */
+/** How deeply templates may include each other: deeper counts as a loop. */
 const MAX_DEPTH = 100;
 
 /** Keeps the depth of inclusion in the variables, which Vento copies from template to template. */
@@ -28,7 +28,7 @@ const DEPTH = Symbol("depth");
 /** The variables of a template. */
 type Locals = Record<string, unknown> & { [DEPTH]?: number };
 
-/** What a template makes: its text is the `content`. */
+/** The result of a template: its text is the `content`. */
 type Result = Awaited<ReturnType<Template>>;
 
 /** The templates of one folder, compiled when they are first used. */
@@ -38,7 +38,7 @@ export class Templates {
   readonly #reported = new Set<string>();
   #isDebugging = false;
 
-  /** Names are looked up as they are, with the extension, and with `.vto`. */
+  /** A template's name is looked up as it is, with the extension, and with `.vto`. */
   constructor(readonly folder: string, readonly extension: string) {}
 
   /**
@@ -76,7 +76,7 @@ export class Templates {
     return template(locals);
   }
 
-  /** A template, compiled once; one that failed is read again the next time. */
+  /** A compiled template. Each is compiled once; one that failed is read again at the next call. */
   #load(name: string, from: string): Promise<Template> {
     const known = this.#compiled.get(`/${name}`); // most names need no normalizing
     if (known !== undefined) return known;
@@ -110,8 +110,8 @@ export class Templates {
   }
 
   /**
-   * Adds the template and the line to an error. An `HttpError` or the end of the request, which a template
-   * throws on purpose, is returned unchanged.
+   * An error with the template and the line in its message. An `HttpError` and the signal that ends a request,
+   * which a template throws on purpose, are returned as they are.
    */
   async #locate(error: unknown): Promise<unknown> {
     if (!(error instanceof VentoError)) return error;
@@ -131,13 +131,13 @@ export class Templates {
   }
 }
 
-/** The normalized path of a template in its folder, out of which `..` does not lead. */
+/** The normalized path of a template below its folder; `..` cannot lead out of that. */
 function pathOf(name: string, from = ""): string {
   const below = name.startsWith(".") ? `${from}/../${name}` : name;
   return join(below.replaceAll("\\", "/"));
 }
 
-/** Whether there is such a file; one that a link leads to must be in the folder, too. */
+/** Whether there is such a file, and in the folder: a link must not lead out of it. */
 async function isFileIn(folder: string, file: string): Promise<boolean> {
   try {
     if (!(await Deno.stat(file)).isFile) return false;

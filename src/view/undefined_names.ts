@@ -1,13 +1,13 @@
 /**
- * Owns the warning about undefined names in a template: they print nothing, and are most often typing
- * errors. They are found in the compiled code, under debug only.
+ * Owns the warning about undefined names in a template, which print nothing and are most often typing
+ * errors. They are searched in the compiled code, under debug only.
  */
 
 import { report } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
 import type { Template } from "./vento.ts";
 
-/** The names that Vento reads from the variables: each name in a template. */
+/** The names that Vento reads from the variables: each plain name in a template. */
 const LOCALS = /\bvar \{([^}]*)\} = it;/;
 
 /** Code that declares names, or tests whether they are defined. */
@@ -20,7 +20,7 @@ const EXEMPTIONS = [
   /(?<![$\w.])[$\w]+\s*(?:\?|&&|\|\||[!=]==?)/g, // tests after a name
 ];
 
-/** Reports each undefined name of a template to the error log, unless it is `reported` already. */
+/** Reports each undefined name of a template to the error log, once: `reported` has those that were. */
 export function reportUndefined(
   { path = "", code, source }: Template,
   locals: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 /**
  * Owns the template engine, Vento, as the framework runs it: how values print, and which names are
- * variables. Finding templates is left to `templates.ts`.
+ * variables. `templates.ts` finds the templates.
  */
 
 import { SafeString } from "ventojs/core/environment.js";
@@ -13,7 +13,7 @@ export type Vento = ReturnType<typeof make>;
 /** A compiled template. */
 export type Template = ReturnType<Vento["compile"]>;
 
-/** An identifier that is not a property; the match is the name. */
+/** A name that is not a property's. */
 const IDENTIFIER =
   /(?<!(?<!\.\.)\.)(?<![$\w])[$_\p{ID_Start}][$\p{ID_Continue}]*/gu;
 

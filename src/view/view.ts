@@ -1,7 +1,7 @@
 /**
- * Owns the default view: the variables of every template, and rendering with them. Finding and running
- * templates is left to `templates.ts`, and sending the page to the mapped method `render`. A class
- * registered under the name `view` replaces all of this.
+ * Owns the default view: the variables of all templates, and rendering with them. `templates.ts` finds and runs
+ * the templates, the method `render` sends the result. A class registered under the name `view` replaces all of
+ * this.
  */
 
 import type { Store } from "../state/layers.ts";
@@ -43,11 +43,11 @@ export interface ViewSettings {
 export class View {
   readonly #variables: Store<unknown>;
   readonly #settings: () => ViewSettings;
-  /** By folder and extension: a request may have views of its own. */
+  /** The templates by folder and extension: a request may have settings of its own. */
   readonly #templates = new Map<string, Promise<Templates>>();
 
   /**
-   * Makes a view over the variables of every template, and the settings of the current request.
+   * `variables` are those of all templates, `settings` returns the settings of the current request.
    *
    * @ignore
    */
@@ -81,8 +81,8 @@ export class View {
   }
 
   /**
-   * Renders a template and returns its text. The data are the template's local variables; where a name
-   * is both, the data win over the view's variables.
+   * Renders a template and returns its text. Its variables are those of the view and the data; the data win
+   * where both have a name.
    *
    * Rejects with an `Error` that names the tried files when there is no such template, and with one
    * that shows the template's file and line when rendering fails.
