@@ -1,10 +1,10 @@
 /**
  * Lets scripts of other origins read responses, by the headers of the Fetch standard (CORS protocol).
  *
- * A preflight gets a 204 whatever its path, before any route; every other response gets the headers last,
- * pages of errors too. CORS protects no route: a request of an origin that is not allowed is handled, and
- * its browser keeps the response from the script. Filters of `start` that ask for credentials belong
- * behind `cors`, since a preflight carries none.
+ * A preflight gets a 204, whatever its path, before any route. The headers are added to every other response
+ * after all else, also to error pages. CORS protects no route: a request of an origin that is not allowed is
+ * handled, and its browser keeps the response from the script. Add filters of `start` that ask for credentials
+ * after `cors`, since a preflight carries none.
  *
  * @example An API for one site, with its cookies
  * ```ts
@@ -41,9 +41,9 @@ export interface CorsOptions {
     | "*"
     | readonly string[]
     | ((origin: string) => boolean | Promise<boolean>);
-  /** The methods that may be used; GET, HEAD, POST, PUT, PATCH and DELETE when not given. */
+  /** The methods that scripts may use; GET, HEAD, POST, PUT, PATCH and DELETE when not given. */
   readonly methods?: readonly string[];
-  /** The request headers that may be sent; those that a preflight asks for when not given. */
+  /** The request headers that scripts may send; those that a preflight asks for when not given. */
   readonly headers?: readonly string[];
   /** Whether requests may carry cookies and other credentials; false when not given. */
   readonly credentials?: boolean;
@@ -72,8 +72,8 @@ interface Policy {
 /**
  * Adds the headers of CORS to each response of an application.
  *
- * Throws `TypeError` when an origin is malformed, `"*"` is to take credentials, or a name cannot be sent, and
- * `RangeError` when the seconds are not a whole number from 0.
+ * Throws `TypeError` when an origin is malformed, `"*"` is combined with credentials, or a name cannot be sent,
+ * and `RangeError` when `maxAge` is not a whole number from 0.
  */
 export function cors(
   app: Engine | typeof Framework,
@@ -113,7 +113,7 @@ function checkOptions(options: CorsOptions): void {
   );
 }
 
-/** Whether a text is an origin in the form that browsers send, so that the two can be equal. */
+/** Whether a text is an origin in the form that browsers send, so that the two can be compared. */
 function isOrigin(text: unknown): boolean {
   if (typeof text !== "string" || !ORIGIN.test(text)) return false;
   const origin = URL.parse(text)?.origin;
@@ -182,7 +182,7 @@ function allow(
   if (asked !== "") headers.set(ALLOW_HEADERS, asked);
 }
 
-/** Says that caches must keep a response for each value of a request header. */
+/** Tells caches to keep a response for each value of a request header. */
 function vary(headers: Headers, name: string): void {
   const names = headers.get("vary")?.toLowerCase().split(/\s*,\s*/) ?? [];
   if (names.includes("*") || names.includes(name.toLowerCase())) return;

@@ -2,9 +2,9 @@
  * Serves a folder of static files by `@std/http/file-server`: with media types, `ETag` and
  * `Last-Modified`, conditional requests, ranges and HEAD. The file server is loaded with the first file.
  *
- * Nothing outside of the folder is served, and no file or folder whose name begins with a dot, whether by
- * `..`, an encoded slash or a symbolic link. A missing file goes to `notFound`. Needs permission to read the
- * folder, and the targets of links in it.
+ * Nothing outside of the folder is served, and no file or folder whose name begins with a dot, neither by
+ * `..` nor by an encoded slash or a symbolic link. A missing file goes to `notFound`. Needs permission to read
+ * the folder and the targets of links in it.
  *
  * @example
  * ```ts
@@ -37,7 +37,7 @@ import type { Engine, Framework, Route } from "../../mod.ts";
 export interface FilesOptions {
   /** The `Cache-Control` of each file; `no-cache` when not given, so that clients ask whether it has changed. */
   readonly cacheControl?: string;
-  /** The file that stands for its folder, such as `index.html`; folders are not found when not given. */
+  /** The file that is served for its folder, such as `index.html`; when not given, folders are not found. */
   readonly index?: string;
 }
 
@@ -45,7 +45,7 @@ type ServeFile = typeof serveFile;
 
 /** A file or folder below the folder that is served. */
 interface Found {
-  /** Its own path, without links. */
+  /** The path, without links. */
   readonly path: string;
   readonly fileInfo: Deno.FileInfo;
 }
@@ -89,7 +89,7 @@ export function files(
 
 /**
  * Returns a function that loads the file server on its first call. Deno leaks the context of an import into
- * what runs next: the import runs in the context of the declaration, not in that of a request.
+ * what runs next, so the import runs in the context of the declaration, not in that of a request.
  */
 function loader(): () => Promise<ServeFile> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -157,8 +157,8 @@ async function respond(
 }
 
 /**
- * The request without its range, where the range must be ignored, else undefined: the file server ignores
- * `If-Range` (RFC 9110, section 13.1.5), and HEAD gets the headers of a GET without a range.
+ * The request without its range, when the range must not count, else undefined: the file server ignores
+ * `If-Range` (RFC 9110, section 13.1.5), and a range counts for GET only (section 14.2).
  */
 function withoutRange(
   { method, headers }: Request,

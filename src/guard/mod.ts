@@ -1,16 +1,16 @@
 /**
  * Keeps other sites from acting in a visitor's name, and sets the usual security headers.
  *
- * A request that may change something, and a WebSocket, is refused with a 403 when a browser says that
- * another origin made it: by `Sec-Fetch-Site`, of which `same-origin` and `none` pass, or from browsers
- * without it by an `Origin` that is not the host. A request with neither header comes from no browser and
- * passes: it carries no visitor's cookies. So forms need no tokens; GET and HEAD must change nothing.
+ * A request that may change something, or that opens a WebSocket, is refused with a 403 when its browser says
+ * that another origin made it: by a `Sec-Fetch-Site` other than `same-origin` and `none` or, without that
+ * header, by an `Origin` that is not the host. A request with neither header comes from no browser and carries
+ * no visitor's cookies: it passes. So forms need no tokens, but GET and HEAD must change nothing.
  *
  * Behind a proxy that changes the `Host`, set `framework.trust_proxy`. An origin that `cors` lets write
- * must be `trusted` here too. A filter of `start` in front of it that returns `false` would end the chain:
- * call `guard` first.
+ * must be `trusted` here too. Call `guard` before you add filters of `start`: one that returns `false` ends
+ * the chain.
  *
- * The headers are on every response, pages of errors too, where the response has none of that name:
+ * These headers are added to every response, also to error pages, unless it has one of that name:
  *
  * | header | value |
  * | --- | --- |
@@ -62,7 +62,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** The methods that change nothing (RFC 9110, section 9.2.1). */
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 
-/** The `Sec-Fetch-Site` of requests by the site's own pages, and by the visitor (Fetch Metadata, section 2.2). */
+/** The `Sec-Fetch-Site` of requests by the site's own pages and by the visitor (Fetch Metadata, section 2.2). */
 const OWN: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
@@ -119,7 +119,7 @@ function isOwn(app: Engine | typeof Framework): boolean {
   if (site !== "") return OWN.has(site);
   const sent = request.getHeader("origin");
   if (sent === "") return true;
-  // Files have no host, and an app's own scheme may name any: both would compare as equal.
+  // Files have no host, and the scheme of an app may name any host: both could equal the host.
   const origin = /^https?:/.test(sent) ? URL.parse(sent) : null;
   // Behind a proxy that ends TLS, an https origin is right although the request came by http.
   if (origin === null || request.secure && origin.protocol !== "https:") {

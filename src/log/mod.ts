@@ -5,10 +5,10 @@
  *     2026-11-04T09:30:00.000Z POST /orders 500 20.4 ms 301 B reference 1f09ab34
  *
  * The time is that of the response, the milliseconds count from the head of the request to the head of
- * the response. The bytes are `-` for a stream of unknown length. A status of 500 and above has the
- * reference that the page of the error shows, and the error log. Values of secrets in the query are masked.
+ * the response. The bytes are `-` for a stream of unknown length. A line with a status of 500 or above has the
+ * reference that the error page and the error log show. Values of secrets in the query are masked.
  *
- * Filters of `send` that are added later may still replace the response: call `log` behind other
+ * Filters of `send` that are added later may still replace the response: call `log` after the other
  * extensions.
  *
  * @example A record for each request in place of the line, such as for logs in JSON
@@ -37,19 +37,19 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 
-/** A request and its response, as the log shows them. */
+/** The record of a request and its response. */
 export interface LogRecord {
   /** When the response was sent, as `2026-11-04T09:30:00.000Z`. */
   readonly time: string;
-  /** The method in capitals. */
+  /** The method. */
   readonly method: string;
   /** The path with its query, encoded; `/` for a malformed one. Values of secrets are masked. */
   readonly url: string;
   /** The status of the response. */
   readonly status: number;
-  /** How long the request took, from its head to the head of the response. */
+  /** The milliseconds from the head of the request to the head of the response. */
   readonly milliseconds: number;
-  /** The length of the response's body; undefined for a stream of unknown length. */
+  /** The length of the response's body in bytes; undefined for a stream of unknown length. */
   readonly bytes?: number | undefined;
   /** The `request().id` of a status of 500 and above. */
   readonly reference?: string | undefined;
@@ -57,7 +57,7 @@ export interface LogRecord {
 
 /** The options of {@linkcode log}. */
 export interface LogOptions {
-  /** Takes each record in place of the line on the standard output. An error in it is only reported. */
+  /** Gets each record, in place of a line on the standard output. What it throws is only reported. */
   readonly write?: (record: LogRecord) => unknown;
   /** Matches the names of query parameters whose values are masked. */
   readonly secrets?: RegExp;

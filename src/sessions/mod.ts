@@ -3,14 +3,14 @@
  * so that clients can neither read nor change them. There is no store: any machine that has the secret
  * can open a session, and none can end one that was copied.
  *
- * A session ends `maxAge` seconds after its start and `idle` seconds after its last use, to a minute; a
- * request uses it by calling the accessor. A cookie that is too old, or was sealed elsewhere, makes an
- * empty session, and under `framework.debug` a line in the log. Concurrent requests of one client each
- * begin with what the cookie had: the response that comes last wins.
+ * A session ends `maxAge` seconds after its start, and `idle` seconds after its last use, give or take a
+ * minute; calling the accessor is a use. A cookie that is too old, or was sealed elsewhere, gives an empty
+ * session, and under `framework.debug` a line in the log. Concurrent requests of one client all begin with the
+ * values of the cookie: the response that the client gets last wins.
  *
- * Values are what JSON can carry, and all of them take at most 2,700 bytes of JSON. A filter of `start` in
- * front of `sessions` finds its session empty, and so does the page of a request that was refused before
- * `start`; there it cannot be changed. After a logout, the back button may show a page again as it was: send
+ * Values are what JSON can carry, and all of them together take at most 2,700 bytes of JSON. The session is
+ * empty, and cannot be changed, in filters of `start` that were added before `sessions`, and on the page of a
+ * request that was refused before `start`. After a logout, the back button may show an old page again: send
  * pages of members with `Cache-Control: no-store`.
  *
  * @example
@@ -48,7 +48,7 @@ import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 
 /** The options of {@linkcode sessions}. */
 export interface SessionOptions {
-  /** At least 32 random characters, or a list of such secrets: the first one seals, each of them opens. */
+  /** At least 32 random characters, or a list of such secrets: the first seals cookies, each can open them. */
   readonly secret: string | readonly string[];
   /** How many seconds after its start a session ends, a week when not given. */
   readonly maxAge?: number;
@@ -66,7 +66,7 @@ type Entries = [key: string, value: unknown][];
 interface State {
   readonly request: HttpRequest;
   started: number;
-  /** When it was last used, as far as the cookie tells. */
+  /** When it was last used, by the cookie; Infinity for a new session. */
   readonly used: number;
   readonly values: Map<string, unknown>;
   readonly flashes: Map<string, unknown>;
@@ -74,11 +74,11 @@ interface State {
   readonly before: string;
   /** Whether the request has asked for the session. */
   isUsed?: boolean;
-  /** Why nothing can be changed, if so. */
+  /** Why the session cannot be changed; undefined while it can. */
   closed?: string;
 }
 
-/** How long the JSON of a session may be, for a cookie of 4,096 bytes (RFC 6265, section 6.1). */
+/** How many bytes the JSON of a session may have, for a cookie of 4,096 bytes (RFC 6265, section 6.1). */
 const MAX_BYTES = 2_700;
 
 const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
@@ -86,7 +86,7 @@ const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 const DEFAULTS = { maxAge: 604_800, idle: 86_400, name: "session" };
 
 /**
- * The session of one client, which the function that {@linkcode sessions} returns gives to a request.
+ * The session of one client during one request, returned by the accessor that {@linkcode sessions} returns.
  *
  * @example
  * ```ts
@@ -132,25 +132,25 @@ export class Session<Values extends object = Record<string, unknown>> {
     return this.#state.values.has(key);
   }
 
-  /** Sets a value. Throws `RangeError` when the cookie would be larger than clients keep. */
+  /** Sets a value. Throws `RangeError` when the session would have more than 2,700 bytes of JSON. */
   set<Key extends keyof Values & string>(key: Key, value: Values[Key]): this {
     return this.#put("values", key, value);
   }
 
-  /** Deletes a value; tells whether there was one. */
+  /** Deletes a value; returns whether there was one. */
   delete(key: keyof Values & string): boolean {
-    return this.#open.values.delete(key);
+    return this.#writable.values.delete(key);
   }
 
   /** Deletes all values and flashes; the client loses its cookie. */
   clear(): void {
-    this.#open.values.clear();
-    this.#open.flashes.clear();
+    this.#writable.values.clear();
+    this.#writable.flashes.clear();
   }
 
-  /** Begins the time of `maxAge` anew, as after a login. The values stay. */
+  /** Starts the time of `maxAge` anew, as after a login. The values stay. */
   renew(): this {
-    this.#open.started = Date.now() / 1000;
+    this.#writable.started = Date.now() / 1000;
     return this;
   }
 
@@ -161,28 +161,29 @@ export class Session<Values extends object = Record<string, unknown>> {
   flash(key: string, value?: unknown): unknown {
     if (value !== undefined) return this.#put("flashes", key, value);
     const kept = this.#state.flashes.get(key);
-    if (kept !== undefined) this.#open.flashes.delete(key);
+    if (kept !== undefined) this.#writable.flashes.delete(key);
     return kept;
   }
 
   #put(kind: "values" | "flashes", key: string, value: unknown): this {
-    const state = this.#open;
+    const state = this.#writable;
     textOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
     state[kind].set(key, value);
     return this;
   }
 
-  /** The state, for a change. */
-  get #open(): State {
+  /** The state, to be changed; throws when it cannot be. */
+  get #writable(): State {
     if (this.#state.closed === undefined) return this.#state;
     throw new Error(`Cannot change the session: ${this.#state.closed}`);
   }
 }
 
 /**
- * Gives an application sessions. The returned function gives the session of the current request.
+ * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
+ * of a request.
  *
- * Throws `TypeError` when a secret is too short, a time not above 0, or the name not a cookie's.
+ * Throws `TypeError` when a secret is too short, a time is not above 0, or no cookie can have the name.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
@@ -193,7 +194,7 @@ export function sessions<Values extends object = Record<string, unknown>>(
   app.before("start", () => {
     const request = app.request();
     const cookie = request.cookies[rules.name];
-    if (cookie === undefined) return; // such a request stays synchronous
+    if (cookie === undefined) return; // a request without the cookie stays synchronous
     return open(request, cookie, rules).then((state) => {
       states.set(request, state ?? stateOf(request));
       if (state !== undefined || !app.get("framework.debug")) return;
@@ -253,8 +254,8 @@ function stateOf(request: HttpRequest, content: Partial<Content> = []): State {
 }
 
 /**
- * Adds the cookie to headers where the session has changed, or its last use is a minute ago, or a tenth of
- * `idle`: not each use sends it.
+ * Adds the cookie to headers when the session has changed, or its last use was a minute or a tenth of `idle`
+ * ago: not every use sends the cookie.
  */
 function save(state: State, rules: Rules, headers: Headers): unknown {
   const { started, used, values, flashes, before } = state;
@@ -272,7 +273,7 @@ function save(state: State, rules: Rules, headers: Headers): unknown {
   });
 }
 
-/** Throws `RangeError` when the session is too large for a cookie. */
+/** The session as JSON; throws `RangeError` when it is too large for a cookie. */
 function textOf({ started, values, flashes }: Partial<State>): string {
   const text = JSON.stringify([started, [...values!], [...flashes!]]);
   const { length } = new TextEncoder().encode(text);

@@ -8,7 +8,7 @@ import type { DefaultTreeAdapterTypes } from "npm:parse5@^8.1.1";
 type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;
 
-/** What fills a field: text, true or false for a checkbox, or a file. */
+/** A value for a field: text, true or false for a checkbox, or a file. */
 export type FieldInput = string | boolean | File;
 
 interface Field {
@@ -16,9 +16,9 @@ interface Field {
   readonly type: string;
   readonly required: boolean;
   readonly maxLength: number;
-  /** The value that is sent; undefined for a field that sends nothing. */
+  /** The value that is sent; undefined when the field sends nothing. */
   value: string | File | undefined;
-  /** The values to choose from, where it is no free text: one of a checkbox or radio button, all of a `select`. */
+  /** The values that the field takes; undefined for free text. A checkbox or radio button has one. */
   readonly options?: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export class Form<Result> {
     return this;
   }
 
-  /** Submits the form; rejects with `RangeError` when a required field is empty, as a browser refuses. */
+  /** Submits the form; rejects with `RangeError` when a required field is empty, where a browser refuses. */
   async submit(): Promise<Result> {
     const empty = this.#fields.find((field) =>
       field.required && this.#isEmpty(field)
@@ -119,7 +119,7 @@ export class Form<Result> {
     });
   }
 
-  /** Of radio buttons, one of the name is enough. */
+  /** Whether a field has no value. Of several radio buttons with one name, one that has a value is enough. */
   #isEmpty({ name, type, value }: Field): boolean {
     if (type !== "radio") return value === undefined || value === "";
     return !this.#fields.some((field) =>
@@ -162,7 +162,7 @@ function rawText(node: Node): string {
   return "childNodes" in node ? node.childNodes.map(rawText).join("") : "";
 }
 
-/** The types of inputs that are buttons; the tests press none. */
+/** The types of inputs that are buttons, which send nothing. */
 const BUTTONS: readonly string[] = ["submit", "button", "reset", "image"];
 
 function fieldOf(element: Element): Field[] {
@@ -226,7 +226,7 @@ function accepts(
   return options?.includes(value) ?? value.length <= maxLength;
 }
 
-/** Fills a field; of those with one name, radio buttons for example, only some may accept the value. */
+/** Fills a field. Of several fields with one name, such as radio buttons, only some may accept the value. */
 function fillField(field: Field, value: FieldInput): void {
   const isAccepted = accepts(field, value);
   if (field.type === "checkbox" || field.type === "radio") {
@@ -240,7 +240,7 @@ function fillField(field: Field, value: FieldInput): void {
   }
 }
 
-/** The fields as a URL carries them: of a file only its name. */
+/** The fields, encoded as in a URL: of a file only the name. */
 function urlEncoded(data: FormData): URLSearchParams {
   return new URLSearchParams([...data].map(([name, value]) => [
     name,

@@ -1,5 +1,5 @@
 /**
- * Owns the check that concurrent requests do not touch each other: each is sent alone, then all of them
+ * Owns the check that concurrent requests do not affect each other: each is sent alone, then all of them
  * together, in many orders, and every response must stay the same. Only for tests.
  */
 

@@ -1,7 +1,6 @@
 /**
- * What tests of an application need beside its `fetch`: a visitor who keeps cookies, follows links and
- * fills in forms, without a socket and without a mock, and a check that concurrent requests do not touch
- * each other.
+ * Helpers for tests of an application, without a socket and without a mock: a visitor who keeps cookies,
+ * follows links and fills in forms, and a check that concurrent requests do not affect each other.
  *
  * @example
  * ```ts

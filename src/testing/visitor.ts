@@ -1,6 +1,6 @@
 /**
  * Owns the visitor of tests, who uses an application as a person with a browser does: keeps cookies,
- * follows redirects and links, and gets pages with their forms. Without a socket and without a mock.
+ * follows redirects and links, and opens pages with forms.
  */
 
 import { getSetCookies } from "@std/http/cookie";
@@ -13,13 +13,13 @@ export interface Door {
   fetch(request: Request): Response | Promise<Response>;
 }
 
-/** What a visit sends: the options of a web request, or a value as JSON, by POST unless told otherwise. */
+/** The options of a visit: those of a web request, or a value to send as JSON, by POST if no method is given. */
 export interface VisitOptions extends RequestInit {
   /** The value to send as the JSON body. */
   readonly json?: unknown;
 }
 
-/** The limit of browsers (Fetch standard, section 4.4). */
+/** How many redirects a visit follows, like browsers (Fetch standard, section 4.4). */
 const MAX_REDIRECTS = 20;
 
 interface Cookie {
@@ -56,13 +56,13 @@ export class Visitor {
   readonly #origin: string;
   readonly #cookies = new Map<string, Cookie>();
 
-  /** The origin, `http://localhost` when not given, is the application's in the URLs of requests. */
+  /** `origin`, `http://localhost` when not given, is that of the application in the URLs of requests. */
   constructor(app: Door, origin = "http://localhost") {
     this.#app = app;
     this.#origin = new URL(origin).origin;
   }
 
-  /** The cookies that the visitor has, by name. */
+  /** The values of the visitor's cookies, by name. */
   get cookies(): Record<string, string> {
     return Object.fromEntries(
       [...this.#cookies].map(([name, { value }]) => [name, value]),
@@ -70,8 +70,8 @@ export class Visitor {
   }
 
   /**
-   * Requests a path and follows redirects within the application. Rejects with `RangeError` after
-   * twenty of them.
+   * Requests a path, follows redirects within the application, and returns the page. Rejects with
+   * `RangeError` after more than 20 redirects.
    */
   async visit(path: string, options: VisitOptions = {}): Promise<Page> {
     let url = new URL(path, this.#origin);
