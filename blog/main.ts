@@ -1,7 +1,7 @@
 /**
  * Starts the sample blog on http://127.0.0.1:8000, or on the port given as `--port=…`.
  *
- * It needs the network for that address, may read its own folder, and may write to the folders of its
+ * It needs permission to listen on that address, to read its own folder, and to write to the folders of its
  * posts and of its compiled templates.
  */
 

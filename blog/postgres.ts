@@ -1,9 +1,9 @@
 /**
- * Owns the posts in a table of PostgreSQL: its migrations, its statements, and what becomes of a request
- * while the database is out of reach. The module is loaded only when `DATABASE_URL` is set.
+ * Owns the posts in a table of PostgreSQL: its migrations, its statements, and the 503 for requests while the
+ * database is out of reach. The module is loaded only when `DATABASE_URL` is set.
  *
- * Every value is a parameter of a statement, never part of its text. A post is saved when its `insert`
- * has been confirmed; after a lost connection nobody knows, and the client gets a 503.
+ * Every value is a parameter of a statement, never part of its text. A post is saved once its `insert`
+ * has been confirmed; if the connection is lost before, it may or may not be saved, and the client gets a 503.
  */
 
 import { HttpError } from "@framework/core";
@@ -59,13 +59,13 @@ const MIGRATIONS: readonly string[] = [
   `create index blog_posts_by_slug on blog_posts (md5(slug), id)`,
 ];
 
-/** The key of the lock that two starting processes take turns by: any number that is only used here. */
+/** The key of the lock by which two starting processes take turns: any number that is used only here. */
 const MIGRATION_LOCK = 20_250_711;
 
 /** How many posts a page lists. */
 const PAGE_SIZE = 50;
 
-/** The end of the list, as it stands in an address; and the largest number of a post. */
+/** The place at the end of the list, in an address; and the largest number that a post can have. */
 const END = "end";
 const LAST_ID = "9223372036854775807";
 
@@ -79,9 +79,9 @@ const IDLE_TIMEOUT = 5;
 const RETRY_AFTER = 5;
 
 /**
- * The classes of SQLSTATE that say that the database cannot be used at the moment: connection exception,
- * invalid authorization, unknown database, insufficient resources, operator intervention, system error;
- * and a standby, which takes no writes.
+ * The classes of SQLSTATE for a database that cannot be used at the moment: connection exception, invalid
+ * authorization, unknown database, insufficient resources, operator intervention, system error; and the state
+ * of a standby, which takes no writes.
  */
 const UNAVAILABLE = /^(?:08|28|3D|53|57|58)|^25006$/;
 
@@ -230,7 +230,7 @@ export class PostTable implements PostStore, AsyncDisposable {
     });
   }
 
-  /** Runs a statement of a request; a 503 is thrown where the database cannot be used. */
+  /** Runs a statement of a request; rejects with a 503 when the database cannot be used. */
   async #query<T>(statement: (sql: Sql) => Promise<T>): Promise<T> {
     const sql = this.#sql;
     const { promise: late, reject } = Promise.withResolvers<never>();
@@ -254,7 +254,7 @@ export class PostTable implements PostStore, AsyncDisposable {
     }
   }
 
-  /** Logs when the database goes out of reach and when it is back, and not every request in between. */
+  /** Logs when the database goes out of reach and when it is back, but not each request in between. */
   #report(problem: string | undefined): void {
     if (this.#isReachable === (problem === undefined)) return;
     this.#isReachable = !this.#isReachable;
@@ -270,7 +270,7 @@ export class PostTable implements PostStore, AsyncDisposable {
   }
 }
 
-/** The number of a post in an address. */
+/** The number of the post at a place in an address; throws a 400 for a malformed place. */
 function toId(place: string): string {
   if (place === END) return LAST_ID;
   if (/^\d{1,18}$/.test(place)) return place;

@@ -1,11 +1,11 @@
 /**
  * Owns what a post is, what a store of posts does, and the store that the blog uses by default: one JSON
- * file, read whole on each load and rewritten whole on each save. The store over PostgreSQL is
- * `postgres.ts`; how a post is shown, and under which address, is `routes.ts`.
+ * file, read whole on each load and rewritten whole on each save. The store over PostgreSQL is in
+ * `postgres.ts`; how a post is shown, and under which address, is decided in `routes.ts`.
  *
- * Saving to the file loses nothing: writers take turns, also between processes, by a lock on a second
- * file; the new list is written to a third one, synced to the disk and renamed over the old list, so that
- * a reader, or a restart after a crash, finds the old list or the new one.
+ * Saving to the file loses nothing: a lock on a second file lets writers take turns, also those of several
+ * processes. The new list is written to a third file, synced to the disk and renamed over the old list, so
+ * that a reader, or a restart after a crash, finds either the old list or the new one.
  */
 
 import { dirname } from "@std/path/dirname";
@@ -21,7 +21,7 @@ export interface Post {
 
 /** One page of the list of posts, and the places of the pages before and after it. */
 export interface PostList {
-  /** In the order of creation; of the content, the first line at least. */
+  /** The posts in the order of creation; the content may be its first line alone. */
   readonly posts: readonly Post[];
   /** The place where the page before this one ends; undefined on the first page. */
   readonly earlier?: string | undefined;
@@ -29,13 +29,13 @@ export interface PostList {
   readonly later?: string | undefined;
 }
 
-/** Which page of the list: the one after a place or before it; the first one when neither is given. */
+/** Which page of the list: the one after a place, or the one before it; without either the first. */
 export interface PostRange {
   readonly after?: string | undefined;
   readonly before?: string | undefined;
 }
 
-/** Where the posts are kept. */
+/** A store of posts. */
 export interface PostStore {
   /** Reads every post, in the order of creation. */
   all(): Promise<Post[]>;
@@ -78,7 +78,7 @@ export class PostFile implements PostStore {
     this.#path = path;
   }
 
-  /** Makes the file as a copy of another one, unless it exists. */
+  /** Makes the file by copying another one, unless it exists. */
   async seed(from: string): Promise<void> {
     if (await this.#read() !== undefined) return;
     const text = await Deno.readTextFile(from);
@@ -91,7 +91,7 @@ export class PostFile implements PostStore {
     return parse(await this.#read(), this.#path);
   }
 
-  /** Reads every post for another store: numbers are written to it exactly as they stand in the file. */
+  /** Reads every post for another store; `JSON.stringify()` then spells numbers as the file does. */
   async export(): Promise<Post[]> {
     return parseExact(await this.#read(), this.#path);
   }
@@ -163,7 +163,7 @@ export class PostFile implements PostStore {
     await Deno.writeTextFile(fresh, text);
     await sync(fresh);
     await Deno.rename(fresh, this.#path);
-    // The rename itself is synced with the folder; Windows cannot open one.
+    // Syncing the folder makes the rename durable; Windows cannot open a folder.
     if (Deno.build.os !== "windows") await sync(dirname(this.#path));
   }
 }

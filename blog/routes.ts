@@ -15,7 +15,7 @@ export interface BlogFolders extends TemplateFolders {
   readonly public: string;
 }
 
-/** The headers of every response: pages use this site's style sheet and images, and no script at all. */
+/** The headers of every response: pages may use this site's style sheet and images, and no script at all. */
 const HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy":
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -36,8 +36,8 @@ export function declareBlog(
 }
 
 /**
- * Registers the blog's template engine as the view, and has `render` use it. A page carries a
- * fingerprint, so that a client that holds the current page need not load it again.
+ * Registers the blog's template engine as the view, and maps `render` to use it. A page has its hash as the
+ * ETag, so that a client with the current page does not load it again.
  */
 function declareViews(app: Engine, folders: TemplateFolders): void {
   app.register("view", TemplateEngine, [folders]);

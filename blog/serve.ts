@@ -1,6 +1,6 @@
 /**
- * Owns the blog as it is served: which store it uses, where its files are, and the log of its requests. The default export is for
- * `deno serve`, also with `--parallel`; `main.ts` starts the same on its own port.
+ * Owns the blog as it is served: which store it uses, where its files are, and the log of its requests. The
+ * default export is for `deno serve`, also with `--parallel`; `main.ts` starts it on a port of its own.
  */
 
 import { Framework } from "@framework/core";
@@ -21,7 +21,7 @@ log(Framework);
 
 export default Framework;
 
-/** Opens the database where `DATABASE_URL` is set and may be read, and the file of posts otherwise. */
+/** Opens the database if `DATABASE_URL` is set and may be read, and the file of posts otherwise. */
 async function openStore(): Promise<PostStore> {
   const variable = "DATABASE_URL";
   const { state } = Deno.permissions.querySync({ name: "env", variable });
@@ -36,7 +36,7 @@ async function openFile(): Promise<PostStore> {
 }
 
 async function openDatabase(url: string): Promise<PostStore> {
-  // A literal would have Deno download the driver for those who use the file, too.
+  // With a literal, Deno would download the driver also for those who use the file.
   const address = import.meta.resolve("./postgres.ts");
   const { PostTable }: typeof import("./postgres.ts") = await import(address);
   try {

@@ -1,6 +1,6 @@
 /**
  * Owns the blog's template engine: Vento over one folder of templates, and the cache folder that lets
- * the next start load them compiled. Which page is shown is `routes.ts`'s.
+ * the next start load them compiled. Which page is shown is decided in `routes.ts`.
  */
 
 import { join } from "@std/path/join";
@@ -29,7 +29,7 @@ interface CachedTemplate {
 /** The address of the installed Vento, which has its version in it. */
 const COMPILER = import.meta.resolve("ventojs/web.js");
 
-/** The templates of one folder. One instance serves all requests: it keeps the data of none. */
+/** The templates of one folder. One instance serves all requests and keeps no data of any. */
 export class TemplateEngine {
   readonly #folders: TemplateFolders;
   readonly #vento: Vento;
@@ -97,7 +97,7 @@ export class TemplateEngine {
   }
 }
 
-/** A page that waits for the name of its template. */
+/** The data of a page whose template is still to be named. */
 export class Page {
   readonly #vento: Vento;
   readonly #data: Readonly<Record<string, unknown>>;
