@@ -25,7 +25,7 @@ import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
 import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
-import { endWithRuntime, whenServed } from "./server/declarative.ts";
+import { endWithRuntime, whenServed } from "./server/deno_serve.ts";
 import { configure, type Fetch, Owner } from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";

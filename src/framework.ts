@@ -8,7 +8,7 @@ import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/callable.ts";
 import { wrongKind } from "./errors.ts";
 import { dynamicMethods, FORM } from "./application/names.ts";
-import { whenServed } from "./server/declarative.ts";
+import { whenServed } from "./server/deno_serve.ts";
 import type { Fetch } from "./state/scope.ts";
 
 let engine = new Engine();

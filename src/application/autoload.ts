@@ -6,7 +6,7 @@
 
 import type { Class, Classes } from "../callback.ts";
 import { Layered } from "../state/layers.ts";
-import { withoutRequest } from "../state/outside.ts";
+import { withoutRequest } from "../state/without_request.ts";
 import { current, type Owner } from "../state/scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;

@@ -1,6 +1,6 @@
 /**
  * Owns `notFound` and `error`: the empty page that each of them writes on, mapped or not, the default pages,
- * and the `error` of middleware. How a default page looks is in `page.ts`.
+ * and the `error` of middleware. How a default page looks is in `default_page.ts`.
  */
 
 import type { Application, RequestScope } from "../application/application.ts";
@@ -9,10 +9,10 @@ import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
-import { withoutRequest } from "../state/outside.ts";
+import { withoutRequest } from "../state/without_request.ts";
 import { run, type Steps } from "../steps.ts";
 import { isLocal } from "./client.ts";
-import { pageOf, VARY } from "./page.ts";
+import { pageOf, VARY } from "./default_page.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 

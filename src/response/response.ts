@@ -23,7 +23,7 @@ import {
   PAGE_HEADERS,
 } from "./header.ts";
 import type { Outcome, ResponseSource } from "./outcome.ts";
-import { type Draft, draftOf, lengthOf, makeResponse } from "./outgoing.ts";
+import { type Draft, draftOf, lengthOf, makeResponse } from "./draft.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import { EndedError, isStop, report, reportError } from "../errors.ts";
-import { withoutRequest } from "./outside.ts";
+import { withoutRequest } from "./without_request.ts";
 import { contextScope, type Scope } from "./scope.ts";
 
 /** For each server that keeps the process alive, the function that ends the process. */

@@ -9,7 +9,7 @@ import { resolve } from "@std/path/resolve";
 import { VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
 import { HttpError, TemplateError } from "../errors.ts";
-import { withoutRequest } from "../state/outside.ts";
+import { withoutRequest } from "../state/without_request.ts";
 import { reportUndefined } from "./undefined_names.ts";
 import { makeVento, type Template } from "./vento.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "../state/layers.ts";
-import { withoutRequest } from "../state/outside.ts";
+import { withoutRequest } from "../state/without_request.ts";
 import type { Templates } from "./templates.ts";
 
 /** The settings that a view reads. */
