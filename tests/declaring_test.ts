@@ -9,7 +9,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Engine, Framework } from "@framework/core";
+import { Engine, Framework, type Route } from "@framework/core";
 import { EventEmitter } from "node:events";
 import * as net from "node:net";
 import { nextTick } from "node:process";
@@ -201,6 +201,7 @@ Deno.test("what a request sets never reaches the application, whatever calls it"
 Deno.test("a write that belongs to no request throws while the application serves", async () => {
   const app = new Engine();
   app.map("hello", () => "Hello");
+  const route = app.route("/declared", () => "declared");
   const server = app.start({ port: 0, signals: false, onListen() {} });
   const writes: Record<string, () => unknown> = {
     set: () => app.set("name", 1),
@@ -213,6 +214,8 @@ Deno.test("a write that belongs to no request throws while the application serve
     group: () => app.group("/late", (router) => void router.get("/", () => "")),
     mount: () => app.mount("/late", () => new Response()),
     path: () => app.path("./classes"),
+    addMiddleware: () => route.addMiddleware(() => {}),
+    streamed: () => route.streamed(),
     "view().set": () => app.view().set("name", 1),
     init: () => app.init(),
   };
@@ -225,6 +228,26 @@ Deno.test("a write that belongs to no request throws while the application serve
   app.route("/again", () => "again");
   const response = await app.fetch(new Request("http://localhost/again"));
   assertEquals(await response.text(), "again");
+});
+
+Deno.test("a request changes its own routes, and none of the application's", async () => {
+  const app = new Engine();
+  const shared = app.route("/", () => "shared");
+  const change = (route: Route): unknown => route.addMiddleware(() => false);
+  app.before("start", () => {
+    assertThrows(() => change(shared), Error, 'Cannot change the route "/"');
+    assertThrows(() => shared.streamed(), Error, 'Cannot change the route "/"');
+    change(app.route("/own", () => "own"));
+  });
+  const own = await app.fetch(new Request("http://localhost/own"));
+  assertEquals(own.status, 403);
+  const response = await app.fetch(new Request("http://localhost/"));
+  assertEquals(await response.text(), "shared");
+  change(shared);
+  assertEquals(
+    (await app.fetch(new Request("http://localhost/"))).status,
+    403,
+  );
 });
 
 Deno.test("`configure()` changes the application from a handler and from a timer, also later", async () => {

@@ -201,6 +201,8 @@ onBothForms("methods of a request name themselves outside of one", (app) => {
     "notFound()": () => app.notFound(),
     "error()": () => app.error(new Error()),
     "defer()": () => app.defer(() => {}),
+    "etag()": () => app.etag("v"),
+    "lastModified()": () => app.lastModified(1),
     "request()": () => app.request(),
     "response()": () => app.response(),
   };

@@ -32,6 +32,17 @@ for (const [base, target, location] of TARGETS) {
   );
 }
 
+onBothForms(
+  "a base with letters beyond ASCII is compared and sent encoded",
+  async (app) => {
+    app.set("framework.base_url", "/bücher");
+    app.route("/new", () => app.redirect("/list"), false, "new");
+    assertEquals(app.getUrl("new"), "/b%C3%BCcher/new");
+    const { headers } = await visit(app, "/bücher/new");
+    assertEquals(headers.get("location"), "/b%C3%BCcher/list");
+  },
+);
+
 onBothForms("`getUrl()` leaves the host of the base out", (app) => {
   app.set("framework.base_url", "http://example.com/app");
   app.route("/user/@id", () => {}, false, "user");

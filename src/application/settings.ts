@@ -108,10 +108,8 @@ const rules: Readonly<Record<string, Rule>> = {
   ],
 };
 
-/** The base path of `framework.base_url`, a path or a whole URL, without a slash at its end. */
+/** The base path of `framework.base_url`, a path or a whole URL, encoded and without a slash at its end. */
 export function basePath(base: string | null): string {
-  if (base === null) return "";
-  const path = URL.canParse(base) ? new URL(base).pathname : base;
-  const trimmed = path.replace(/^\/+|\/+$/g, "");
-  return trimmed === "" ? "" : `/${trimmed}`;
+  const path = URL.parse(base ?? "", "http://localhost")?.pathname ?? "";
+  return path.replace(/\/+$/, "").replace(/^\/*(?=.)/, "/");
 }

@@ -28,7 +28,7 @@ export function etag(app: Application, id: string, type = "string"): void {
   }
   const [strong, weak] = [`"${id}"`, `W/"${id}"`];
   const isWeak = type === "weak";
-  app.response().header("etag", isWeak ? weak : strong);
+  app.response(app.scope("etag()")).header("etag", isWeak ? weak : strong);
   const match = condition(app, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
   if (match !== null && !includesTag(match, isWeak ? [] : [strong])) {
@@ -51,14 +51,13 @@ export function lastModified(app: Application, time: number): void {
   }
   const modified = Math.floor(Math.min(time, Date.now() / 1000));
   const date = new Date(modified * 1000).toUTCString();
-  app.response().header("last-modified", date);
+  app.response(app.scope("lastModified()")).header("last-modified", date);
   if (condition(app, "if-none-match") !== null || !isReading(app)) return;
   const since = condition(app, "if-modified-since") ?? "";
   if (!DATE.test(since)) return;
   const zoned = since.endsWith("GMT") ? since : `${since} GMT`;
-  if (modified * 1000 <= Date.parse(zoned)) {
-    endWith(app, "lastModified()", 304);
-  }
+  const isCurrent = modified * 1000 <= Date.parse(zoned);
+  if (isCurrent) endWith(app, "lastModified()", 304);
 }
 
 /** The header of a condition, or null; conditions count only for responses of status 2xx (section 13.2.1). */

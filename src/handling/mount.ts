@@ -37,8 +37,7 @@ export function mount(
     return fetch(forwarded(root, path + target.search), info);
   };
   const pattern = `${prefix.replace(/\/+$/, "")}/*`;
-  const route = app.call("route", [pattern, forward, true]) as Route;
-  route.streamed();
+  (app.call("route", [pattern, forward, true]) as Route).streamed();
 }
 
 /** The path behind the prefix, still encoded: as many segments are dropped as the pattern has. */

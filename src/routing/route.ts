@@ -47,10 +47,11 @@ export interface Declaration {
   readonly passRoute: boolean;
 }
 
-/** The values of a route in the path of one request. */
-type RouteValues = Pick<Route, "params" | "splat"> & {
-  readonly caseSensitive: boolean;
-};
+/** The values of a route in the path of one request; for a declared route, whether it may still change. */
+interface RouteState extends Partial<Pick<Route, "params" | "splat">> {
+  readonly caseSensitive?: boolean;
+  readonly isOpen?: () => boolean;
+}
 
 /**
  * A route as declared, or, passed to its callback, as one request matched it.
@@ -87,10 +88,11 @@ export class Route {
   readonly middleware: readonly Middleware[];
   #takesStream = false;
   readonly #pattern: Pattern;
-  readonly #values: RouteValues | undefined;
+  readonly #state: RouteState;
 
   /**
-   * Made by the router: a declared route has no values, that of a callback has those of the request.
+   * Made by the router: a declared route changes only while it `isOpen`; that of a callback has the values of
+   * the request.
    *
    * @ignore
    */
@@ -98,20 +100,20 @@ export class Route {
     pattern: Pattern,
     alias: string,
     middleware: readonly Middleware[],
-    values?: RouteValues,
+    state: RouteState,
   ) {
     this.methods = pattern.methods.length > 0 ? [...pattern.methods] : ["*"];
-    this.params = values?.params ?? {};
+    this.params = state.params ?? {};
     this.pattern = pattern.path;
     this.alias = alias;
     this.middleware = [...middleware];
     this.#pattern = pattern;
-    this.#values = values;
+    this.#state = state;
   }
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    return this.#pattern.regex(this.#values?.caseSensitive ?? false);
+    return this.#pattern.regex(this.#state.caseSensitive ?? false);
   }
 
   /**
@@ -119,19 +121,16 @@ export class Route {
    * `HttpError` 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
    */
   get splat(): string {
-    return this.#values?.splat ?? "";
+    return this.#state.splat ?? "";
   }
 
   /**
    * Appends middleware: a function that runs before the callback, or an object or class with `before`,
-   * `after` or `error`. Throws `TypeError` for anything else, `Error` on a route that was passed to a callback.
+   * `after` or `error`. Throws `TypeError` for anything else, `Error` in a request, unless the request has
+   * declared the route itself.
    */
   addMiddleware(...middleware: Middleware[]): this {
-    if (this.#values) {
-      throw new Error(
-        `Cannot add middleware to "${this.pattern}": the route is being handled`,
-      );
-    }
+    this.#checkOpen();
     middleware.forEach(checkMiddleware);
     (this.middleware as Middleware[]).push(...middleware);
     return this;
@@ -140,8 +139,10 @@ export class Route {
   /**
    * Leaves the bodies of the route's requests unread, for large uploads: the callback reads
    * `request().raw.body`, without a limit. `data`, `files`, `json`, `getBody()` and `getBytes()` then throw.
+   * Throws in a request, as `addMiddleware()` does.
    */
   streamed(): this {
+    this.#checkOpen();
     this.#takesStream = true;
     return this;
   }
@@ -149,5 +150,11 @@ export class Route {
   /** Whether `streamed()` was called: bodies are left unread. */
   get takesStream(): boolean {
     return this.#takesStream;
+  }
+
+  #checkOpen(): void {
+    if (this.#state.isOpen?.()) return;
+    const reason = "a request is being handled";
+    throw new Error(`Cannot change the route "${this.pattern}": ${reason}`);
   }
 }

@@ -115,8 +115,9 @@ export class Router {
     const parsed = new Pattern(methods, joinPaths(this.#group.prefix, path));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
-    const route = new Route(parsed, alias, this.#group.middleware);
     const table = this.#layers.writable;
+    const isOpen = () => this.#layers.writable === table;
+    const route = new Route(parsed, alias, this.#group.middleware, { isOpen });
     table.add({ route, pattern: parsed, callback: called, passRoute });
     return route;
   }
