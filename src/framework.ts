@@ -95,7 +95,7 @@ export class Framework extends AnyMember {
     }
     if (replacement !== engine && applicationOf(engine).owner.isServing) {
       throw new Error(
-        "Cannot replace the engine: the one behind the facade is serving",
+        "Cannot replace the engine: the one behind Framework is serving",
       );
     }
     return engine = replacement;

@@ -23,7 +23,7 @@ export function etag(app: Application, id: string, type = "string"): void {
     throw wrongKind("set the ETag", rule, type);
   }
   if (typeof id !== "string" || !/^[\x21\x23-\x7e]*$/.test(id)) {
-    const rule = "it must be visible ASCII characters other than quotes";
+    const rule = "the id must be visible ASCII characters except quotes";
     throw wrongKind("set the ETag", rule, id);
   }
   const [strong, weak] = [`"${id}"`, `W/"${id}"`];

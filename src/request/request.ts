@@ -261,7 +261,7 @@ export class HttpRequest {
     const isGet = this.#scope.request.method === "GET";
     if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
       const headers = { upgrade: "websocket" };
-      throw new HttpError(426, "Only a WebSocket gets through", { headers });
+      throw new HttpError(426, "Only WebSockets connect here", { headers });
     }
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const release = this.#scope.hold();

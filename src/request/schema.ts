@@ -45,7 +45,7 @@ export async function validated<Type extends Schema>(
 ): Promise<SchemaOutput<Type>> {
   const validate = schema?.["~standard"]?.validate;
   if (typeof validate !== "function") {
-    const rule = "it needs a Standard Schema";
+    const rule = "the schema must be a Standard Schema";
     throw wrongKind("validate the request", rule, schema);
   }
   const result = await validate(value);

@@ -8,7 +8,7 @@ import type { Declaration, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
 
-/** A route that does not match, and why. */
+/** A route that nearly matches, and why it does not. */
 export interface NearRoute {
   /** The route as declared. */
   readonly route: Route;
@@ -46,7 +46,7 @@ export function nearRoutes(
 
 function methodReason(method: string, { methods }: Route): string {
   return methods.includes(method) || methods[0] === "*"
-    ? "it was passed"
+    ? "it matches, and may pass on"
     : `the method ${method} is not ${methods.join(" or ")}`;
 }
 
