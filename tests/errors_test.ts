@@ -66,6 +66,55 @@ onBothForms(
   },
 );
 
+const refuse = (status: number, message: string): HttpError =>
+  new HttpError(status, message, { headers: { "retry-after": "5" } });
+
+onBothForms(
+  "an error that a before filter puts in place of another gives status, headers and page",
+  async (app) => {
+    app.before("error", (params) => {
+      params[0] = refuse(409, params[0].message);
+      return false; // ends the filters, not the method
+    });
+    app.route("/", () => fail("taken"));
+    const first = await visit(app, "/");
+    assertEquals(first.status, 409);
+    assertEquals(first.headers.get("retry-after"), "5");
+    assertStringIncludes(await first.text(), "<p>taken</p>");
+
+    app.map("error", (error: HttpError) => `mapped ${error.status}`);
+    const mapped = await visit(app, "/");
+    assertEquals(mapped.status, 409);
+    assertEquals(await mapped.text(), "mapped 409");
+  },
+);
+
+onBothForms(
+  '`original("error")` gives the status and headers of the error that it gets',
+  async (app) => {
+    app.map("error", () => app.original("error")(refuse(422, "unfit")));
+    app.route("/", () => fail());
+    const response = await visit(app, "/");
+    assertEquals(response.status, 422);
+    assertEquals(response.headers.get("retry-after"), "5");
+    assertStringIncludes(await response.text(), "422 Unprocessable");
+  },
+);
+
+onBothForms(
+  "a status that a mapped `error` sets stays, whichever error is shown",
+  async (app) => {
+    app.map("error", (error: Error) => {
+      app.response().status(503);
+      app.original("error")(app.get("other") ?? error);
+    });
+    app.route("/", () => fail());
+    assertEquals((await visit(app, "/")).status, 503);
+    app.set("other", new HttpError(422));
+    assertEquals((await visit(app, "/")).status, 503);
+  },
+);
+
 /** Where an error can come up; all are one and the same error of the request. */
 const PLACES: Record<string, (app: App) => unknown> = {
   "a handler": (app) => app.route("/", () => fail()),

@@ -69,11 +69,11 @@ export class MappedMethod {
       : this.wrapper(this, params, scope);
   }
 
-  /** Runs the method with its filters. */
-  run(params: unknown[]): unknown {
+  /** Runs the method with its filters, and `onEntry` in between: before filters may have changed `params`. */
+  run(params: unknown[], onEntry?: () => void): unknown {
     return this.filters === NO_FILTERS
       ? this.method(...params)
-      : run(this.#steps(params));
+      : run(this.#steps(params, onEntry));
   }
 
   /** The same method with one more filter. */
@@ -83,11 +83,12 @@ export class MappedMethod {
     return new MappedMethod(method, isDefault, wrapper, more);
   }
 
-  *#steps(params: unknown[]): Steps<unknown> {
+  *#steps(params: unknown[], onEntry?: () => void): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
     for (const filter of this.filters.before) {
       if ((yield filter(params, output)) === false) break;
     }
+    onEntry?.();
     output.value = yield this.method(...params);
     for (const filter of this.filters.after) {
       if ((yield filter(params, output)) === false) break;

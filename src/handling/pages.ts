@@ -26,7 +26,7 @@ export function notFound(app: Application): unknown {
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  return new Failure(app.scope("error()"), toError(thrown)).show();
+  return new Failure(app.scope("error()"), thrown).show();
 }
 
 /**
@@ -41,22 +41,24 @@ export function onPage(name: "notFound" | "error"): Wrapper<RequestScope> {
       return app.respond(scope, "notFound()", pageOf(scope.request, 404));
     }
     if (method.isUnchanged) return method.run(params);
-    if (scope.page === name) {
+    if (scope.page?.name === name) {
       throw new Error(
         `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
       );
     }
-    const error = name === "notFound" ? MISS : toError(params[0]);
+    const failureIn = (scope: RequestScope): Failure =>
+      new Failure(scope, name === "error" ? params[0] : MISS);
     const response = app.response(scope);
-    const page = new Failure(scope, error).openPage();
+    const failure = failureIn(scope);
+    const page = failure.openPage();
     if (page === undefined) return;
-    const part = { response: page, page: name };
-    return scope.with(part, () => run(makePage()));
+    const takeOver = () => failureIn(app.scope("error()")).takeOver(page);
+    return scope.with({ response: page, page: failure }, () => run(makePage()));
 
     /** When the page cannot be made, the response is open again. */
     function* makePage(): Steps<unknown> {
       try {
-        const returned = yield method.run(params);
+        const returned = yield method.run(params, takeOver);
         return yield respondWith(app.scope("response()"), returned);
       } catch (thrown) {
         if (!isStop(thrown)) response.reopen();
@@ -84,7 +86,7 @@ export function* onMiddlewareError(
   thrown: unknown,
   callHandler: () => unknown,
 ): Steps<void> {
-  const failure = new Failure(scope, toError(thrown));
+  const failure = new Failure(scope, thrown);
   const response = scope.app.response(scope);
   const { sent } = response;
   if (!sent) {
@@ -100,13 +102,15 @@ export function* onMiddlewareError(
 /** An error of a request, or a path that was not found: its page, who may read its message, what is logged. */
 class Failure {
   readonly name: "notFound" | "error";
+  readonly error: Error;
   /** The error, if its message is written for clients. */
   readonly #http: HttpError | undefined;
   readonly #status: number;
 
-  constructor(readonly scope: RequestScope, readonly error: Error) {
-    this.name = error === MISS ? "notFound" : "error";
-    this.#http = error instanceof HttpError ? error : undefined;
+  constructor(readonly scope: RequestScope, readonly thrown: unknown) {
+    this.name = thrown === MISS ? "notFound" : "error";
+    this.error = toError(thrown);
+    this.#http = this.error instanceof HttpError ? this.error : undefined;
     this.#status = this.#http?.status ?? 500;
   }
 
@@ -118,11 +122,19 @@ class Failure {
     return page;
   }
 
+  /** Takes over a page that was opened for another error, unless a status of its own was set. */
+  takeOver(page: HttpResponse): void {
+    const opened = this.scope.page as Failure;
+    if (opened.thrown === this.thrown) return;
+    this.log();
+    if (page.status() === opened.#status) this.setHead(page);
+    this.scope.page = this;
+  }
+
   /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
   setHead(response: HttpResponse): void {
     response.status(this.#status);
-    const headers = this.#http?.headers;
-    if (headers === undefined) return;
+    const headers = this.#http?.headers ?? new Headers();
     for (const [name, value] of headers) {
       const isCookie = name === "set-cookie";
       response.header(name, isCookie ? headers.getSetCookie() : value);
@@ -135,11 +147,11 @@ class Failure {
    */
   show(): unknown {
     const { scope, error } = this;
-    const { plan } = scope.root;
-    const isOpen = scope.page === this.name;
+    const isOpen = scope.page?.name === this.name;
     const page = isOpen ? scope.app.response(scope) : this.openPage();
     if (page === undefined) return;
-    if (!plan.settings["framework.debug"] || !isLocal(scope)) {
+    if (isOpen) this.takeOver(page);
+    if (!scope.root.plan.settings["framework.debug"] || !isLocal(scope)) {
       return this.fillPage(page);
     }
     const thrown = error === MISS ? undefined : error;
@@ -151,9 +163,8 @@ class Failure {
 
   /** Writes the default page; `details` is HTML. */
   fillPage(page: HttpResponse, details?: string): void {
-    const problem: Record<string, unknown> = { ...this.#http?.problem };
-    const detail = this.#message();
-    if (detail !== "") problem.detail = detail;
+    const detail = this.#message() || this.#http?.problem.detail;
+    const problem = { ...this.#http?.problem, detail };
     const { request } = this.scope;
     const { text, type } = pageOf(request, page.status(), problem, details);
     const vary = page.header("vary");

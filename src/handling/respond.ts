@@ -61,8 +61,7 @@ export function redirect(app: Application, url: string, code = 303): void {
   checkStatus("redirect", code, 300, 399);
   const { base, settings } = app.planFor(scope);
   const origin = originOf(settings["framework.base_url"]);
-  const location = locationOf(url, base, origin);
-  const headers = { location };
+  const headers = { location: locationOf(url, base, origin) };
   app.respond(scope, "redirect()", { status: code, headers });
 }
 

@@ -95,8 +95,8 @@ export class Scope {
   sealedBy: string | undefined;
   /** The response being built, once something needed it. */
   httpResponse: object | undefined;
-  /** The method, `notFound` or `error`, whose page is being made in this part. */
-  page: string | undefined;
+  /** What the page that is being made in this part is for, with the name of its method. */
+  page: { readonly name: "notFound" | "error" } | undefined;
   /** Whether the web response was made: from then on an error can only be logged. */
   responded = false;
   /** Whether the request is over. */
@@ -146,7 +146,7 @@ export class Scope {
 
   /** Runs work as a part of this request, with a response and perhaps a page of its own. */
   with<Result>(
-    { response, page = this.page }: { response: object; page?: string },
+    { response, page = this.page }: { response: object; page?: Scope["page"] },
     work: () => Result,
   ): Result {
     const { root } = this;
