@@ -151,13 +151,19 @@ export class Engine {
     return this as this & Registered<Name, Type>;
   }
 
-  /** Appends a filter that runs before a method. Throws `TypeError` for core and unknown methods. */
-  before(name: string, filter: Filter): void {
+  /**
+   * Appends a filter that runs before a method; it has the forms of a route's callback. Throws `TypeError` for
+   * core and unknown methods.
+   */
+  before(name: string, filter: Filter | Exclude<CallbackForm, Method>): void {
     this.#app.filter(name, "before", filter);
   }
 
-  /** Appends a filter that runs after a method. Throws `TypeError` for core and unknown methods. */
-  after(name: string, filter: Filter): void {
+  /**
+   * Appends a filter that runs after a method; it has the forms of a route's callback. Throws `TypeError` for
+   * core and unknown methods.
+   */
+  after(name: string, filter: Filter | Exclude<CallbackForm, Method>): void {
     this.#app.filter(name, "after", filter);
   }
 

@@ -360,6 +360,27 @@ onBothForms("a filter that is not a function is refused", (app) => {
       () => app.after("json", filter as unknown as () => void),
       TypeError,
     );
-    assertStringIncludes(error.message, "the filter must be a function");
+    assertStringIncludes(error.message, "the filter after");
+    assertStringIncludes(error.message, "must be a function");
   }
+});
+
+onBothForms("a filter may be a method of an object or of a class", (app) => {
+  class Words {
+    static mark = "!";
+    mark = "?";
+    static shout(params: string[]) {
+      params[0] += this.mark;
+    }
+    ask(_params: string[], output: { value: string }) {
+      output.value += this.mark;
+    }
+  }
+  mapEcho(app);
+  app.before("echo", [Words, "shout"]);
+  app.after("echo", [Words, "ask"]);
+  app.after("echo", [new Words(), "ask"]);
+  assertEquals(call(app, "echo", "hey"), "hey!??");
+  const misspelt = () => app.after("echo", [Words, "sk"]);
+  assertThrows(misspelt, TypeError, 'did you mean "ask"?');
 });

@@ -217,7 +217,7 @@ onBothForms("a name that is nearly a setting's is refused", (app) => {
     () => set.call(app, "framework.debgu", true),
     TypeError,
   );
-  assertStringIncludes(error.message, 'did you mean "debug"?');
+  assertStringIncludes(error.message, 'did you mean "framework.debug"?');
   set.call(app, "framework.mode_of_my_own", 1);
   assertEquals(app.get("framework.mode_of_my_own"), 1);
 });

@@ -26,7 +26,6 @@ import {
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
 import {
-  type Filter,
   MappedMethod,
   RegisteredClass,
   type Registration,
@@ -163,26 +162,21 @@ export class Application {
     const component = this.#components[name];
     const inherits = component && params.length === 0 && isClass &&
       (type === component.type || type.prototype instanceof component.type);
-    const completed: Registration = {
-      ...component,
-      ...registration,
-      params: inherits ? component.params : params,
-    };
+    const given = inherits ? component.params : params;
+    const completed = { ...component, ...registration, params: given };
     const scope = this.current();
     this.#declare(name, new RegisteredClass(name, completed, this, scope));
   }
 
   /** Appends a filter. Throws `TypeError` when it is no function, or when there is no such method. */
-  filter(name: string, moment: "before" | "after", filter: Filter): void {
+  filter(name: string, moment: "before" | "after", filter: CallbackForm): void {
     const action = `add a filter ${moment}`;
     checkName(name, action);
-    if (typeof filter !== "function") {
-      const rule = "the filter must be a function";
-      throw wrongKind(`${action} "${name}"`, rule, filter);
-    }
+    const what = `the filter ${moment} "${name}"`;
+    const callable = resolveCallback(filter, this.autoload, what);
     const mapped = this.#method(name);
     if (mapped === undefined) throw this.#unknown(name, action);
-    this.#declare(name, mapped.filtered(moment, filter));
+    this.#declare(name, mapped.filtered(moment, callable));
   }
 
   #declare(name: string, callable: MappedMethod | RegisteredClass): void {

@@ -44,9 +44,7 @@ export class Autoload implements Classes {
   /** Finds a class and remembers it; rejects with the places that were searched, and why each failed. */
   find(name: string): Promise<Class> {
     const own = this.#folders.own();
-    const found = own === undefined
-      ? this.#found
-      : new Map<string, Promise<Class>>();
+    const found = own ? new Map<string, Promise<Class>>() : this.#found;
     const known = found.get(name);
     if (known !== undefined) return known;
     const folders = [...this.#folders.application, ...own ?? []];
@@ -99,14 +97,12 @@ async function locate(folder: string, file: string): Promise<URL | string> {
   try {
     const real = toFileUrl(await Deno.realPath(path));
     const inside = `${toFileUrl(await Deno.realPath(root))}/`;
-    return real.href.startsWith(inside)
-      ? real
-      : `"${path}" leads out of its folder`;
+    if (real.href.startsWith(inside)) return real;
+    return `"${path}" leads out of its folder`;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      return `"${path}" does not exist`;
-    }
-    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    const { NotFound, NotCapable } = Deno.errors;
+    if (error instanceof NotFound) return `"${path}" does not exist`;
+    if (!(error instanceof NotCapable)) throw error;
     return `"${path}" needs the permission --allow-read=${root}`;
   }
 }

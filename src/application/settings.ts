@@ -6,7 +6,7 @@
 
 import { wrongKind } from "../errors.ts";
 import { isHost } from "../request/target.ts";
-import { didYouMean } from "../suggestions.ts";
+import { suggestions } from "../suggestions.ts";
 
 /** The settings by name, with the type of each. Durations are seconds, sizes are bytes. */
 export interface Settings {
@@ -84,9 +84,10 @@ function checkUnknown(key: string): void {
   const prefix = "framework.";
   if (!key.startsWith(prefix)) return;
   const names = Object.keys(defaults).map((name) => name.slice(prefix.length));
-  const hint = didYouMean(key.slice(prefix.length), names);
-  if (hint === "") return;
-  throw new TypeError(`Cannot set "${key}": there is no such setting${hint}`);
+  const [near] = suggestions(key.slice(prefix.length), names);
+  if (near === undefined) return;
+  const hint = `did you mean "${prefix}${near}"?`;
+  throw new TypeError(`Cannot set "${key}": there is no such setting: ${hint}`);
 }
 
 type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
