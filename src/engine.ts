@@ -116,8 +116,8 @@ export class Engine {
    * `declare module "@framework/core"` that adds to `interface Engine`, or to `namespace Framework`,
    * types the name.
    *
-   * Throws `TypeError` for the names of core methods and those that JavaScript gives a meaning, and when the
-   * callback is none.
+   * Throws `TypeError` for the names of core methods and those that JavaScript gives a meaning, and for what
+   * is no callback.
    */
   map<Name extends string, Callback extends CallbackForm>(
     name: Name,
@@ -212,7 +212,7 @@ export class Engine {
     return this.#app.variables.has(key);
   }
 
-  /** Clears a variable or several; without a key all of them, settings too, which then have their defaults. */
+  /** Clears a variable or several; without a key all of them, settings too, which then count as their defaults. */
   clear(key: string | readonly string[] = []): void {
     this.#app.clear(typeof key === "string" ? [key] : key);
   }
@@ -308,7 +308,8 @@ export interface Engine {
    * `"GET|POST /post/@slug"`; the callback gets the named parameters in order, then the route
    * itself when `passRoute` is true.
    *
-   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is none.
+   * Throws `SyntaxError` when the pattern is malformed, `TypeError` for what is no callback, and `Error` when
+   * another path has the alias.
    */
   route: DeclareRoute;
 
@@ -328,7 +329,8 @@ export interface Engine {
 
   /**
    * Renders a template into the body, at the place of this call even when it is not awaited; with a
-   * key the result is kept as a view variable for later templates instead.
+   * key the result is kept as a view variable for later templates instead. Rejects when there is no such
+   * template, and when rendering fails.
    */
   render(
     file: string,
@@ -357,9 +359,9 @@ export interface Engine {
   lastModified(time: number): MaybePromise<void>;
 
   /**
-   * Responds with JSON; without a code the status stays what it is, 200 at first. `encode` false
-   * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError`
-   * naming the place of a BigInt or a cycle.
+   * Responds with JSON; without a code, 200 to 599, the status stays what it is, 200 at first. `encode` false
+   * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError` naming the
+   * place of a BigInt or a cycle.
    */
   json(
     data: unknown,
@@ -383,8 +385,8 @@ export interface Engine {
   ): MaybePromise<void>;
 
   /**
-   * The URL path of the route with that alias, the parameters encoded into it. Throws when the alias
-   * is unknown, or a value is missing or does not fit its place.
+   * The URL path of the route with that alias, the parameters encoded into it. Throws `ReferenceError` for an
+   * unknown alias, `TypeError` when a value is missing, `RangeError` when one does not fit its place.
    */
   getUrl(alias: string, params?: UrlParameters): string;
 
@@ -417,7 +419,7 @@ export interface Engine {
    * Hands every request under the prefix to another application: an engine, a function from a web
    * request to its response, or an object with such a `fetch`. It gets the canonical path without the
    * prefix and the body unread, and stands in the order of declaration like a route. Throws `TypeError` when
-   * the prefix is no path, or has optional parts, or the application is none.
+   * the prefix is no path or has optional parts, or what is to be mounted has no `fetch`.
    */
   mount(prefix: string, app: Mountable): void;
 

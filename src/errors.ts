@@ -9,7 +9,7 @@ export interface HttpErrorOptions extends ErrorOptions {
   headers?: HeadersInit;
   /**
    * Members of the problem details that JSON clients get: a `type` and a `title` of your own, and any
-   * others (RFC 9457, sections 3.1 and 3.2). The status and the message of the error stand.
+   * others (RFC 9457, sections 3.1 and 3.2). `status` and `detail` are always those of the error.
    */
   problem?: Readonly<Record<string, unknown>>;
 }

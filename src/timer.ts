@@ -1,6 +1,6 @@
 /**
- * Owns waiting with a time-out, in seconds of any number: the platform's timers take milliseconds, and fire
- * at once when given more than 24 days.
+ * Owns waiting, in seconds: for a time of any length, for a condition, and for work with a time-out. The
+ * platform's timers fire at once when they are given more than 24 days.
  */
 
 const LONGEST = 2 ** 31 - 1;

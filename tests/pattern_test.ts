@@ -1,3 +1,5 @@
+/** Tests `Pattern`: what its notation matches and refuses, the values it reads, and the URLs it makes. */
+
 import { assertEquals, assertThrows } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
 import { Path } from "../src/routing/path.ts";

@@ -1,3 +1,5 @@
+/** Tests the route object: as declared, and as the callback of a request gets it. */
+
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import type { Middleware } from "../src/routing/middleware.ts";
 import type { Route } from "../src/routing/route.ts";

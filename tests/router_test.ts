@@ -1,3 +1,5 @@
+/** Tests `Router`: which routes match in which order, groups, resources, aliases and near routes. */
+
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";

@@ -1,3 +1,5 @@
+/** Tests the helpers for tests: `Visitor`, its pages and forms, and `assertIsolated()`. */
+
 import { Engine } from "@framework/core";
 import { assertIsolated, Visitor } from "@framework/core/testing";
 import {

@@ -102,7 +102,7 @@ export class Application {
       Object.entries(builtIns.methods)
         .map(([name, method]) => [name, method.bind(undefined, this)]),
     );
-    // The defaults enter by the doors that users have.
+    // The defaults are declared by the methods that users call.
     this.set({ ...defaults });
     for (const [name, method] of this.#originals) this.map(name, method);
     for (const [name, { type }] of Object.entries(this.#components)) {
@@ -129,8 +129,8 @@ export class Application {
   }
 
   /**
-   * Maps a method; one of that name is replaced, its filters stay. With `passRoute` it gets the route that
-   * is being followed, or null.
+   * Maps a method; one of that name is replaced, its filters stay. With `passRoute` its last argument is the
+   * matched route, or null.
    */
   map(name: string, callback: CallbackForm, passRoute = false): void {
     checkName(name, "map");

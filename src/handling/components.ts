@@ -1,6 +1,6 @@
 /**
  * Owns the components that the framework brings: the class of each, what its constructor gets, and how
- * long an instance lives. They are registered by the same door as a user's class.
+ * long an instance lives. The application registers them as it registers a user's class.
  */
 
 import type { Application, Components } from "../application/application.ts";

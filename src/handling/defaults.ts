@@ -1,6 +1,6 @@
 /**
- * Owns the table of what the extensible methods do by default. The engine maps each of them by the same
- * door as a user's method, so each can be replaced and filtered by its name.
+ * Owns the table of what the extensible methods do by default. The application maps each of them as it maps
+ * a user's method, so each can be replaced and filtered by its name.
  */
 
 import type {

@@ -14,7 +14,7 @@ export type Mountable = Fetch | { readonly fetch: Fetch };
 /** Methods of which no web request can be made. */
 const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 
-/** How deeply applications may be mounted in each other before it counts as a loop. */
+/** How deeply applications may be mounted in each other: deeper counts as a loop. */
 const MAX_DEPTH = 32;
 
 /** The default `mount`: declares a route that hands every request under the prefix to the application. */

@@ -1,6 +1,6 @@
 /**
- * Owns `render`: the default one, and that the output of any `render` lands in the body where it was called,
- * however late it comes.
+ * Owns `render`: the default one, and the rule that the output of any `render` lands in the body where it was
+ * called, however late it comes.
  */
 
 import type { Application, RequestScope } from "../application/application.ts";

@@ -163,17 +163,14 @@ export class HttpRequest {
    * type, 400 when it is malformed, and `TypeError` on a route that is `streamed()`.
    */
   get json(): unknown {
-    if (this.#json === undefined) {
-      this.#json = parseJson(this.getBytes(), this.type);
-    }
-    return this.#json;
+    return this.#json ??= parseJson(this.getBytes(), this.type);
   }
 
   /**
    * Validates the JSON body, or the fields of a form, by a schema of any library that follows the
    * Standard Schema specification (zod, valibot, arktype), and returns what the schema makes of it. Rejects
    * with `HttpError` 422 when there are issues, whose paths and messages its `problem.errors` lists; with
-   * `TypeError` when the schema is none; and as `json` and `data` throw.
+   * `TypeError` without a schema; and as `json` and `data` throw.
    */
   async validate<Type extends Schema>(
     schema: Type,

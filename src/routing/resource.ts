@@ -16,11 +16,11 @@ export type ResourceAction =
   | "update"
   | "destroy";
 
-/** Which actions of a resource have routes. */
+/** Which actions of a resource get routes; all when not given. */
 export interface ResourceOptions {
-  /** Only these. */
+  /** These actions only. */
   readonly only?: readonly ResourceAction[];
-  /** All but these. */
+  /** All actions but these. */
   readonly except?: readonly ResourceAction[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * Owns per-request state: which request the running code belongs to, and everything that is that request's
- * alone. Nothing that outlives a request lets a later one read of it.
+ * alone. Nothing of a request can be read by a later one.
  *
  * The AsyncLocalStorage holds an integer and not the scope itself: Deno keeps every stored object alive
  * through young collections, which costs a third more time at the 99th percentile. While a request runs

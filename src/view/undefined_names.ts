@@ -1,6 +1,6 @@
 /**
  * Owns the warning about undefined names in a template, which print nothing and are most often typing
- * errors. They are searched in the compiled code, under debug only.
+ * errors. The compiled code is searched for them, under debug only.
  */
 
 import { report } from "../errors.ts";
