@@ -39,6 +39,26 @@ Deno.test("`elapsed` counts from before the body, and is undefined while nothing
   assertLessOrEqual(inFilter!, performance.now() - begin);
 });
 
+Deno.test("an error that nobody awaited while an asynchronous `send` runs is a line in the log", async () => {
+  const app = new Engine()
+    .map("fail", () => Promise.reject(new Error("in send")));
+  app.before("send", async () => {
+    app.fail();
+    await new Promise((resolve) => setTimeout(resolve));
+  });
+  app.route("/", () => {
+    Promise.reject(new Error("in the handler"));
+    return "text";
+  });
+  const log = await logOf(async () => {
+    assertEquals(await (await visit(app, "/")).text(), "text");
+  });
+  assertEquals(log.map((line) => line.split("\n")[0]).toSorted(), [
+    "Error in work that nobody awaited: Error: in send",
+    "Error in work that nobody awaited: Error: in the handler",
+  ]);
+});
+
 /** Bodies by their kind, and how many bytes each has. */
 const LENGTHS: Readonly<
   Record<string, readonly [() => unknown, number | undefined]>

@@ -20,6 +20,8 @@ import { callStart, matchOnce } from "./start.ts";
 /** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
+const UNAWAITED = "in work that nobody awaited";
+
 /** Handles a request of an application, in a scope of its own. */
 export function handleRequest(
   app: Application,
@@ -121,6 +123,7 @@ async function finishAsync(
 ): Promise<Response> {
   const response = await sent;
   if (response.status === 101) await resetsNoticed();
+  if (scope.failure) reportError(scope.failure.reason, UNAWAITED);
   conclude(scope, response.status);
   return response;
 }
@@ -141,8 +144,7 @@ async function recover(
   try {
     if (!isStop(thrown)) await runError(scope, thrown);
     if (scope.isUnsettled) {
-      const place = "in work that nobody awaited";
-      await settle(scope).catch((late) => reportError(late, place));
+      await settle(scope).catch((late) => reportError(late, UNAWAITED));
     }
     return await finish(scope);
   } catch (unhandled) {
@@ -158,8 +160,7 @@ async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   const response = app.response(scope);
-  const place = "after the response was sealed";
-  if (response.sent) return reportError(thrown, place);
+  if (response.sent) return reportError(error, "after the response was sealed");
   try {
     await app.call("error", [error]);
   } catch (second) {
