@@ -77,17 +77,13 @@ export class Form<Result> {
     for (const [name, value] of Object.entries(values)) {
       const fields = this.#fields.filter((field) => field.name === name);
       if (fields.length === 0) {
-        throw new RangeError(
-          `Cannot fill "${name}": the form has ${
-            this.names.join(", ") || "no fields"
-          }`,
-        );
+        const known = this.names.join(", ") || "no fields";
+        throw new RangeError(`Cannot fill "${name}": the form has ${known}`);
       }
       if (!fields.some((field) => accepts(field, value))) {
+        const [kind, given] = [fields[0]!.type, Deno.inspect(value)];
         throw new RangeError(
-          `Cannot fill "${name}": a field of type ${
-            fields[0]!.type
-          } does not take ${Deno.inspect(value)}`,
+          `Cannot fill "${name}": a field of type ${kind} does not take ${given}`,
         );
       }
       for (const field of fields) fillField(field, value);
@@ -106,15 +102,14 @@ export class Form<Result> {
       );
     }
     const type = attribute(this.#element, "enctype");
+    const method = attribute(this.#element, "method") ?? "";
     const data = new FormData();
     for (const { name, value } of this.#fields) {
       if (value !== undefined) data.append(name, value);
     }
     return await this.#send({
       action: attribute(this.#element, "action") ?? "",
-      method: /^post$/i.test(attribute(this.#element, "method") ?? "")
-        ? "POST"
-        : "GET",
+      method: /^post$/i.test(method) ? "POST" : "GET",
       body: type === "multipart/form-data" ? data : urlEncoded(data),
     });
   }

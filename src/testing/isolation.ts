@@ -47,7 +47,7 @@ export async function assertIsolated(
   for (const request of requests) {
     all.push({ request, alone: await textAlone(app, request, ignore) });
   }
-  const random = generator(seed);
+  const random = seededRandom(seed);
   for (let round = 0; round < rounds; round++) {
     const results = shuffled(all, random).map(async ({ request, alone }) => {
       await pause(random());
@@ -144,7 +144,7 @@ function shuffled<Item>(
 }
 
 /** The Mulberry32 generator: numbers from 0 to 1 that depend on the seed alone. */
-function generator(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

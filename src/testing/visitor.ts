@@ -117,18 +117,14 @@ export class Visitor {
 
   #keep(response: Response, url: URL): void {
     for (const cookie of getSetCookies(response.headers)) {
-      const expired = cookie.maxAge !== undefined
-        ? cookie.maxAge <= 0
-        : cookie.expires !== undefined &&
-          new Date(cookie.expires).getTime() <= Date.now();
-      if (expired) this.#cookies.delete(cookie.name);
-      else {
-        this.#cookies.set(cookie.name, {
-          value: cookie.value,
-          path: cookie.path ?? url.pathname.replace(/\/[^/]*$/, "/"),
-          secure: cookie.secure ?? false,
-        });
-      }
+      const { name, value, maxAge, expires = Infinity, secure = false } =
+        cookie;
+      const path = cookie.path ?? url.pathname.replace(/\/[^/]*$/, "/");
+      const isExpired = maxAge === undefined
+        ? Number(expires) <= Date.now()
+        : maxAge <= 0;
+      if (isExpired) this.#cookies.delete(name);
+      else this.#cookies.set(name, { value, path, secure });
     }
   }
 }
@@ -200,10 +196,9 @@ export class Page {
     const link = links.find((each) => textOf(each) === text);
     const target = link && attribute(link, "href");
     if (target === undefined) {
+      const known = links.map((each) => `"${textOf(each)}"`).join(", ");
       throw new RangeError(
-        `Cannot click "${text}": the page links ${
-          links.map((each) => `"${textOf(each)}"`).join(", ") || "nothing"
-        }`,
+        `Cannot click "${text}": the page links ${known || "nothing"}`,
       );
     }
     return await this.#visitor.visit(new URL(target, this.#url).href);
@@ -219,13 +214,11 @@ export class Page {
       ? forms[which]
       : forms.find((form) => buttonsOf(form).includes(which));
     if (element === undefined) {
-      const known = forms.flatMap(buttonsOf).map((text) => `"${text}"`);
+      const buttons = forms.flatMap(buttonsOf).map((text) => `"${text}"`);
+      const known = buttons.join(", ") || "none";
+      const problem = `the page has ${forms.length}, with the buttons ${known}`;
       throw new RangeError(
-        `Cannot find the form ${
-          JSON.stringify(which)
-        }: the page has ${forms.length}, with the buttons ${
-          known.join(", ") || "none"
-        }`,
+        `Cannot find the form ${JSON.stringify(which)}: ${problem}`,
       );
     }
     return new Form(element, ({ action, method, body }) => {
