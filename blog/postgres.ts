@@ -144,15 +144,12 @@ export class PostTable implements PostStore, AsyncDisposable {
     const isBackward = before !== undefined;
     const place = toId(before ?? after);
     const rows = await this.#query((sql) => {
-      const posts = sql`
-        select id, slug, title, first_line as content from blog_posts`;
-      return isBackward
-        ? sql<Row[]>`${posts} where id < ${place} order by id desc limit ${
-          PAGE_SIZE + 1
-        }`
-        : sql<Row[]>`${posts} where id > ${place} order by id limit ${
-          PAGE_SIZE + 1
-        }`;
+      const range = isBackward
+        ? sql`where id < ${place} order by id desc`
+        : sql`where id > ${place} order by id`;
+      return sql<Row[]>`
+        select id, slug, title, first_line as content from blog_posts
+        ${range} limit ${PAGE_SIZE + 1}`;
     });
     const hasMore = rows.length > PAGE_SIZE;
     const page = rows.slice(0, PAGE_SIZE);
@@ -179,11 +176,7 @@ export class PostTable implements PostStore, AsyncDisposable {
 
   /** Appends a post, and returns it once the database has confirmed it. */
   async create(title: string, content: string): Promise<Post> {
-    const post = {
-      slug: slugOf(title),
-      title,
-      content,
-    };
+    const post = { slug: slugOf(title), title, content };
     await this.#query((sql) =>
       sql`insert into blog_posts ${sql(post, ...FIELDS)}`
     );

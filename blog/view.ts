@@ -84,11 +84,8 @@ export class TemplateEngine {
       await Deno.writeTextFile(fresh, moduleOf(template));
       await Deno.rename(fresh, this.#cacheFile(file));
     } catch (error) {
-      console.warn(
-        `The template cache "${cache}" is not written: ${
-          (error as Error).message
-        }`,
-      );
+      const { message } = error as Error;
+      console.warn(`The template cache "${cache}" is not written: ${message}`);
     }
   }
 
