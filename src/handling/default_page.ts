@@ -43,9 +43,9 @@ export function pageOf(
   }
   const heading = `${status} ${title}`;
   if (detail !== undefined || details !== "") {
-    return pageWith(status, HTML, htmlOf(heading, detail, details));
+    return pageWith(status, HTML, htmlPage(heading, detail, details));
   }
-  const known = bare.get(status) ?? pageWith(status, HTML, htmlOf(heading));
+  const known = bare.get(status) ?? pageWith(status, HTML, htmlPage(heading));
   bare.set(status, known);
   return known;
 }
@@ -54,7 +54,7 @@ function pageWith(status: number, type: string, text: string) {
   return { status, type, text, headers: { vary: VARY } };
 }
 
-function htmlOf(heading: string, detail: unknown = "", details = ""): string {
+function htmlPage(heading: string, detail: unknown = "", details = ""): string {
   const paragraph = detail && `<p>${escape(String(detail))}</p>\n`;
   return `<!doctype html>
 <html lang="en">

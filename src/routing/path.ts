@@ -28,7 +28,7 @@ export class Path {
   read(sent: string, caseSensitive: boolean): this {
     const path = sent.charCodeAt(0) === SLASH ? sent : `/${sent}`;
     const isEncoded = path.includes("%");
-    const text = isEncoded ? decode(path) : path;
+    const text = isEncoded ? decodeSegments(path) : path;
     const last = text.length - 1;
     this.text = text;
     this.caseSensitive = caseSensitive;
@@ -76,7 +76,7 @@ export class Path {
 }
 
 /** Decodes a path segment by segment. */
-function decode(path: string): string {
+function decodeSegments(path: string): string {
   return path.split("/").map((segment) => {
     try {
       return decodeURIComponent(segment).replaceAll("/", INNER_SLASH);

@@ -81,7 +81,7 @@ function serve(
   try {
     return Deno.serve({ ...where, ...events } as Deno.ServeTcpOptions, handler);
   } catch (cause) {
-    throw explained(cause as Error, path ?? joined(hostname, port), path);
+    throw explained(cause as Error, path ?? hostWithPort(hostname, port), path);
   }
 }
 
@@ -117,7 +117,7 @@ function announce(address: Deno.Addr, options: StartOptions): void {
   const { cert, signals = true } = options;
   const scheme = cert === undefined ? "http" : "https";
   const at = "hostname" in address
-    ? `${scheme}://${joined(address.hostname, address.port)}/`
+    ? `${scheme}://${hostWithPort(address.hostname, address.port)}/`
     : (address as Deno.UnixAddr).path;
   const hint = signals ? " (press Ctrl+C to stop)" : "";
   // deno-lint-ignore no-console -- it tells where to find the server
@@ -125,7 +125,7 @@ function announce(address: Deno.Addr, options: StartOptions): void {
 }
 
 /** A host and a port as a URL joins them. */
-function joined(hostname: string, port: number): string {
+function hostWithPort(hostname: string, port: number): string {
   const isBare = hostname.includes(":") && !hostname.startsWith("[");
   return `${isBare ? `[${hostname}]` : hostname}:${port}`;
 }

@@ -167,7 +167,8 @@ export class Session<Values extends object = Record<string, unknown>> {
 
   #put(kind: "values" | "flashes", key: string, value: unknown): this {
     const state = this.#writable;
-    textOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
+    // Throws when the session would be too large.
+    jsonOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
     state[kind].set(key, value);
     return this;
   }
@@ -250,7 +251,7 @@ async function open(request: HttpRequest, cookie: string, rules: Rules) {
 function stateOf(request: HttpRequest, content: Partial<Content> = []): State {
   const [, started = Date.now() / 1000, used = Infinity, ...maps] = content;
   const kept = { started, values: new Map(maps[0]), flashes: new Map(maps[1]) };
-  return { request, used, ...kept, before: textOf(kept) };
+  return { request, used, ...kept, before: jsonOf(kept) };
 }
 
 /**
@@ -261,7 +262,7 @@ function save(state: State, rules: Rules, headers: Headers): unknown {
   const { started, used, values, flashes, before } = state;
   const { secrets, maxAge, idle, name } = rules;
   const now = Date.now() / 1000;
-  if (now - used < Math.min(60, idle / 10) && before === textOf(state)) return;
+  if (now - used < Math.min(60, idle / 10) && before === jsonOf(state)) return;
   const isEmpty = values.size + flashes.size === 0;
   const age = isEmpty ? 0 : Math.ceil(Math.min(started + maxAge - now, idle));
   const content: Content = [name, started, now, [...values], [...flashes]];
@@ -274,7 +275,7 @@ function save(state: State, rules: Rules, headers: Headers): unknown {
 }
 
 /** The session as JSON; throws `RangeError` when it is too large for a cookie. */
-function textOf({ started, values, flashes }: Partial<State>): string {
+function jsonOf({ started, values, flashes }: Partial<State>): string {
   const text = JSON.stringify([started, [...values!], [...flashes!]]);
   const { length } = new TextEncoder().encode(text);
   if (length <= MAX_BYTES) return text;
