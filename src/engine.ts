@@ -133,7 +133,7 @@ export class Engine {
    * Registers a class: `engine.<name>()` returns its one shared instance, made on first use, and
    * `engine.<name>(false)` a new one. `params` go to the constructor; the callback runs at once
    * after construction, with the instance. A class given by its name is autoloaded: the call then returns a
-   * promise. A mapped method of that name goes first.
+   * promise. A mapped method of that name takes precedence.
    *
    * When it is registered during a request, the class and its instance belong to that request. The shared
    * instance of the application is made outside of requests, so that it cannot keep one.
@@ -152,16 +152,16 @@ export class Engine {
   }
 
   /**
-   * Appends a filter that runs before a method; it has the forms of a route's callback. Throws `TypeError` for
-   * core and unknown methods.
+   * Appends a filter that runs before a method, in any form of a callback. Throws `TypeError` for core and
+   * unknown methods.
    */
   before(name: string, filter: Filter | Exclude<CallbackForm, Method>): void {
     this.#app.filter(name, "before", filter);
   }
 
   /**
-   * Appends a filter that runs after a method; it has the forms of a route's callback. Throws `TypeError` for
-   * core and unknown methods.
+   * Appends a filter that runs after a method, in any form of a callback. Throws `TypeError` for core and
+   * unknown methods.
    */
   after(name: string, filter: Filter | Exclude<CallbackForm, Method>): void {
     this.#app.filter(name, "after", filter);
@@ -418,8 +418,8 @@ export interface Engine {
   /**
    * Hands every request under the prefix to another application: an engine, a function from a web
    * request to its response, or an object with such a `fetch`. It gets the canonical path without the
-   * prefix and the body unread, and stands in the order of declaration like a route. Throws `TypeError` when
-   * the prefix is no path or has optional parts, or what is to be mounted has no `fetch`.
+   * prefix and the body unread. Its place among the routes is that of this call. Throws `TypeError` when the
+   * prefix is no path or has optional parts, or what is to be mounted has no `fetch`.
    */
   mount(prefix: string, app: Mountable): void;
 

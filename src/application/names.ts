@@ -63,7 +63,7 @@ export function checkName(name: string, action: string): void {
 
 /**
  * A prototype that has every allowed name: `find` returns the method of that name. Members of the object
- * itself and of the given prototype go first.
+ * itself and of the given prototype take precedence.
  */
 export function dynamicMethods<Receiver>(
   prototype: object,

@@ -18,7 +18,7 @@ export type Texts = (string | Texts)[];
 export interface Draft {
   status: number;
   readonly headers: HeaderLines;
-  /** The content type that came with the body; a header `content-type` goes first. */
+  /** The content type that came with the body; a header `content-type` takes precedence. */
   type?: string | undefined;
   readonly texts: Texts;
   /** Bytes, a stream or a web response, sent in place of the texts. */

@@ -1,6 +1,6 @@
 /**
- * Owns bodies that are streams: running their sources in the scope of the request, and cancelling streams
- * that nobody will read; and the values behind web responses.
+ * Owns bodies that are streams: running their sources in the scope of the request, cancelling those that
+ * will not be read, and telling whether a web response is a stream or a value.
  */
 
 import { reportError, wrongKind } from "../errors.ts";
@@ -20,7 +20,7 @@ export type BodyContent =
 const CANCEL_SECONDS = 0.5;
 
 /**
- * Binds a stream to the current request: its source runs in the scope of the request, whoever reads it. The
+ * Binds a stream to the current request: its source runs in the scope of the request at each read. The
  * request stays open until the stream has ended, failed or was aborted, or the client has left. A stream of
  * the runtime itself, such as that of a file, runs no code of the application and is returned as it is, so
  * that the runtime can send it natively.

@@ -91,8 +91,8 @@ export class Route {
   readonly #state: RouteState;
 
   /**
-   * Made by the router: a declared route changes only while it `isOpen`; that of a callback has the values of
-   * the request.
+   * Made by the router. A declared route can be changed while `isOpen` says so; that of a callback has the
+   * values of the request, and cannot.
    *
    * @ignore
    */

@@ -1,6 +1,6 @@
 /**
- * Owns the two layers of everything that can be set: what is set while the application is declared is
- * the application's, what is set while a request is handled is that request's alone.
+ * Owns the two layers of everything that can be set: what is set inside a request is that request's alone,
+ * everything else is the application's.
  */
 
 import { current, Owner, type Scope, writingScope } from "./scope.ts";

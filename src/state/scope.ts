@@ -95,7 +95,7 @@ export class Scope {
   sealedBy: string | undefined;
   /** The response being built, once something needed it. */
   httpResponse: object | undefined;
-  /** What the page that is being made in this part is for, with the name of its method. */
+  /** What this part makes a page for; `name` is the method that makes it. */
   page: { readonly name: "notFound" | "error" } | undefined;
   /** Whether the web response was made: from then on an error can only be logged. */
   responded = false;
