@@ -307,7 +307,7 @@ onBothForms(
     const values: any[] = [
       ...[42, 7n, Symbol("s"), () => "f", class A {}],
       ...[new Map([[1, 2]]), new Set([1]), new Error("e"), new Headers()],
-      (function* () {})(),
+      ...[(function* () {})(), new WeakMap(), new Request("http://localhost/")],
     ];
     for (const [index, value] of values.entries()) {
       for (const path of [`/${index}`, `/${index}/later`]) {

@@ -167,6 +167,8 @@ export function unsendable(router: Router): void {
   router.get("/", () => new Map([["a", 1]]));
   // @ts-expect-error -- JSON would drop its values
   router.get("/", () => new Set([1]));
+  // @ts-expect-error -- nor does it have any of its entries
+  router.get("/", () => new WeakMap());
   // @ts-expect-error -- an error is thrown, not returned
   router.get("/", () => new TypeError("x"));
 }

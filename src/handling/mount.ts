@@ -59,9 +59,8 @@ function forwarded({ request, body }: RequestScope, target: string): Request {
 
 function fetchOf(mounted: Mountable, prefix: string): Fetch {
   const fetch: unknown = Object(mounted).fetch ?? mounted;
-  if (typeof fetch === "function" && !isClass(fetch)) {
-    return fetch.bind(mounted);
-  }
+  const isFetch = typeof fetch === "function" && !isClass(fetch);
+  if (isFetch) return fetch.bind(mounted);
   const rule = 'it must be a function or have a method "fetch"';
   throw wrongKind(`mount an application under "${prefix}"`, rule, mounted);
 }

@@ -17,6 +17,9 @@ import { View } from "../view/view.ts";
 
 const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
 
+/** The keys of objects whose content is no property of theirs. */
+const OPAQUE = [Symbol.iterator, Symbol.toStringTag];
+
 const OWN = [HttpResponse, HttpRequest, Router, Route, View];
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
@@ -84,11 +87,11 @@ function contentOf(value: unknown): BodyContent | Response | undefined {
   return streamOf(value as AsyncIterable<unknown>);
 }
 
-/** Whether JSON can carry a value: errors, maps, sets and generators would become `{}`. */
+/** Whether JSON can carry a value: errors, maps, requests and the like would become `{}`. */
 function hasJson(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return "toJSON" in value && typeof value.toJSON === "function" ||
-    !(value instanceof Error) && !(Symbol.iterator in value);
+  if ("toJSON" in value && typeof value.toJSON === "function") return true;
+  return !(value instanceof Error) && !OPAQUE.some((key) => key in value);
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {
