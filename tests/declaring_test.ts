@@ -300,7 +300,7 @@ Deno.test("`configure()` has no request inside, and its work has an end", async 
   assertEquals(app.has("late"), false);
 });
 
-Deno.test("`fetch()` of a request that the program made does not end the declaring", async () => {
+Deno.test("`fetch()` of a request that the program made leaves the application open to changes", async () => {
   const app = new Engine();
   await app.fetch(new Request("http://localhost/"));
   app.route("/late", () => "late");
@@ -308,7 +308,7 @@ Deno.test("`fetch()` of a request that the program made does not end the declari
   assertEquals(await response.text(), "late");
 });
 
-Deno.test("a server of the user's own ends the declaring, also without connection info", async () => {
+Deno.test("a server of the user's own closes the application to changes, also without connection info", async () => {
   const app = new Engine();
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
