@@ -499,6 +499,25 @@ Deno.test("`match()` takes steps in proportion to a hostile path", () => {
   }
 });
 
+Deno.test("`match()` ignores the case of a long segment once for all routes", () => {
+  const patterns = Array.from({ length: 200 }, (_, n) => `/item${n}-@id`);
+  const router = routerOf(...patterns, "/@id-x");
+  const path = `/${encodeURI("É".repeat(1_000))}-X`;
+  const strings = String.prototype;
+  const { toLowerCase } = strings;
+  let count = 0;
+  strings.toLowerCase = function () {
+    count++;
+    return toLowerCase.call(this);
+  };
+  try {
+    assertEquals(router.match("GET", path, false)?.route.pattern, "/@id-x");
+  } finally {
+    strings.toLowerCase = toLowerCase;
+  }
+  assert(count < 3_000, `${count} changes of case`);
+});
+
 Deno.test("`match()` tries an ambiguous expression only on short segments", () => {
   const router = routerOf(
     "/@a-@b:[0-9-]+-@c:[a-z-]+",

@@ -93,13 +93,18 @@ export function areAlike(a: string, b: string): boolean {
   return a === b || a.length === b.length && foldText(a) === foldText(b);
 }
 
-/** A text in lower case, one UTF-16 code unit at a time so that it keeps its length. */
+/** The last text in lower case: a segment of a path is compared with those of many patterns. */
+let last = { text: "", folded: "" };
+
+/** What changes in lower case, beyond ASCII one UTF-16 code unit at a time; U+0130 would become two. */
+const CASED = /[A-Z]+|[^ -~\u0130]/g;
+
+/** A text in lower case, of the same length. */
 export function foldText(text: string): string {
-  if (/^[ -~]*$/.test(text)) return text.toLowerCase();
-  return text.replace(/[^]/g, (unit) => {
-    const lower = unit.toLowerCase();
-    return lower.length === 1 ? lower : unit;
-  });
+  if (text === last.text) return last.folded;
+  const folded = text.replace(CASED, (part) => part.toLowerCase());
+  last = { text, folded };
+  return folded;
 }
 
 /** A code unit beyond ASCII in lower case, for hashes. */

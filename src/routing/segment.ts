@@ -19,9 +19,6 @@ export interface Part {
   readonly at?: number;
 }
 
-/** Marks the start and the end of a segment's text: half a surrogate pair, which no such text contains. */
-const EDGE = "\ud800";
-
 /** One segment of a pattern. None but `*` matches an empty text. */
 export class Segment {
   /** The names of the parameters, in order of appearance. */
@@ -109,14 +106,14 @@ function confined(source: string): string {
   });
 }
 
-/** The texts before, between and after parameters, the first and the last with an edge. */
+/** The texts before, between and after parameters. */
 function textsOf(parts: readonly Part[]): string[] {
-  const texts = [EDGE];
+  const texts = [""];
   for (const { name, text } of parts) {
     if (name === undefined) texts.push(texts.pop() + text);
     else texts.push("");
   }
-  return [...texts.slice(0, -1), texts.at(-1) + EDGE];
+  return texts;
 }
 
 /**
@@ -129,15 +126,17 @@ function divide(
   folded: string,
   texts: readonly string[],
 ): string[] | null {
-  const subject = EDGE + folded + EDGE;
+  const [first = "", last = ""] = [texts[0], texts.at(-1)];
+  if (!folded.startsWith(first) || !folded.endsWith(last)) return null;
   const values: string[] = [];
-  let end = subject.length + 1;
-  for (const separator of texts.toReversed()) {
+  let end = text.length - last.length;
+  for (let n = texts.length - 2; n >= 0; n--) {
+    const separator = texts[n]!;
     const latest = end - 1 - separator.length;
-    const at = latest < 0 ? -1 : subject.lastIndexOf(separator, latest);
-    if (at < 0) return null;
-    values.unshift(text.slice(at + separator.length - 1, end - 1));
+    const at = n > 0 ? folded.lastIndexOf(separator, latest) : 0;
+    if (at < 0 || at > latest) return null;
+    values.unshift(text.slice(at + separator.length, end));
     end = at;
   }
-  return values.slice(0, -1); // the last one, after all texts, is empty
+  return values;
 }
