@@ -361,7 +361,7 @@ export interface Engine {
   /**
    * Responds with JSON; without a code, 200 to 599, the status stays what it is, 200 at first. `encode` false
    * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError` naming the
-   * place of a BigInt or a cycle.
+   * place of a BigInt or a cycle, and for a promise.
    */
   json(
     data: unknown,

@@ -85,6 +85,19 @@ onBothForms(
   },
 );
 
+onBothForms(
+  "`json()` and `jsonp()` refuse a promise that was not awaited",
+  async (app) => {
+    app.map("error", (error: Error) => error.message);
+    app.route("/json", () => app.json(Promise.resolve({ a: 1 })));
+    app.route("/jsonp", () => app.jsonp(Promise.resolve({ a: 1 })));
+    for (const path of ["/json", "/jsonp?jsonp=go"]) {
+      const text = await (await visit(app, path)).text();
+      assertStringIncludes(text, "a promise must be awaited first");
+    }
+  },
+);
+
 onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
   app.map("error", (error: Error) => error.message);
   app.route("/", () => ({

@@ -37,10 +37,8 @@ export function jsonp(
   const response = app.response(app.scope("jsonp()"));
   const callback = app.request().query[param];
   if (typeof callback !== "string" || !FUNCTION_NAME.test(callback)) {
-    throw new HttpError(
-      400,
-      `The query parameter "${param}" must name a JavaScript function`,
-    );
+    const rule = "must name a JavaScript function";
+    throw new HttpError(400, `The query parameter "${param}" ${rule}`);
   }
   // Neither a line nor the script element around it may end inside the text.
   const unsafe = /[<\u2028\u2029]/g;
@@ -62,6 +60,10 @@ function jsonText(
   if (!encode && typeof data !== "string") {
     const action = "send JSON that is not to be encoded";
     throw wrongKind(action, "it must be text", data);
+  }
+  // It would become `{}`.
+  if (data instanceof Promise) {
+    throw wrongKind("send JSON", "a promise must be awaited first", data);
   }
   const text = encode ? encoded(data, indentation) : String(data);
   // The body is UTF-8 whatever the header says; nearly every charset agrees with it on ASCII.
@@ -106,10 +108,9 @@ function memberPath(holder: unknown, key: string): string {
 
 /** Escapes characters of a JSON text; they must be ones that only its strings contain. */
 function escapeJson(text: string, characters: RegExp): string {
-  return text.replace(
-    characters,
-    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  const escaped = (found: string) =>
+    `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replace(characters, escaped);
 }
 
 /** A media type in UTF-8, or in another charset. Throws `TypeError` when no header can carry that. */
