@@ -73,22 +73,29 @@ onBothForms(
   },
 );
 
-Deno.test("debug details are hidden from a server without connection info", async () => {
+Deno.test("debug details are hidden from a server without connection info, also in a copy of its request", async () => {
   const app = new Engine();
   app.set("framework.debug", true);
   app.route("/boom", () => {
     throw new Error(SECRET);
   });
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    (request) => app.fetch(request),
-  );
-  await logOf(async () => {
-    const url = `http://127.0.0.1:${server.addr.port}/boom`;
-    const text = await (await fetch(url)).text();
-    assert(!text.includes("postgres"), text);
-  });
-  await server.shutdown();
+  const copies: ((request: Request) => Request)[] = [
+    (request) => request,
+    (request) => request.clone(),
+    (request) => new Request("http://localhost/boom", request),
+  ];
+  for (const copy of copies) {
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen() {} },
+      (request) => app.fetch(copy(request)),
+    );
+    await logOf(async () => {
+      const url = `http://127.0.0.1:${server.addr.port}/boom`;
+      const text = await (await fetch(url)).text();
+      assert(!text.includes("postgres"), text);
+    });
+    await server.shutdown();
+  }
 });
 
 onBothForms("an `HttpError` tells every client its message", async (app) => {

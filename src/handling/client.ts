@@ -16,7 +16,8 @@ const LOOPBACK =
  */
 export function isLocal({ request, remote, isServed }: Scope): boolean {
   if (isForwarded(request)) return false;
-  if (remote === undefined) return !isServed;
+  // A copy that a server of the user's own made of its request still has the client's Host.
+  if (remote === undefined) return !isServed && !request.headers.has("host");
   return "hostname" in remote && LOOPBACK.test(remote.hostname) &&
     LOOPBACK.test(URL.parse(request.url)?.hostname ?? "");
 }
