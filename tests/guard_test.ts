@@ -86,6 +86,16 @@ for (
   });
 }
 
+Deno.test("`guard()` compares the origin with the host of the URL where no header names it, as by HTTP/2", async () => {
+  const statuses = ["http://localhost", "http://evil.example"].map(
+    async (origin) => {
+      const init = { method: "POST", headers: { origin } };
+      return (await visit(guarded(), "/", init)).status;
+    },
+  );
+  assertEquals(await Promise.all(statuses), [200, 403]);
+});
+
 Deno.test("`guard()` refuses a POST that a form turns into another method", async () => {
   const app = guarded();
   app.set("framework.method_override", true);

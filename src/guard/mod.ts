@@ -135,7 +135,9 @@ function hostOf(app: Engine | typeof Framework): string {
     ? request.getHeader("x-forwarded-host")
     : "";
   const last = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
-  return last || request.getHeader("host");
+  // HTTP/2 has the host in the URL alone.
+  const { host = "" } = URL.parse(request.raw.url) ?? {};
+  return last || request.getHeader("host") || host;
 }
 
 function isTrusted(
