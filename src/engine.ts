@@ -281,7 +281,8 @@ export class Engine {
 
   /**
    * The framework's own version of a method, for a mapped one in its place to call. It runs without filters.
-   * Throws `TypeError` when the framework has no such method.
+   * The response waits for its promise, as for that of any call, unless it is that of `start`. Throws
+   * `TypeError` when the framework has no such method.
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;

@@ -62,6 +62,43 @@ onBothForms(
 );
 
 onBothForms(
+  '`original("render")` that nobody awaits lands in its place, and fails the request',
+  async (app) => {
+    const folder = await Deno.makeTempDir({ prefix: "unawaited" });
+    await Deno.writeTextFile(`${folder}/greeting.vto`, "Hello, {{ name }}");
+    await Deno.writeTextFile(`${folder}/page.vto`, "<{{ text }}>");
+    app.set("framework.views.path", folder);
+    app.map("render", (file: string, ...rest: unknown[]) => {
+      app.response().write("(");
+      app.original("render")(file, ...rest);
+      app.response().write(")");
+    });
+    app.route("/", () => {
+      app.render("greeting", { name: "Ada" });
+      app.response().write(" ");
+      app.render("greeting", { name: "Bob" }, "text");
+      app.render("page");
+    });
+    app.route("/missing", () => void app.render("missing"));
+    const response = await visit(app, "/");
+    assertEquals(await response.text(), "(Hello, Ada) ()(<Hello, Bob>)");
+    assertEquals((await visit(app, "/missing")).status, 500);
+    await Deno.remove(folder, { recursive: true });
+  },
+);
+
+onBothForms(
+  '`original("notFound")` that nobody awaits is the page, also under debug',
+  async (app) => {
+    app.set("framework.debug", true);
+    app.map("notFound", () => void app.original("notFound")());
+    const response = await visit(app, "/");
+    assertEquals(response.status, 404);
+    assertStringIncludes(await response.text(), "<h1>404 Not Found</h1>");
+  },
+);
+
+onBothForms(
   "a rejection that nobody takes is the request's error",
   async (app) => {
     app.map("save", async () => {

@@ -246,11 +246,7 @@ export class Application {
     return this.#callables.has(name);
   }
 
-  /**
-   * Calls a method with its filters, or returns an instance of a class. The response waits for a promise that
-   * this returns. Tracking handles a rejection, so the caller gets another promise: if nobody awaits that one,
-   * the rejection is noticed.
-   */
+  /** Calls a method with its filters, or returns an instance of a class. */
   call(
     name: string,
     params: unknown[] = [],
@@ -260,17 +256,17 @@ export class Application {
       ? this.#callables.get(name, scope)
       : this.#callables.application.get(name);
     if (callable === undefined) throw this.#unknown(name, "call");
-    const result = callable.call(params, scope);
-    if (!(result instanceof Promise) || scope === undefined) return result;
-    scope.track(name, result);
-    return result.then((value) => value);
+    return tracked(name, callable.call(params, scope), scope);
   }
 
   /** The default of a method; throws `TypeError` when there is none of that name. */
   original(name: string): Method {
     const method = this.#originals.get(name);
-    if (method !== undefined) return method;
-    throw noSuchMethod(name, "call the original of", this.#originals.keys());
+    const action = "call the original of";
+    if (!method) throw noSuchMethod(name, action, this.#originals.keys());
+    // A mapped `start` may stop waiting for the default one, such as after a time-out.
+    if (name === "start") return method;
+    return (...params) => tracked(name, method(...params), this.current());
   }
 
   /** The current request. */
@@ -308,8 +304,17 @@ export class Application {
     if (!this.has(name)) {
       return noSuchMethod(name, action, this.#callables.all().keys());
     }
-    return new TypeError(
-      `Cannot ${action} "${name}": it is a registered class, not a method`,
-    );
+    const state = "it is a registered class, not a method";
+    return new TypeError(`Cannot ${action} "${name}": ${state}`);
   }
+}
+
+/**
+ * Has the response wait for a promise that a method returned. Tracking handles a rejection, so the caller gets
+ * another promise: if nobody awaits that one, the rejection is noticed.
+ */
+function tracked(name: string, result: unknown, scope?: Scope): unknown {
+  if (!(result instanceof Promise) || scope === undefined) return result;
+  scope.track(name, result);
+  return result.then((value) => value);
 }

@@ -68,9 +68,8 @@ export class Autoload implements Classes {
 
 async function search(name: string, folders: Iterable<string>): Promise<Class> {
   if (!NAME.test(name)) {
-    throw new TypeError(
-      `Cannot load the class "${name}": it is not the name of a class`,
-    );
+    const state = "it is not the name of a class";
+    throw new TypeError(`Cannot load the class "${name}": ${state}`);
   }
   const tried: string[] = [];
   const snakeCase = name.replace(WORD, "_").toLowerCase();
@@ -111,7 +110,6 @@ async function load(url: string, name: string): Promise<Class> {
   const module = await import(url);
   const found = module[name] ?? module.default;
   if (typeof found === "function") return found as Class;
-  throw new TypeError(
-    `Cannot load the class "${name}": "${url}" exports no class of that name`,
-  );
+  const state = `"${url}" exports no class of that name`;
+  throw new TypeError(`Cannot load the class "${name}": ${state}`);
 }
