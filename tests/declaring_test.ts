@@ -250,6 +250,27 @@ Deno.test("a request changes its own routes, and none of the application's", asy
   );
 });
 
+Deno.test("a served request changes no other application, unless it has made that one itself", async () => {
+  const [app, other] = [new Engine(), new Engine()];
+  app.mount("/other", other);
+  other.route("/", () => `${other.get("user")}`);
+  app.route("/login/@user", (user) => {
+    assertThrows(() => other.set("user", user), Error, "configure()");
+    other.configure(() => other.set("visits", 1));
+    const own = new Engine();
+    own.set("user", user);
+    return `${own.get("user")}`;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const get = async (path: string): Promise<string> =>
+    await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+  assertEquals(await get("/login/ada"), "ada");
+  assertEquals(await get("/other"), "undefined");
+  assertEquals(other.get("visits"), 1);
+  await server.shutdown();
+});
+
 Deno.test("`configure()` changes the application from a handler and from a timer, also later", async () => {
   const app = new Engine();
   app.route("/count", async () => {

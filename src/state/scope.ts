@@ -224,7 +224,6 @@ export class Scope {
   end(): void {
     if (this.#holds > 0) return;
     this.ended = true;
-    if (open.size === 0) return;
     open.delete(this.id);
     if (this.#parts) { for (const part of this.#parts) open.delete(part.id); }
   }
@@ -298,15 +297,18 @@ export function currentOrThrow(owner: Owner, call: string): Scope {
 
 /**
  * The scope that a write belongs to; undefined when it is the application's. Throws when the application
- * serves and the write is not in `configure()`: Deno forgets the request in some callbacks, and what is set
- * there must not reach every client.
+ * serves, or a served request of another one is handled, and the write is not in `configure()`: Deno forgets
+ * the request in some callbacks, and what is set for one client must not reach every other.
  */
 export function writingScope(owner: Owner): Scope | undefined {
   const scope = current(owner);
-  if (scope !== undefined || !owner.isServing) return scope;
-  if (configuring.get(storage.getStore() ?? 0) === owner) return undefined;
+  if (scope !== undefined) return scope;
+  const id = storage.getStore() ?? 0;
+  const isOfOther = id > owner.bornAfter && find(id)?.isServed;
+  if (!owner.isServing && !isOfOther) return undefined;
+  if (configuring.get(id) === owner) return undefined;
   throw new Error(
-    "Cannot change the application here: it is serving, and this code belongs to no request. " +
+    "Cannot change the application here: a server runs, and this code belongs to no request of it. " +
       "Wrap the change in configure() when it is meant for every request",
   );
 }
@@ -340,10 +342,8 @@ function parentScope(request: Request): Scope | undefined {
   const id = storage.getStore();
   if (id === undefined) return undefined;
   const scope = find(id);
-  if (
-    !isFromServer(request) ||
-    scope?.nesting.some((each) => each.request === request)
-  ) return scope;
+  const isInner = scope?.nesting.some((each) => each.request === request);
+  if (isInner || !isFromServer(request)) return scope;
   if (scope === undefined) storage.enterWith(undefined);
   return undefined;
 }
