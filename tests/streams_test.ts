@@ -326,6 +326,25 @@ Deno.test("`start()` breaks the connection when a stream fails, logs it, and goe
   assertStringIncludes(log.join(), "boom");
 });
 
+Deno.test("`start()` logs that `stop()` and `halt()` break the connection of a stream", async () => {
+  const app = new Engine() as App;
+  for (const name of ["stop", "halt"] as const) {
+    app.route(`/${name}`, async function* () {
+      yield "half a page";
+      await later();
+      app[name]();
+    });
+    const log = await logOf(() =>
+      serving(app, async (origin) => {
+        const response = await fetch(`${origin}/${name}`);
+        await assertRejects(() => response.text());
+      })
+    );
+    assertEquals(log.length, 1);
+    assertStringIncludes(log.join(), "Cannot stop or halt a stream");
+  }
+});
+
 /** What keeps a returned stream from being sent, done in the callback or after it. */
 const UNSENT: Record<
   string,

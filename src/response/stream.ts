@@ -3,7 +3,7 @@
  * will not be read, and telling whether a web response is a stream or a value.
  */
 
-import { reportError, wrongKind } from "../errors.ts";
+import { isStop, reportError, wrongKind } from "../errors.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind, type Scope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
@@ -45,7 +45,7 @@ export function bindStream(
         if (!done) return controller.enqueue(bytesOf(value));
       } catch (error) {
         giveUp(error);
-        throw error;
+        throw isStop(error) ? new Error("Cannot stop or halt a stream") : error;
       }
       controller.close();
       end();
