@@ -45,9 +45,8 @@ export function resolveCallback(
   classes: Classes,
   what: string,
 ): Method {
-  if (typeof callback === "function" && !isClass(callback)) {
-    return callback as Method;
-  }
+  const isFunction = typeof callback === "function" && !isClass(callback);
+  if (isFunction) return callback as Method;
   if (Array.isArray(callback) && callback.length === 2) {
     const [target, method] = callback as unknown[];
     if (target instanceof Object && typeof method === "string") {

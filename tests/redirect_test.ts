@@ -18,6 +18,7 @@ const TARGETS: [base: string, target: string, location: string][] = [
   ["http://example.com/app", "https://other.test/x", "https://other.test/x"],
   ["http://example.com/app", "?page=2", "?page=2"],
   ["/app", "/new", "/app/new"],
+  ["//app/", "/new", "/app/new"],
 ];
 
 for (const [base, target, location] of TARGETS) {

@@ -193,6 +193,35 @@ Deno.test("a filter of `send` may replace the response, also later, and one whos
   assertEquals([fixed.status, fixed.headers.get("x-before")], [302, "1"]);
 });
 
+Deno.test("a filter of `send` that replaces a stream by text, or by no body, cancels the stream", async () => {
+  for (const body of ["text", new Uint8Array([1]), null]) {
+    const app = new Engine();
+    let isCancelled = false;
+    app.route(
+      "/",
+      () => new ReadableStream({ cancel: () => void (isCancelled = true) }),
+    );
+    app.after("send", (_params, output) => {
+      output.value = new Response(body);
+    });
+    await (await visit(app, "/")).text();
+    assertEquals(isCancelled, true, String(body));
+  }
+});
+
+Deno.test("a filter of `send` may replace a stream by another one that reads it late", async () => {
+  const app = new Engine();
+  app.route("/", () => ReadableStream.from(["text"]));
+  app.after("send", (_params, output) => {
+    const { body } = output.value as Response;
+    const late = async function* () {
+      yield* body!;
+    };
+    output.value = new Response(ReadableStream.from(late()));
+  });
+  assertEquals(await (await visit(app, "/")).text(), "text");
+});
+
 Deno.test("an error in `send` is a line in the log and a plain 500", async () => {
   const app = new Engine();
   app.route("/", () => "secret");

@@ -117,6 +117,13 @@ onBothForms(
   },
 );
 
+onBothForms("`set()` refuses what is neither a name nor a record", (app) => {
+  for (const wrong of [5, null, undefined, true, Symbol("key")]) {
+    const set = () => app.set(wrong as never);
+    assertThrows(set, TypeError, "Cannot set: it must be a name");
+  }
+});
+
 onBothForms("`null` stands for a setting's default", async (app) => {
   app.route("/page", () => "found");
   app.set("framework.case_sensitive", null);

@@ -113,9 +113,11 @@ export class Application {
 
   // Declaring
 
-  /** Sets each variable of a record. Throws `TypeError` when a value does not fit its setting. */
-  set(variables: Readonly<Record<string, unknown>>): void {
-    const entries = Object.entries(variables);
+  /** Sets each variable of a record. Throws `TypeError` for no record, or a value that does not fit its setting. */
+  set(values: Readonly<Record<string, unknown>>): void {
+    const rule = "it must be a name, or a record of values by name";
+    if (Object(values) !== values) throw wrongKind("set", rule, values);
+    const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
     for (const [name, value] of entries) this.variables.set(name, value);
     if (entries.some(([name]) => name in defaults)) this.#replan();
@@ -301,9 +303,8 @@ export class Application {
   }
 
   #unknown(name: string, action: string): TypeError {
-    if (!this.has(name)) {
-      return noSuchMethod(name, action, this.#callables.all().keys());
-    }
+    const known = this.#callables.all();
+    if (!known.has(name)) return noSuchMethod(name, action, known.keys());
     const state = "it is a registered class, not a method";
     return new TypeError(`Cannot ${action} "${name}": ${state}`);
   }

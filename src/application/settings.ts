@@ -111,6 +111,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 /** The base path of `framework.base_url`, a path or a whole URL, encoded and without a slash at its end. */
 export function basePath(base: string | null): string {
-  const path = URL.parse(base ?? "", "http://localhost")?.pathname ?? "";
-  return path.replace(/\/+$/, "").replace(/^\/*(?=.)/, "/");
+  const path = `http://localhost/${base ?? ""}`;
+  const { pathname } = URL.parse(base ?? "") ?? new URL(path);
+  return pathname.replace(/\/+$/, "").replace(/^\/*(?=.)/, "/");
 }

@@ -5,7 +5,7 @@
 
 import type { MappedMethod } from "../application/callable.ts";
 import { isStop, reportError, wrongKind } from "../errors.ts";
-import { discard } from "../response/stream.ts";
+import { discard, valueOf } from "../response/stream.ts";
 import type { Scope } from "../state/scope.ts";
 import type { Steps } from "../steps.ts";
 
@@ -17,9 +17,12 @@ export function* send(
 ): Steps<Response> {
   try {
     const sent = yield method.call([response], scope);
-    if (sent instanceof Response && !sent.bodyUsed) return sent;
     const rule = '"send" must return a web Response that nobody has read';
-    throw wrongKind("send the response", rule, sent);
+    const isOpen = sent instanceof Response && !sent.bodyUsed;
+    if (!isOpen) throw wrongKind("send the response", rule, sent);
+    // A stream in its place may still read it, but a text does not.
+    if (valueOf(sent) !== undefined || sent.body === null) discard(response);
+    return sent;
   } catch (thrown) {
     if (isStop(thrown)) return response; // too late for `halt()`: there is a response already
     discard(response);

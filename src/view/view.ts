@@ -59,9 +59,7 @@ export class View {
   /** Sets one variable, or each of a record. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
     const variables = typeof name === "string" ? { [name]: value } : name;
-    for (const key of Object.keys(variables)) {
-      this.#variables.set(key, variables[key]);
-    }
+    Object.entries(variables).forEach((each) => this.#variables.set(...each));
   }
 
   /** The value of a variable, or undefined. */
