@@ -96,8 +96,7 @@ export class Engine {
       };
       Object.defineProperty(Engine.prototype, name, { value, writable: true });
     }
-    const serve = (engine: Engine) => endWithRuntime(engine.#owner);
-    whenServed(Engine.prototype, serve);
+    whenServed(Engine.prototype, (engine) => endWithRuntime(engine.#owner));
   }
 
   /** Makes an application of its own: engines share nothing. */

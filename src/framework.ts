@@ -198,5 +198,6 @@ whenServed(Framework, () => Reflect.get(engine, "onListen"));
 const methods = dynamicMethods(
   Function.prototype,
   (_, name) => (...params) => applicationOf(engine).call(name, params),
+  (name) => applicationOf(engine).has(name),
 );
 Object.setPrototypeOf(Framework, methods);

@@ -199,6 +199,14 @@ Deno.test("an engine has the names that it knows, and no others", () => {
   assert(engine instanceof Object);
 });
 
+Deno.test("`Framework` has the names that its engine knows, and no others", () => {
+  withEngine(new Engine().map("hello", () => 0), () => {
+    const names = ["hello", "render", "get", "helo", "then"];
+    const has = names.filter((name) => name in Framework);
+    assertEquals(has, ["hello", "render", "get"]);
+  });
+});
+
 Deno.test("`Framework` can be looked at, compared and awaited like any class", async () => {
   assertStrictEquals(await Promise.resolve(Framework), Framework);
   assertEquals(Framework, Framework);

@@ -518,6 +518,37 @@ Deno.test("`match()` ignores the case of a long segment once for all routes", ()
   assert(count < 3_000, `${count} changes of case`);
 });
 
+Deno.test("`next()` does not read a long segment again for each route that passes", () => {
+  const router = routerOf(...Array.from({ length: 100 }, () => "/@id"));
+  const path = `/${"x".repeat(8_000)}`;
+  const strings = String.prototype;
+  const { charCodeAt } = strings;
+  let count = 0;
+  strings.charCodeAt = function (at) {
+    count++;
+    return charCodeAt.call(this, at);
+  };
+  try {
+    let match = router.match("HEAD", path, false);
+    for (; match; match = router.next(match));
+  } finally {
+    strings.charCodeAt = charCodeAt;
+  }
+  assert(count < 20_000, `${count} characters read`);
+});
+
+Deno.test("`match()` tells long segments apart that begin alike", () => {
+  const start = "x".repeat(100);
+  const router = routerOf(`/${start}a`, `/${start}b/c`, `/${start}c/`);
+  const found = (path: string) => router.match("GET", path, false)?.route.alias;
+  assertEquals(found(`/${start}a`), "0");
+  assertEquals(found(`/${start}A/`), "0");
+  assertEquals(found(`/${start}b/c`), "1");
+  assertEquals(found(`/${start}c`), "2");
+  assertEquals(found(`/${start}d`), undefined);
+  assertEquals(found(`/${start}`), undefined);
+});
+
 Deno.test("`match()` tries an ambiguous expression only on short segments", () => {
   const router = routerOf(
     "/@a-@b:[0-9-]+-@c:[a-z-]+",

@@ -68,11 +68,13 @@ export function checkName(name: string, action: string): void {
 export function dynamicMethods<Receiver>(
   prototype: object,
   find: (receiver: Receiver, name: string) => Method | undefined,
+  has: (name: string) => boolean = () => false,
 ): object {
   return new Proxy(Object.create(prototype), {
     get: (target, name, receiver) =>
       typeof name === "symbol" || name in target || reserved.has(name)
         ? Reflect.get(target, name, receiver)
         : find(receiver, name),
+    has: (target, name) => name in target || has(String(name)),
   });
 }

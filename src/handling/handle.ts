@@ -109,9 +109,8 @@ function finish(scope: RequestScope): Response | Promise<Response> {
   const sent = plan.send === undefined
     ? response
     : run(send(scope, plan.send, response));
-  if (sent instanceof Promise || sent.status === 101) {
-    return finishAsync(scope, sent);
-  }
+  const isLate = sent instanceof Promise || sent.status === 101;
+  if (isLate) return finishAsync(scope, sent);
   conclude(scope, sent.status);
   return sent;
 }
@@ -137,12 +136,9 @@ function conclude(scope: RequestScope, status: number): void {
 }
 
 /** Responds when something was thrown: the stop signal only ends the request, anything else goes to `error`. */
-async function recover(
-  scope: RequestScope,
-  thrown: unknown,
-): Promise<Response> {
+async function recover(scope: RequestScope, error: unknown): Promise<Response> {
   try {
-    if (!isStop(thrown)) await runError(scope, thrown);
+    if (!isStop(error)) await runError(scope, error);
     if (scope.isUnsettled) {
       await settle(scope).catch((late) => reportError(late, UNAWAITED));
     }

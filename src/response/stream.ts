@@ -106,9 +106,8 @@ export function discard(content: BodyContent | Response): void {
   const body = content instanceof Response
     ? valueOf(content) ?? content.body
     : content;
-  if (body instanceof ReadableStream && !body.locked) {
-    body.cancel().catch(() => {});
-  }
+  const isOpen = body instanceof ReadableStream && !body.locked;
+  if (isOpen) body.cancel().catch(() => {});
 }
 
 /**

@@ -82,9 +82,8 @@ export function splitMethods(
   }
   const names = prefix.split("|").map((name) => name.trim().toUpperCase());
   for (const name of names) checkMethod(source, name);
-  if (rest === "") {
-    refuse(source, "has no path after its methods", source.length);
-  }
+  const end = source.length;
+  if (rest === "") refuse(source, "has no path after its methods", end);
   return { methods: [...new Set(names)], path: rest.trim() };
 }
 
@@ -157,9 +156,8 @@ export class Parser {
     const at = this.#at;
     if (token === "(") return this.#group();
     const next = this.#tokens[this.#next + 1]?.[0] ?? "";
-    if (ATOM.test(token + next)) {
-      return [[[this.#quantified(this.#atom(), at)]]];
-    }
+    const isAtom = ATOM.test(token + next);
+    if (isAtom) return [[[this.#quantified(this.#atom(), at)]]];
     this.#checkToken(MISTAKES);
     this.#take();
     if (token === "/") return [[[], []]];

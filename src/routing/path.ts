@@ -10,6 +10,9 @@ const INNER_SLASH = "\ud800";
 
 const SLASH = 47;
 
+/** How many characters of a segment are hashed: a longer one is compared by its text, if at all. */
+const HASHED = 64;
+
 /** A path to be matched. The router reuses one object for all paths, so that none is allocated. */
 export class Path {
   /** Whether upper and lower case differ. */
@@ -43,12 +46,15 @@ export class Path {
     const { text, end } = this;
     let hash = 0;
     let at = this.starts[index]!;
-    for (; at < end; at++) {
+    const limit = Math.min(end, at + HASHED);
+    for (; at < limit; at++) {
       const code = text.charCodeAt(at);
       if (code === SLASH) break;
       hash = Math.imul(hash, 31) + (code < 128 ? code | 32 : lowered(code)) | 0;
     }
-    this.starts[index + 1] = at + 1;
+    const isWhole = at < limit || at === end;
+    const slash = isWhole ? at : text.indexOf("/", at);
+    this.starts[index + 1] = (slash < 0 ? end : slash) + 1;
     return hash;
   }
 
