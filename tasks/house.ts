@@ -12,7 +12,7 @@ import { figuresOf, type Kind, traceWays, type WayFigures } from "./trace.ts";
 
 /** The limits that are not met yet, each with the figure of now: that is a warning, more is a failure. */
 const NOT_YET: Readonly<Record<string, number>> = {
-  "lines of code in src/": 5_828,
+  "lines of code in src/": 5_855,
 };
 
 /** The rooms, and which other rooms each may import. Everyone may import the files of the ground. */

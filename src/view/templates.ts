@@ -10,6 +10,7 @@ import { VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
 import { HttpError, TemplateError } from "../errors.ts";
 import { withoutRequest } from "../state/without_request.ts";
+import type { MaybePromise } from "../steps.ts";
 import { reportUndefined } from "./undefined_names.ts";
 import { makeVento, type Template } from "./vento.ts";
 
@@ -34,7 +35,7 @@ type Result = Awaited<ReturnType<Template>>;
 /** The templates of one folder, compiled when they are first used. */
 export class Templates {
   readonly #vento = makeVento(this.#run.bind(this));
-  readonly #compiled = new Map<string, Promise<Template>>();
+  readonly #compiled = new Map<string, MaybePromise<Template>>();
   readonly #reported = new Set<string>();
   #isDebugging = false;
 
@@ -71,20 +72,27 @@ export class Templates {
     if (typeof name !== "string" || name === "") {
       throw new TypeError(`Invalid template name (${Deno.inspect(name)})`);
     }
-    const template = await this.#load(name, from);
+    const loaded = this.#load(name, from);
+    // Waiting takes a turn, which a page should not pay for a template that is there.
+    const template = loaded instanceof Promise ? await loaded : loaded;
     if (this.#isDebugging) reportUndefined(template, locals, this.#reported);
-    return template(locals);
+    return await template(locals);
   }
 
   /** A compiled template. Each is compiled once; one that failed is read again at the next call. */
-  #load(name: string, from: string): Promise<Template> {
+  #load(name: string, from: string): MaybePromise<Template> {
     const known = this.#compiled.get(`/${name}`); // most names need no normalizing
     if (known !== undefined) return known;
     const path = pathOf(name, from);
-    const template = this.#compiled.get(path) ?? this.#compile(path);
-    this.#compiled.set(path, template);
-    template.catch(() => this.#compiled.delete(path));
-    return template;
+    const compiled = this.#compiled.get(path);
+    if (compiled !== undefined) return compiled;
+    const compiling = this.#compile(path);
+    this.#compiled.set(path, compiling);
+    compiling.then(
+      (template) => this.#compiled.set(path, template),
+      () => this.#compiled.delete(path),
+    );
+    return compiling;
   }
 
   async #compile(path: string): Promise<Template> {

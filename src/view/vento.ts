@@ -31,7 +31,9 @@ export function makeVento(run: Vento["run"]): Vento {
   const nowhere = new URL("file:///"); // for Vento's own loader, which is not used
   const vento = make({ autoescape: true, includes: nowhere });
   vento.filters.escape = (value) =>
-    value instanceof SafeString ? value.toString() : htmlOf(value);
+    typeof value === "object" && value instanceof SafeString
+      ? value.toString()
+      : htmlOf(value);
   vento.tokenPreprocessors.push(declareLocals);
   vento.run = run;
   return vento;

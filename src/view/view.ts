@@ -6,6 +6,7 @@
 
 import type { Store } from "../state/layers.ts";
 import { withoutRequest } from "../state/without_request.ts";
+import type { MaybePromise } from "../steps.ts";
 import type { Templates } from "./templates.ts";
 
 /** The settings that a view reads. */
@@ -44,7 +45,7 @@ export class View {
   readonly #variables: Store<unknown>;
   readonly #settings: () => ViewSettings;
   /** The templates by folder and extension: a request may have settings of its own. */
-  readonly #templates = new Map<string, Promise<Templates>>();
+  readonly #templates = new Map<string, MaybePromise<Templates>>();
 
   /**
    * `variables` are those of all templates, `settings` returns the settings of the current request.
@@ -91,25 +92,32 @@ export class View {
   ): Promise<string> {
     const locals = { ...Object.fromEntries(this.#variables.all()), ...data };
     const debug = this.#settings()["framework.debug"];
-    return (await this.#current()).render(file, locals, debug);
+    const current = this.#current();
+    const templates = current instanceof Promise ? await current : current;
+    return await templates.render(file, locals, debug);
   }
 
   /** Whether there is a file for a template of that name. */
   async exists(file: string): Promise<boolean> {
-    return (await this.#current()).has(file);
+    return await (await this.#current()).has(file);
   }
 
   /** The templates for the current settings. */
-  #current(): Promise<Templates> {
+  #current(): MaybePromise<Templates> {
     const settings = this.#settings();
     const folder = settings["framework.views.path"];
     const extension = settings["framework.views.extension"];
     const key = `${folder}\0${extension}`;
     // The template engine is loaded with the first templates.
-    const templates = this.#templates.get(key) ??
-      withoutRequest(() => import("./templates.ts"))
-        .then(({ Templates }) => new Templates(folder, extension));
-    this.#templates.set(key, templates);
-    return templates;
+    const known = this.#templates.get(key);
+    if (known !== undefined) return known;
+    const loading = withoutRequest(() => import("./templates.ts"))
+      .then(({ Templates }) => {
+        const templates = new Templates(folder, extension);
+        this.#templates.set(key, templates);
+        return templates;
+      });
+    this.#templates.set(key, loading);
+    return loading;
   }
 }
