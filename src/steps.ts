@@ -1,5 +1,5 @@
 /**
- * Owns one idea: work that is synchronous until a promise turns up.
+ * Owns one idea: work that is synchronous until a promise turns up, or once it has settled.
  *
  * A method, a filter and a route callback may each be synchronous or not. A generator that yields
  * whatever may be a promise serves both: {@linkcode run} steps through it synchronously while plain
@@ -45,4 +45,21 @@ async function resume<Result>(
     next = step.value;
   } while (!step.done);
   return step.value;
+}
+
+/**
+ * The value under a key, which is made when it is first asked for: a promise until it is there. When making
+ * it fails, it is made again at the next call.
+ */
+export function madeOnce<Value>(
+  made: Map<string, MaybePromise<Value>>,
+  key: string,
+  make: () => Promise<Value>,
+): MaybePromise<Value> {
+  const known = made.get(key);
+  if (known !== undefined) return known;
+  const making = make();
+  made.set(key, making);
+  making.then((value) => made.set(key, value), () => made.delete(key));
+  return making;
 }

@@ -136,8 +136,8 @@ function hostOf(app: Engine | typeof Framework): string {
     : "";
   const last = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
   // HTTP/2 has the host in the URL alone.
-  const { host = "" } = URL.parse(request.raw.url) ?? {};
-  return last || request.getHeader("host") || host;
+  return last || request.getHeader("host") ||
+    (URL.parse(request.raw.url)?.host ?? "");
 }
 
 function isTrusted(

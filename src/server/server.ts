@@ -133,7 +133,8 @@ export class DrainingServer implements Server {
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
     const names = late.join(", ") || "connections";
     report(`The server did not wait longer than ${seconds} s for: ${names}`);
-    if (abortStreams(owner) + uploads) await settles(done, CLEAN_UP_SECONDS);
+    const stopped = abortStreams(owner) + uploads;
+    if (stopped > 0) await settles(done, CLEAN_UP_SECONDS);
   }
 
   /** Stops listening; resolves when requests, streams whose clients have left, and deferred work are done. */

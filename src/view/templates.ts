@@ -10,7 +10,7 @@ import { VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
 import { HttpError, TemplateError } from "../errors.ts";
 import { withoutRequest } from "../state/without_request.ts";
-import type { MaybePromise } from "../steps.ts";
+import { madeOnce, type MaybePromise } from "../steps.ts";
 import { reportUndefined } from "./undefined_names.ts";
 import { makeVento, type Template } from "./vento.ts";
 
@@ -84,15 +84,7 @@ export class Templates {
     const known = this.#compiled.get(`/${name}`); // most names need no normalizing
     if (known !== undefined) return known;
     const path = pathOf(name, from);
-    const compiled = this.#compiled.get(path);
-    if (compiled !== undefined) return compiled;
-    const compiling = this.#compile(path);
-    this.#compiled.set(path, compiling);
-    compiling.then(
-      (template) => this.#compiled.set(path, template),
-      () => this.#compiled.delete(path),
-    );
-    return compiling;
+    return madeOnce(this.#compiled, path, () => this.#compile(path));
   }
 
   async #compile(path: string): Promise<Template> {

@@ -6,7 +6,7 @@
 
 import type { Store } from "../state/layers.ts";
 import { withoutRequest } from "../state/without_request.ts";
-import type { MaybePromise } from "../steps.ts";
+import { madeOnce, type MaybePromise } from "../steps.ts";
 import type { Templates } from "./templates.ts";
 
 /** The settings that a view reads. */
@@ -109,15 +109,10 @@ export class View {
     const extension = settings["framework.views.extension"];
     const key = `${folder}\0${extension}`;
     // The template engine is loaded with the first templates.
-    const known = this.#templates.get(key);
-    if (known !== undefined) return known;
-    const loading = withoutRequest(() => import("./templates.ts"))
-      .then(({ Templates }) => {
-        const templates = new Templates(folder, extension);
-        this.#templates.set(key, templates);
-        return templates;
-      });
-    this.#templates.set(key, loading);
-    return loading;
+    return madeOnce(this.#templates, key, async () => {
+      const load = () => import("./templates.ts");
+      const { Templates } = await withoutRequest(load);
+      return new Templates(folder, extension);
+    });
   }
 }
