@@ -5,6 +5,7 @@
  */
 
 import type { Class, Classes } from "../callback.ts";
+import { inside } from "../inside.ts";
 import { Layered } from "../state/layers.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { current, type Owner } from "../state/scope.ts";
@@ -94,9 +95,8 @@ async function locate(folder: string, file: string): Promise<URL | string> {
   const root = isUrl ? fromFileUrl(folder) : resolve(folder);
   const path = resolve(root, file);
   try {
-    const real = toFileUrl(await Deno.realPath(path));
-    const inside = `${toFileUrl(await Deno.realPath(root))}/`;
-    if (real.href.startsWith(inside)) return real;
+    const found = await inside(root, path);
+    if (found !== undefined) return toFileUrl(found.path);
     return `"${path}" leads out of its folder`;
   } catch (error) {
     const { NotFound, NotCapable } = Deno.errors;

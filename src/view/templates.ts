@@ -9,6 +9,7 @@ import { resolve } from "@std/path/resolve";
 import { VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
 import { HttpError, TemplateError } from "../errors.ts";
+import { inside } from "../inside.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
 import { reportUndefined } from "./undefined_names.ts";
@@ -141,9 +142,7 @@ function pathOf(name: string, from = ""): string {
 async function isFileIn(folder: string, file: string): Promise<boolean> {
   try {
     if (!(await Deno.stat(file)).isFile) return false;
-    const root = (await Deno.realPath(folder)).replace(/[/\\]$/, "");
-    const target = await Deno.realPath(file);
-    return target.startsWith(root) && /^[/\\]/.test(target.slice(root.length));
+    return await inside(folder, file) !== undefined;
   } catch (error) {
     if (NO_FILE.test(String((error as { code?: string }).code))) return false;
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
