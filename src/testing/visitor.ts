@@ -3,8 +3,8 @@
  * follows redirects and links, and opens pages with forms.
  */
 
-import { getSetCookies } from "@std/http/cookie";
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
+import { CookieJar } from "./cookies.ts";
 import { attribute, elementsOf, Form, textOf } from "./form.ts";
 
 /** What handles requests: an `Engine`, `Framework`, or anything else with a `fetch`. */
@@ -19,14 +19,16 @@ export interface VisitOptions extends RequestInit {
   readonly json?: unknown;
 }
 
+/** What holds for all visits of a visitor. */
+export interface VisitorOptions {
+  /** The origin of the application in the URLs of requests, `http://localhost` when not given. */
+  readonly origin?: string;
+  /** Headers of every request; those of a visit take precedence. */
+  readonly headers?: HeadersInit;
+}
+
 /** How many redirects a visit follows, like browsers (Fetch standard, section 4.4). */
 const MAX_REDIRECTS = 20;
-
-interface Cookie {
-  readonly value: string;
-  readonly path: string;
-  readonly secure: boolean;
-}
 
 /**
  * A person with a browser who uses an application.
@@ -54,19 +56,21 @@ interface Cookie {
 export class Visitor {
   readonly #app: Door;
   readonly #origin: string;
-  readonly #cookies = new Map<string, Cookie>();
+  readonly #headers: HeadersInit;
+  readonly #jar = new CookieJar();
 
-  /** `origin`, `http://localhost` when not given, is that of the application in the URLs of requests. */
-  constructor(app: Door, origin = "http://localhost") {
+  /** Makes a visitor without cookies. A text in place of the options is the origin. */
+  constructor(app: Door, options: VisitorOptions | string = {}) {
+    const { origin = "http://localhost", headers = [] } =
+      typeof options === "string" ? { origin: options } : options;
     this.#app = app;
     this.#origin = new URL(origin).origin;
+    this.#headers = headers;
   }
 
-  /** The values of the visitor's cookies, by name. */
+  /** The values of the visitor's cookies, by name; of several with one name, that of the longest path. */
   get cookies(): Record<string, string> {
-    return Object.fromEntries(
-      [...this.#cookies].map(([name, { value }]) => [name, value]),
-    );
+    return this.#jar.values();
   }
 
   /**
@@ -74,6 +78,40 @@ export class Visitor {
    * `RangeError` after more than 20 redirects.
    */
   async visit(path: string, options: VisitOptions = {}): Promise<Page> {
+    const { url, response } = await this.#follow(path, options);
+    return new Page(this, url, response, await response.text());
+  }
+
+  /**
+   * Requests a path as `visit()` does, and returns the response with its body unread: for a download, or for
+   * events that never end. Cancel the body, or abort the `signal` of the options, to leave.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from "@framework/core";
+   * import { Visitor } from "@framework/core/testing";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new Engine();
+   * app.route("/ticks", async function* () {
+   *   for (;;) yield await Promise.resolve("tick ");
+   * });
+   *
+   * const response = await new Visitor(app).open("/ticks");
+   * const reader = response.body!.getReader();
+   * const { value } = await reader.read();
+   * assertEquals(new TextDecoder().decode(value), "tick ");
+   * await reader.cancel();
+   * ```
+   */
+  async open(path: string, options: VisitOptions = {}): Promise<Response> {
+    return (await this.#follow(path, options)).response;
+  }
+
+  async #follow(
+    path: string,
+    options: VisitOptions,
+  ): Promise<{ url: URL; response: Response }> {
     let url = new URL(path, this.#origin);
     let sent = requestOf(options);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
@@ -84,7 +122,7 @@ export class Visitor {
         ? new URL(location, url)
         : undefined;
       if (target === undefined || target.origin !== this.#origin) {
-        return new Page(this, url, response, await response.text());
+        return { url, response };
       }
       await response.body?.cancel();
       if (response.status < 307) sent = afterRedirect(sent, response.status);
@@ -96,36 +134,18 @@ export class Visitor {
   }
 
   async #request(url: URL, init: RequestInit): Promise<Response> {
-    const headers = new Headers(init.headers);
-    const cookies = [...this.#cookies].filter(([, cookie]) =>
-      (url.pathname === cookie.path ||
-        url.pathname.startsWith(cookie.path.replace(/\/?$/, "/"))) &&
-      (!cookie.secure || url.protocol === "https:")
-    );
-    if (cookies.length > 0) {
-      headers.set(
-        "cookie",
-        cookies.map(([name, { value }]) => `${name}=${value}`).join("; "),
-      );
+    const headers = new Headers(this.#headers);
+    for (const [name, value] of new Headers(init.headers)) {
+      headers.set(name, value);
     }
+    const cookies = [headers.get("cookie"), this.#jar.header(url)];
+    const cookie = cookies.filter(Boolean).join("; ");
+    if (cookie !== "") headers.set("cookie", cookie);
     const response = await this.#app.fetch(
       new Request(url, { ...init, headers, redirect: "manual" }),
     );
-    this.#keep(response, url);
+    this.#jar.keep(response.headers, url);
     return response;
-  }
-
-  #keep(response: Response, url: URL): void {
-    for (const cookie of getSetCookies(response.headers)) {
-      const { name, value, maxAge, expires = Infinity, secure = false } =
-        cookie;
-      const path = cookie.path ?? url.pathname.replace(/\/[^/]*$/, "/");
-      const isExpired = maxAge === undefined
-        ? Number(expires) <= Date.now()
-        : maxAge <= 0;
-      if (isExpired) this.#cookies.delete(name);
-      else this.#cookies.set(name, { value, path, secure });
-    }
   }
 }
 
@@ -188,6 +208,11 @@ export class Page {
   /** The text of each element with that tag, such as `"h1"`, its white space folded. */
   texts(tag: string): string[] {
     return this.#elements(tag).map(textOf);
+  }
+
+  /** The value of that attribute of each element with that tag that has it, such as the `href` of each `a`. */
+  attributes(tag: string, name: string): string[] {
+    return this.#elements(tag).flatMap((each) => attribute(each, name) ?? []);
   }
 
   /** Follows the first link with that text; rejects with `RangeError` when there is none. */
