@@ -14,6 +14,7 @@ import type {
 } from "./application/callable.ts";
 import type { Settings, VariableValue } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
+import { exposeDeferredWork } from "./deferred_work.ts";
 import { wrongKind } from "./errors.ts";
 import { builtIns } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
@@ -102,6 +103,7 @@ export class Engine {
   /** Makes an application of its own: engines share nothing. */
   constructor() {
     this.init();
+    exposeDeferredWork(this, this.#owner.deferred);
   }
 
   // Core methods

@@ -117,14 +117,16 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   "src/testing/mod.ts": {
     "interface Door": "fetch",
-    "class Page": "click form json path response status text texts",
-    "class Visitor": "cookies visit",
+    "class Page": "attributes click form json path response status text texts",
+    "class Visitor": "cookies open visit",
     "type FieldInput": "",
     "class Form": "fill names submit",
     "interface FormRequest": "action body method",
     "function assertIsolated": "",
     "interface IsolationOptions": "ignore rounds seed",
+    "function settled": "",
     "interface VisitOptions": "json",
+    "interface VisitorOptions": "headers origin",
   },
 };
 

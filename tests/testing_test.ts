@@ -1,7 +1,7 @@
 /** Tests the helpers for tests: `Visitor`, its pages and forms, and `assertIsolated()`. */
 
-import { Engine } from "@framework/core";
-import { assertIsolated, Visitor } from "@framework/core/testing";
+import { Engine, Framework } from "@framework/core";
+import { assertIsolated, settled, Visitor } from "@framework/core/testing";
 import {
   assertEquals,
   assertMatch,
@@ -268,4 +268,89 @@ Deno.test("`submit()` takes one radio button of a required group, and refuses no
   const form = (await new Visitor(app).visit("/")).form();
   await assertRejects(() => form.submit(), RangeError, '"size" is required');
   assertEquals((await form.fill({ size: "m" }).submit()).text, '{"size":"m"}');
+});
+
+Deno.test("`Visitor` sends the headers of its options, and those of a visit in their place", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    const request = app.request();
+    app.response().cookie("seen", "1");
+    return ["accept-language", "x-token", "cookie"].map((name) =>
+      request.getHeader(name)
+    );
+  });
+  const visitor = new Visitor(app, {
+    origin: "https://example.com",
+    headers: { "accept-language": "de", "x-token": "a", cookie: "own=1" },
+  });
+  const first = await visitor.visit("/", { headers: { "X-Token": "b" } });
+  assertEquals(first.json(), ["de", "b", "own=1"]);
+  assertEquals((await visitor.visit("/")).json(), ["de", "a", "own=1; seen=1"]);
+});
+
+Deno.test("`Visitor` takes a text as its origin", async () => {
+  const app = new Engine();
+  app.route("/", () => app.request().raw.url);
+  const pages = await Promise.all([
+    new Visitor(app, "https://example.com/ignored").visit("/"),
+    new Visitor(app, { origin: "https://example.com" }).visit("/"),
+    new Visitor(app, {}).visit("/"),
+  ]);
+  assertEquals(pages.map(({ text }) => text), [
+    "https://example.com/",
+    "https://example.com/",
+    "http://localhost/",
+  ]);
+});
+
+Deno.test("`attributes()` lists the values of the elements that have the attribute", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  assertEquals(page.attributes("a", "href"), ["/elsewhere"]);
+  assertEquals(page.attributes("form", "method"), ["post", "post"]);
+  assertEquals(page.attributes("input", "value").slice(0, 2), ["old", "yes"]);
+  assertEquals(page.attributes("img", "src"), []);
+});
+
+Deno.test("`open()` returns the unread response of a stream without an end", async () => {
+  const app = new Engine();
+  app.route("/in", () => app.redirect("/ticks"));
+  app.route("/ticks", async function* () {
+    for (;;) yield await Promise.resolve("tick ");
+  });
+  const response = await new Visitor(app).open("/in");
+  assertEquals([response.status, response.bodyUsed], [200, false]);
+  const reader = response.body!.getReader();
+  const { value } = await reader.read();
+  assertEquals(new TextDecoder().decode(value), "tick ");
+  await reader.cancel();
+});
+
+Deno.test("`settled()` waits for deferred work, and for what that has deferred", async () => {
+  for (const app of [new Engine(), Framework]) {
+    const done: string[] = [];
+    const later = (work: () => void, name: string) => async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      done.push(name);
+      work();
+    };
+    const second = later(() => {}, "second");
+    app.route("/settled", () => {
+      app.defer(later(() => app.defer(second), "first"));
+    });
+    await app.fetch(new Request("http://localhost/settled"));
+    assertEquals(done, []);
+    await settled(app);
+    assertEquals(done, ["first", "second"]);
+    await settled(app);
+  }
+});
+
+Deno.test("`settled()` waits for the deferred work of a mounted engine", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  let isDone = false;
+  inner.route("/", () => inner.defer(() => void (isDone = true)));
+  outer.mount("/inner", inner);
+  await outer.fetch(new Request("http://localhost/inner"));
+  await settled(outer);
+  assertEquals(isDone, true);
 });

@@ -1,6 +1,7 @@
 /**
  * Helpers for tests of an application, without a socket and without a mock: a visitor who keeps cookies,
- * follows links and fills in forms, and a check that concurrent requests do not affect each other.
+ * follows links and fills in forms; a check that concurrent requests do not affect each other; and
+ * waiting for deferred work.
  *
  * @example
  * ```ts
@@ -25,6 +26,13 @@
  * @module
  */
 
-export { type Door, Page, type VisitOptions, Visitor } from "./visitor.ts";
+export {
+  type Door,
+  Page,
+  type VisitOptions,
+  Visitor,
+  type VisitorOptions,
+} from "./visitor.ts";
 export { type FieldInput, Form, type FormRequest } from "./form.ts";
 export { assertIsolated, type IsolationOptions } from "./isolation.ts";
+export { settled } from "./settled.ts";

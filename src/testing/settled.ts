@@ -1,0 +1,33 @@
+/** Owns waiting for deferred work. Only for tests. */
+
+import type { Engine } from "../../mod.ts";
+import { deferredWorkDone } from "../deferred_work.ts";
+
+/**
+ * Waits until the work that requests have deferred is done, also what that work has deferred itself. Errors of
+ * deferred work are in the log; they do not reject. The work of a request begins with its response.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { settled } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sent: string[] = [];
+ * const app = new Engine();
+ * app.route("POST /orders", () => {
+ *   app.defer(async () => {
+ *     await Promise.resolve();
+ *     sent.push("confirmation");
+ *   });
+ *   return "Thank you";
+ * });
+ *
+ * await app.fetch(new Request("http://localhost/orders", { method: "POST" }));
+ * await settled(app);
+ * assertEquals(sent, ["confirmation"]);
+ * ```
+ */
+export async function settled(app: { app(): Engine }): Promise<void> {
+  await deferredWorkDone(app.app());
+}
