@@ -110,12 +110,13 @@ function isExtension(room: string | undefined): boolean {
   return room !== undefined && !Object.hasOwn(ROOMS, room);
 }
 
-/** Whether an import leads downwards, and to an extension's own files and public names only. */
+/** Whether an import leads downwards; that of an extension to its own files, public names or files flat in `src/`. */
 function mayImport(path: string, target: string): boolean {
   const [room, targetRoom] = [roomOf(path), roomOf(target)];
   if (TOP.includes(path)) return !isExtension(targetRoom);
   if (isExtension(room) || entries.includes(path)) {
-    return entries.includes(target) ||
+    const isFlat = targetRoom === undefined && !TOP.includes(target);
+    return entries.includes(target) || isFlat ||
       isExtension(targetRoom) && (room ?? targetRoom) === targetRoom;
   }
   if (TOP.includes(target) || entries.includes(target)) return false;

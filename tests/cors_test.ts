@@ -2,6 +2,7 @@
 
 import { Engine } from "@framework/core";
 import { cors, type CorsOptions } from "@framework/core/cors";
+import { guard } from "@framework/core/guard";
 import { assertEquals, assertThrows } from "@std/assert";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -198,6 +199,92 @@ Deno.test("`cors()` serves scripts of another port and a WebSocket through real 
   assertEquals(errors, []);
 });
 
+Deno.test("`cors()` sends no header for an empty list, and allows no header then", async () => {
+  const app = withPages({ origins: [ORIGIN], expose: [], headers: [] });
+  const expected = { "allow-origin": ORIGIN, vary: "Origin" };
+  assertEquals(corsOf(await ask(app, "/text")), expected);
+  const preflight = await ask(app, "/text", ORIGIN, {
+    "access-control-request-headers": "x-a",
+  });
+  assertEquals(corsOf(preflight), {
+    ...expected,
+    "allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+  });
+});
+
+/** Paths of an application at `/shop`, and whether each is `/api` or below it. */
+const PATHS: readonly [path: string, isBelow: boolean][] = [
+  ["/shop/api", true],
+  ["/shop/api/", true],
+  ["/shop/api/text?a=/b", true],
+  ["/shop/API/nowhere", true],
+  ["/shop/%61pi/text", true],
+  ["/api/text", true],
+  ["/shop/apis", false],
+  ["/shop/text/api", false],
+  ["/shop", false],
+  ["/shop/api%2Ftext", false],
+];
+
+for (const [path, isBelow] of PATHS) {
+  Deno.test(`\`cors()\` with \`path: "/api"\` ${isBelow ? "takes" : "leaves"} ${path}`, async () => {
+    const app = withPages({ origins: "*", path: "/api" });
+    app.set("framework.base_url", "/shop");
+    app.route("OPTIONS *", () => "own");
+    assertEquals("allow-origin" in corsOf(await ask(app, path)), isBelow);
+    const { status } = await ask(app, path, ORIGIN, {});
+    assertEquals(status, isBelow ? 204 : 200);
+  });
+}
+
+Deno.test("`cors()` compares the case of its path where routes do", async () => {
+  const app = withPages({ origins: "*", path: "/Api" });
+  app.set("framework.case_sensitive", true);
+  assertEquals(corsOf(await ask(app, "/Api/x"))["allow-origin"], "*");
+  assertEquals(corsOf(await ask(app, "/api/x")), { vary: "Accept" });
+});
+
+Deno.test("`cors()` gives each of several paths its own rules", async () => {
+  const app = new Engine();
+  cors(app, { path: "/api", origins: [ORIGIN], methods: ["GET"] });
+  cors(app, { path: "/feed/", origins: "*", methods: ["HEAD"] });
+  app.route("*", () => "text");
+  const methodsOf = async (path: string, origin: string) =>
+    corsOf(await ask(app, path, origin, {}))["allow-methods"];
+  const other = "https://example.org";
+  assertEquals(await methodsOf("/api/x", ORIGIN), "GET");
+  assertEquals(await methodsOf("/api/x", other), undefined);
+  assertEquals(await methodsOf("/feed", other), "HEAD");
+  assertEquals(corsOf(await ask(app, "/page")), {});
+});
+
+for (
+  const [kind, origins] of Object.entries({
+    "throws": () => {
+      throw new Error("no list");
+    },
+    "rejects": () => Promise.reject(new Error("no list")),
+  })
+) {
+  Deno.test(`an \`origins\` function that ${kind} gets a page of \`error\`, with the headers of \`guard()\``, async () => {
+    for (const path of ["/text", "/%zz"]) {
+      const app = withPages({ origins });
+      guard(app);
+      let lines: string[] = [];
+      lines = await logOf(async () => {
+        const response = await ask(app, path);
+        assertEquals(response.status, path === "/text" ? 500 : 400);
+        assertEquals(
+          response.headers.get("x-content-type-options"),
+          "nosniff",
+        );
+        assertEquals(corsOf(response), { vary: "Accept, Origin" });
+      });
+      assertEquals(lines.length > 0, path === "/%zz");
+    }
+  });
+}
+
 /** Options that are refused when they are declared, and why. */
 const REFUSED: readonly [unknown, string][] = [
   [{ origins: "*", credentials: true }, "Cannot allow credentials to every"],
@@ -212,6 +299,8 @@ const REFUSED: readonly [unknown, string][] = [
   [{ origins: [ORIGIN], maxAge: 1.5 }, "must be whole seconds from 0"],
   [{ origins: [ORIGIN], maxAge: -1 }, "must be whole seconds from 0"],
   [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
+  [{ origins: [ORIGIN], path: "api" }, `Cannot add CORS below the path "api"`],
+  [{ origins: [ORIGIN], path: "/api/*" }, 'it must be like "/api"'],
 ];
 
 for (const [options, message] of REFUSED) {

@@ -14,11 +14,17 @@ function securityOf({ headers }: Response): (string | null)[] {
     "x-content-type-options",
     "referrer-policy",
     "cross-origin-opener-policy",
+    "x-frame-options",
     "content-security-policy",
   ].map((name) => headers.get(name));
 }
 
-const USUAL = ["nosniff", "strict-origin-when-cross-origin", "same-origin"];
+const USUAL = [
+  "nosniff",
+  "strict-origin-when-cross-origin",
+  "same-origin",
+  "SAMEORIGIN",
+];
 
 /** An application that takes every method. */
 function guarded(options?: GuardOptions): Engine {
@@ -108,6 +114,41 @@ Deno.test("`guard()` refuses a POST that a form turns into another method", asyn
   assertEquals(response.status, 403);
 });
 
+/** What may be trusted: a function, also one that is asynchronous, alone and in a list. */
+const TRUSTED: readonly Required<GuardOptions>["trusted"][] = [
+  (origin) => origin.endsWith(".friend.example"),
+  (origin) => Promise.resolve(origin.endsWith(".friend.example")),
+  ["https://a.b", (origin) => origin.endsWith(".friend.example")],
+  [
+    () => Promise.resolve(false),
+    (origin) => origin.endsWith(".friend.example"),
+  ],
+];
+
+for (const [index, trusted] of TRUSTED.entries()) {
+  Deno.test(`\`guard()\` asks a \`trusted\` function about other origins (${index + 1})`, async () => {
+    const app = guarded({ trusted });
+    const statuses = ["https://a.friend.example", "https://evil.example"].map(
+      async (origin) => {
+        const headers = { origin, "sec-fetch-site": "cross-site" };
+        return (await visit(app, "/", { method: "POST", headers })).status;
+      },
+    );
+    assertEquals(await Promise.all(statuses), [200, 403]);
+  });
+}
+
+Deno.test("`guard()` trusts nobody by anything but true, and asks about no missing origin", async () => {
+  const asked: string[] = [];
+  const app = guarded({ trusted: (origin) => asked.push(origin) as never });
+  for (const origin of [undefined, "https://evil.example"]) {
+    const headers = { "sec-fetch-site": "cross-site", ...origin && { origin } };
+    const response = await visit(app, "/", { method: "POST", headers });
+    assertEquals(response.status, 403);
+  }
+  assertEquals(asked, ["https://evil.example"]);
+});
+
 /** Origins behind a proxy, with what the proxy passed on. */
 const PROXIED: readonly [origin: string, Record<string, string>, number][] = [
   ["https://site.example", { "x-forwarded-host": "site.example" }, 200],
@@ -159,7 +200,7 @@ Deno.test("`guard()` sets its headers on every response, pages of errors and ref
   for (const path of ["/", "/moved", "/current", "/failed", "/none", "/%zz"]) {
     const response = await visit(app, path);
     await response.body?.cancel();
-    const expected = ["nosniff", "no-referrer", null, policy];
+    const expected = ["nosniff", "no-referrer", null, "SAMEORIGIN", policy];
     assertEquals(securityOf(response), expected, path);
   }
 });

@@ -94,7 +94,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "src/cors/mod.ts": {
     "function cors": "",
     "interface CorsOptions":
-      "credentials expose headers maxAge methods origins",
+      "credentials expose headers maxAge methods origins path",
   },
   "src/files/mod.ts": {
     "function files": "",
@@ -103,6 +103,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "src/guard/mod.ts": {
     "function guard": "",
     "interface GuardOptions": "headers trusted",
+    "type TrustsOrigin": "",
   },
   "src/log/mod.ts": {
     "function log": "",

@@ -4,7 +4,11 @@
  * A preflight gets a 204, whatever its path, before any route. The headers are added to every other response
  * after all else, also to error pages. CORS protects no route: a request of an origin that is not allowed is
  * handled, and its browser keeps the response from the script. Add filters of `start` that ask for credentials
- * after `cors`, since a preflight carries none.
+ * after `cors`, since a preflight carries none. An error of an `origins` function is an error of the request:
+ * nothing is handled, and no other origin reads its page.
+ *
+ * Call it once for each `path` that has rules of its own. Where two paths contain each other, both apply, and
+ * the call that was made last sets the headers that both have.
  *
  * @example An API for one site, with its cookies
  * ```ts
@@ -29,7 +33,8 @@
  * @module
  */
 
-import type { Engine, Framework } from "../../mod.ts";
+import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { reportError } from "../errors.ts";
 
 /** The options of {@linkcode cors}. */
 export interface CorsOptions {
@@ -41,6 +46,8 @@ export interface CorsOptions {
     | "*"
     | readonly string[]
     | ((origin: string) => boolean | Promise<boolean>);
+  /** A path without the base, such as `/api`: it and what is below it alone; every path when not given. */
+  readonly path?: string;
   /** The methods that scripts may use; GET, HEAD, POST, PUT, PATCH and DELETE when not given. */
   readonly methods?: readonly string[];
   /** The request headers that scripts may send; those that a preflight asks for when not given. */
@@ -55,14 +62,19 @@ export interface CorsOptions {
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-const ALLOW_HEADERS = "access-control-allow-headers";
-
 /** An origin: a scheme and a host, and a port where it is not the scheme's own. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@\s]+$/;
 
-/** The headers to send, and to which origins. */
+/** A path as it can be compared with that of a request: no pattern, and no query. */
+const PATH = /^\/[^*?#]*$/;
+
+/** The headers to send, where, and to which origins. */
 interface Policy {
   readonly origins: CorsOptions["origins"];
+  /** The segments of the path below which it holds. */
+  readonly path: readonly string[];
+  /** Whether scripts may send every header that a preflight asks for. */
+  readonly takesEveryHeader: boolean;
   /** The headers of the response to a preflight: a list, since reading `Headers` takes longer. */
   readonly preflight: readonly [name: string, value: string][];
   /** The headers of any other response. */
@@ -81,17 +93,34 @@ export function cors(
 ): void {
   checkOptions(options);
   const policy = policyOf(options);
+  const decisions = new WeakMap<HttpRequest, boolean>();
   app.before("start", () => {
-    if (isPreflight(app)) app.halt(204);
+    const request = app.request();
+    if (!isBelow(app, policy.path)) return;
+    decisions.set(request, false); // for the page of an error in `origins`
+    const decide = (isAllowed: boolean): void => {
+      decisions.set(request, isAllowed);
+      if (isPreflight(request)) app.halt(204);
+    };
+    const isAllowed = allows(policy, request);
+    return isAllowed instanceof Promise
+      ? isAllowed.then(decide)
+      : decide(isAllowed);
   });
-  app.after(
-    "send",
-    (_params, { value: sent }) => addHeaders(app, policy, sent.headers),
-  );
+  app.after("send", (_params, { value: sent }) => {
+    const request = app.request();
+    if (!isBelow(app, policy.path)) return;
+    const add = (isAllowed: boolean): void =>
+      addHeaders(policy, request, sent.headers, isAllowed);
+    const decided = decisions.get(request);
+    return decided === undefined
+      ? decideLate(policy, request).then(add)
+      : add(decided);
+  });
 }
 
 function checkOptions(options: CorsOptions): void {
-  const { origins, credentials, maxAge = 0 } = options;
+  const { origins, credentials, maxAge = 0, path = "/" } = options;
   if (origins === "*" && credentials) {
     throw new TypeError(
       'Cannot allow credentials to every origin: "origins" must be a list or a function',
@@ -100,6 +129,13 @@ function checkOptions(options: CorsOptions): void {
   if (!Number.isInteger(maxAge) || maxAge < 0) {
     throw new RangeError(
       `Cannot set the age of preflights: it must be whole seconds from 0, got "${maxAge}"`,
+    );
+  }
+  if (!PATH.test(path)) {
+    throw new TypeError(
+      `Cannot add CORS below the path ${
+        Deno.inspect(path)
+      }: it must be like "/api"`,
     );
   }
   if (origins === "*" || typeof origins === "function") return;
@@ -122,64 +158,117 @@ function isOrigin(text: unknown): boolean {
 }
 
 function policyOf(options: CorsOptions): Policy {
-  const { origins, methods = METHODS, headers, credentials } = options;
+  const { origins, methods = METHODS, headers, credentials, expose } = options;
   const [preflight, other] = [new Headers(), new Headers()];
   if (credentials) {
     preflight.set("access-control-allow-credentials", "true");
     other.set("access-control-allow-credentials", "true");
   }
-  preflight.set("access-control-allow-methods", methods.join(", "));
-  if (headers) preflight.set(ALLOW_HEADERS, headers.join(", "));
+  setList(preflight, "access-control-allow-methods", methods);
+  setList(preflight, "access-control-allow-headers", headers);
   if (options.maxAge !== undefined) {
     preflight.set("access-control-max-age", String(options.maxAge));
   }
-  if (options.expose) {
-    other.set("access-control-expose-headers", options.expose.join(", "));
-  }
-  return { origins, preflight: [...preflight], other: [...other] };
+  setList(other, "access-control-expose-headers", expose);
+  return {
+    origins,
+    path: segmentsOf(options.path ?? ""),
+    takesEveryHeader: headers === undefined,
+    preflight: [...preflight],
+    other: [...other],
+  };
 }
 
-function isPreflight(app: Engine | typeof Framework): boolean {
-  const request = app.request();
+/** Sets a header to a list, unless that is empty. */
+function setList(
+  headers: Headers,
+  name: string,
+  list: readonly string[] = [],
+): void {
+  if (list.length > 0) headers.set(name, list.join(", "));
+}
+
+/** The segments of a path, decoded; a slash at the end counts for nothing. */
+function segmentsOf(path: string): string[] {
+  return path.replace(/\/$/, "").split("/").map((segment) => {
+    try {
+      return decodeURIComponent(segment);
+    } catch {
+      return segment; // the request is refused
+    }
+  });
+}
+
+/** Whether the path of the current request, without the base, begins with these segments, as routes compare. */
+function isBelow(
+  app: Engine | typeof Framework,
+  prefix: readonly string[],
+): boolean {
+  if (prefix.length === 1) return true; // the root
+  const { url, base } = app.request();
+  const path = url.split("?", 1)[0]!;
+  const isUnderBase = base !== "/" && `${path}/`.startsWith(`${base}/`);
+  const segments = segmentsOf(isUnderBase ? path.slice(base.length) : path);
+  const isExact = app.get("framework.case_sensitive") === true;
+  return prefix.every((expected, index) => {
+    const segment = segments[index];
+    return segment === expected ||
+      !isExact && segment?.toLowerCase() === expected.toLowerCase();
+  });
+}
+
+function isPreflight(request: HttpRequest): boolean {
   return request.method === "OPTIONS" && request.getHeader("origin") !== "" &&
     request.getHeader("access-control-request-method") !== "";
 }
 
-/** Adds the headers that every response gets, and those for its origin where that is allowed. */
-function addHeaders(
-  app: Engine | typeof Framework,
-  policy: Policy,
-  headers: Headers,
-): void | Promise<void> {
-  const { origins } = policy;
-  if (origins === "*") return allow(app, policy, headers, "*");
-  vary(headers, "Origin");
-  const origin = app.request().getHeader("origin");
-  if (origin === "") return;
-  const allowed = typeof origins === "function"
-    ? origins(origin)
-    : origins.includes(origin);
-  if (allowed === true) return allow(app, policy, headers, origin);
-  if (!(allowed instanceof Promise)) return;
-  return allowed.then((late) => {
-    if (late === true) allow(app, policy, headers, origin);
-  });
+/** Whether the origin of a request may read the response. */
+function allows(
+  { origins }: Policy,
+  request: HttpRequest,
+): boolean | Promise<boolean> {
+  if (origins === "*") return true;
+  const origin = request.getHeader("origin");
+  if (origin === "") return false;
+  if (typeof origins !== "function") return origins.includes(origin);
+  const isAllowed = origins(origin);
+  return isAllowed instanceof Promise
+    ? isAllowed.then((late) => late === true)
+    : isAllowed === true;
 }
 
-function allow(
-  app: Engine | typeof Framework,
+/** The same for a request that was refused before `start`: it is too late for an error page. */
+async function decideLate(
   policy: Policy,
+  request: HttpRequest,
+): Promise<boolean> {
+  try {
+    return await allows(policy, request);
+  } catch (thrown) {
+    reportError(thrown, 'in "origins" of cors');
+    return false;
+  }
+}
+
+/** Adds the headers that every response gets, and those for its origin where that is allowed. */
+function addHeaders(
+  policy: Policy,
+  request: HttpRequest,
   headers: Headers,
-  origin: string,
+  isAllowed: boolean,
 ): void {
-  const isAsking = isPreflight(app);
-  const added = isAsking ? policy.preflight : policy.other;
+  const isForAll = policy.origins === "*";
+  if (!isForAll) vary(headers, "Origin");
+  if (!isAllowed) return;
+  const isAsking = isPreflight(request);
+  const origin = isForAll ? "*" : request.getHeader("origin");
   headers.set("access-control-allow-origin", origin);
+  const added = isAsking ? policy.preflight : policy.other;
   for (const [name, value] of added) headers.set(name, value);
-  if (!isAsking || headers.has(ALLOW_HEADERS)) return;
-  const asked = app.request().getHeader("access-control-request-headers");
+  if (!isAsking || !policy.takesEveryHeader) return;
+  const asked = request.getHeader("access-control-request-headers");
   vary(headers, "Access-Control-Request-Headers");
-  if (asked !== "") headers.set(ALLOW_HEADERS, asked);
+  if (asked !== "") headers.set("access-control-allow-headers", asked);
 }
 
 /** Tells caches to keep a response for each value of a request header. */

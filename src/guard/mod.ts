@@ -17,6 +17,7 @@
  * | `X-Content-Type-Options` | `nosniff` |
  * | `Referrer-Policy` | `strict-origin-when-cross-origin` |
  * | `Cross-Origin-Opener-Policy` | `same-origin` |
+ * | `X-Frame-Options` | `SAMEORIGIN` |
  *
  * @example
  * ```ts
@@ -44,10 +45,16 @@
 
 import { type Engine, type Framework, HttpError } from "../../mod.ts";
 
+/** Whether an origin is trusted: only `true` says so. */
+export type TrustsOrigin = (origin: string) => boolean | Promise<boolean>;
+
 /** The options of {@linkcode guard}. */
 export interface GuardOptions {
-  /** Other origins whose pages may send forms here, such as `["https://example.com"]`. */
-  readonly trusted?: readonly string[];
+  /**
+   * Other origins whose pages may send forms here, such as `["https://example.com"]`: a list in which each
+   * may be a function that is asked about an origin, or one such function.
+   */
+  readonly trusted?: TrustsOrigin | readonly (string | TrustsOrigin)[];
   /** Further headers for every response, or other values of the usual ones; null leaves one out. */
   readonly headers?: Readonly<Record<string, string | null>>;
 }
@@ -57,6 +64,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "strict-origin-when-cross-origin",
   "cross-origin-opener-policy": "same-origin",
+  "x-frame-options": "SAMEORIGIN",
 };
 
 /** The methods that change nothing (RFC 9110, section 9.2.1). */
@@ -74,13 +82,15 @@ export function guard(
   app: Engine | typeof Framework,
   options: GuardOptions = {},
 ): void {
-  const { trusted = [] } = options;
+  const trusted = [options.trusted ?? []].flat();
   for (const origin of trusted) checkOrigin(origin);
   const headers = [...headersOf(options)]; // a list, since reading Headers takes longer
   app.before("start", () => {
-    if (mayChange(app) && !isOwn(app) && !isTrusted(app, trusted)) {
-      throw new HttpError(403, "Requests of other sites are refused here");
-    }
+    if (!mayChange(app) || isOwn(app)) return;
+    const isTrusted = trusts(trusted, app.request().getHeader("origin"));
+    return isTrusted instanceof Promise
+      ? isTrusted.then(refuseUnless)
+      : refuseUnless(isTrusted);
   });
   app.after("send", (_params, { value: sent }) => {
     for (const [name, value] of headers) {
@@ -89,7 +99,8 @@ export function guard(
   });
 }
 
-function checkOrigin(origin: string): void {
+function checkOrigin(origin: string | TrustsOrigin): void {
+  if (typeof origin === "function") return;
   if (URL.parse(origin)?.origin === origin && origin !== "null") return;
   throw new TypeError(
     `Cannot trust the origin ${Deno.inspect(origin)}: ` +
@@ -140,9 +151,22 @@ function hostOf(app: Engine | typeof Framework): string {
     (URL.parse(request.raw.url)?.host ?? "");
 }
 
-function isTrusted(
-  app: Engine | typeof Framework,
-  trusted: readonly string[],
-): boolean {
-  return trusted.includes(app.request().getHeader("origin"));
+/** Whether a list names an origin, or a function in it trusts it; the functions are asked one by one. */
+function trusts(
+  [first, ...others]: readonly (string | TrustsOrigin)[],
+  origin: string,
+): boolean | Promise<boolean> {
+  if (first === undefined || origin === "") return false;
+  const isTrusted = typeof first === "string"
+    ? first === origin
+    : first(origin);
+  if (isTrusted instanceof Promise) {
+    return isTrusted.then((late) => late === true || trusts(others, origin));
+  }
+  return isTrusted === true || trusts(others, origin);
+}
+
+function refuseUnless(isTrusted: boolean): void {
+  if (isTrusted) return;
+  throw new HttpError(403, "Requests of other sites are refused here");
 }
