@@ -20,6 +20,7 @@ import { builtIns } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
+import { webRequest } from "./request/web_request.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
@@ -27,7 +28,7 @@ import type { Router, UrlParameters } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/deno_serve.ts";
-import { configure, type Fetch, Owner } from "./state/scope.ts";
+import { configure, type ConnectionInfo, Owner } from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
@@ -64,11 +65,15 @@ export let applicationOf: (engine: Engine) => Application;
  */
 export class Engine {
   /**
-   * Handles a web request: the one entrance for `start()`, `deno serve` and tests. It rejects only when
-   * `framework.handle_errors` is false.
+   * Handles a web request: the one entrance for `start()`, `deno serve` and tests. A URL or a path stands for a
+   * GET: `"/users"` for one of `http://localhost/users`. It rejects only when `framework.handle_errors` is false,
+   * and throws `TypeError` for anything else than a request, a URL or a path.
    */
-  readonly fetch: Fetch = (request, info) =>
-    handleRequest(this.#app, request, info);
+  readonly fetch: (
+    request: Request | URL | string,
+    info?: ConnectionInfo,
+  ) => Response | Promise<Response> = (request, info) =>
+    handleRequest(this.#app, webRequest(request), info);
 
   readonly #owner = new Owner(() =>
     this.configure(() =>

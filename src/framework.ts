@@ -9,7 +9,6 @@ import type { InstanceOf } from "./application/callable.ts";
 import { wrongKind } from "./errors.ts";
 import { dynamicMethods, FORM } from "./application/names.ts";
 import { whenServed } from "./server/deno_serve.ts";
-import type { Fetch } from "./state/scope.ts";
 
 let engine = new Engine();
 
@@ -40,7 +39,8 @@ const /** @internal */ AnyMember: any = class {};
  */
 export class Framework extends AnyMember {
   /** {@linkcode Engine.prototype.fetch | Engine.fetch} of the engine behind this class; it needs no `this`. */
-  static readonly fetch: Fetch = (request, info) => engine.fetch(request, info);
+  static readonly fetch: Engine["fetch"] = (request, info) =>
+    engine.fetch(request, info);
 
   /** Maps a method; `Framework.<name>(...)` then runs it. See {@linkcode Engine.prototype.map | Engine.map}. */
   declare static map: (

@@ -277,3 +277,32 @@ onBothForms("a mapped `start` may return what is sent", async (app) => {
   app.map("start", () => "closed for repairs");
   assertEquals(await (await visit(app, "/")).text(), "closed for repairs");
 });
+
+onBothForms("`fetch()` takes a path or a URL for a GET", async (app) => {
+  app.route("*", () => {
+    const { method, raw, url } = app.request();
+    return [method, raw.url, url].join(" ");
+  });
+  const table = [
+    ["/users?a=%20b", "GET http://localhost/users?a=%20b /users?a=%20b"],
+    ["//a/b", "GET http://localhost//a/b //a/b"],
+    ["https://a.test/x", "GET https://a.test/x /x"],
+    [new URL("http://a.test:81/x"), "GET http://a.test:81/x /x"],
+  ] as const;
+  for (const [request, expected] of table) {
+    assertEquals(await (await app.fetch(request)).text(), expected);
+  }
+});
+
+Deno.test("`fetch()` throws for what is no request, URL or path", () => {
+  const app = new Engine();
+  for (
+    const request of ["users", "", "ftp://a.test/", 1, null, undefined, {}]
+  ) {
+    assertThrows(
+      () => app.fetch(request as string),
+      TypeError,
+      'Cannot fetch: it must be a web Request, a URL of http or https, or a path such as "/users", got ',
+    );
+  }
+});
