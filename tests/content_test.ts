@@ -78,6 +78,14 @@ Deno.test("`data` of a form refuses more fields than the limit with 413", () => 
   assertEquals(error.status, 413);
 });
 
+Deno.test("`data` keeps U+FEFF at the start of a form", () => {
+  const type = "application/x-www-form-urlencoded";
+  for (const start of ["\ufeff", "%EF%BB%BF"]) {
+    const { data } = contentOf(`${start}a=1&b=2`, type);
+    assertEquals(plain(data), { "\ufeffa": "1", b: "2" });
+  }
+});
+
 Deno.test("`data` holds the members of JSON", () => {
   const table: [string, string, unknown][] = [
     ["application/json", '{"a":1,"b":{"c":[2]}}', { a: 1, b: { c: [2] } }],

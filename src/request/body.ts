@@ -30,6 +30,11 @@ const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
 
 const UTF8 = new TextDecoder();
 
+/** A form may begin with U+FEFF (URL standard, "UTF-8 decode without BOM"). */
+const KEEP_BOM = { ignoreBOM: true };
+
+const UTF8_WITH_BOM = new TextDecoder("utf-8", KEEP_BOM);
+
 /** Whether a request has a body; told by the headers where possible, since reading `body` makes a stream. */
 export function hasBody(request: Request): boolean {
   if (BODILESS_METHODS.has(request.method)) return false;
@@ -116,13 +121,21 @@ function closing(status: number, state: string, cause?: unknown): HttpError {
 
 /**
  * Decodes text in the charset of its Content-Type, by default UTF-8. Malformed bytes read as U+FFFD. Throws
- * {@linkcode HttpError} 415 for an unknown charset and, if `isStrict`, 400 for malformed bytes.
+ * {@linkcode HttpError} 415 for an unknown charset and, if `fatal`, 400 for malformed bytes. A byte order mark
+ * is dropped, unless `ignoreBOM` makes it text.
  */
-export function decode(bytes: Bytes, type: string, isStrict = false): string {
+export function decode(
+  bytes: Bytes,
+  type: string,
+  options: TextDecoderOptions = {},
+): string {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1] ?? "utf-8";
+  const { fatal, ignoreBOM } = options;
   try {
-    if (!isStrict && /^utf-?8$/i.test(charset)) return UTF8.decode(bytes);
-    return new TextDecoder(charset, { fatal: isStrict }).decode(bytes);
+    if (!fatal && /^utf-?8$/i.test(charset)) {
+      return (ignoreBOM ? UTF8_WITH_BOM : UTF8).decode(bytes);
+    }
+    return new TextDecoder(charset, options).decode(bytes);
   } catch (cause) {
     const status = cause instanceof RangeError ? 415 : 400;
     const state = `it is not text in the charset "${charset}"`;
@@ -140,7 +153,7 @@ export function parseJson(bytes: Bytes, type: string): unknown {
   }
   const text = decode(bytes, type);
   // Strict decoding takes three times as long: only text that may be malformed is decoded again.
-  if (text.includes("\ufffd")) decode(bytes, type, true);
+  if (text.includes("\ufffd")) decode(bytes, type, { fatal: true });
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -161,7 +174,8 @@ export function parseForm(bytes: Bytes, type: string): Form {
   if (mediaType === "multipart/form-data") return parseMultipart(bytes, type);
   if (mediaType === "application/x-www-form-urlencoded") {
     // One "?" at the start would be dropped.
-    form.data = parseFields(`?${decode(bytes, type)}`, "the form", 413);
+    const text = decode(bytes, type, KEEP_BOM);
+    form.data = parseFields(`?${text}`, "the form", 413);
   } else if (JSON_TYPE.test(type)) {
     form.data = membersOf(parseJson(bytes, type));
   }
