@@ -64,8 +64,9 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type ResourceAction": "",
     "interface ResourceOptions": "except only",
     "class HttpRequest": `
-      accept accepts ajax base cookies data elapsed files getBody getBytes getHeader id ip
-      json length method proxy_ip query raw referrer scheme secure signal type upgrade
+      accept accepts acceptsLanguages ajax base cookies data elapsed files getBody
+      getBytes getHeader host id ip json length method origin proxy_ip query queryAll raw
+      referrer scheme secure signal type upgrade
       url user_agent validate`,
     "type Cookies": "",
     "type Data": "",

@@ -3,10 +3,11 @@
 import {
   assertEquals,
   assertInstanceOf,
+  assertMatch,
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { UploadedFile } from "../src/request/upload.ts";
+import { Engine, type HttpRequest, UploadedFile } from "@framework/core";
 import { type App, onBothForms, visit } from "./forms.ts";
 
 /** Requests a path with a body of some type. */
@@ -333,3 +334,114 @@ onBothForms(
     assertEquals(await (await visit(app, "/?_method=PUT")).text(), "GET");
   },
 );
+
+/** What a handler reads of a request with these headers. */
+async function read<Value>(
+  headers: HeadersInit,
+  get: (request: HttpRequest) => Value,
+  { trusted = false, url = "http://localhost/" } = {},
+): Promise<Value> {
+  const app = new Engine();
+  app.set("framework.trust_proxy", trusted);
+  let value: Value;
+  app.route("/", () => void (value = get(app.request())));
+  const remoteAddr = { transport: "tcp", hostname: "192.0.2.9", port: 1 };
+  const request = new Request(url, { headers });
+  await app.fetch(request, { remoteAddr: remoteAddr as Deno.NetAddr });
+  return value!;
+}
+
+Deno.test("`request().ip` is unknown when the last address of a trusted proxy is unreadable", async () => {
+  for (const header of ["203.0.113.5, unknown", "999.1.1.1", "203.0.113.5,"]) {
+    const headers = { "x-forwarded-for": header };
+    const ip = await read(headers, ({ ip }) => ip, { trusted: true });
+    assertEquals(ip, "", header);
+  }
+});
+
+Deno.test("`request().host` and `origin` are those the client asked for, without a default port", async () => {
+  const table = [
+    ["http://localhost:8000/", {}, "localhost:8000"],
+    ["http://localhost/", {}, "localhost"],
+    ["http://localhost/", { host: "Example.com:80" }, "example.com"],
+    ["http://localhost/", { host: "[2001:db8::1]:81" }, "[2001:db8::1]:81"],
+  ] as const;
+  for (const [url, headers, host] of table) {
+    const get = ({ host, origin }: HttpRequest) => [host, origin];
+    assertEquals(await read(headers, get, { url }), [host, `http://${host}`]);
+  }
+});
+
+Deno.test("`request().host` and `origin` are those of the last proxy, when it is trusted", async () => {
+  const headers = {
+    host: "10.0.0.1:8000",
+    "x-forwarded-host": "evil.example, example.com",
+    "x-forwarded-proto": "https",
+  };
+  const get = ({ host, origin }: HttpRequest) => [host, origin];
+  const forwarded = ["example.com", "https://example.com"];
+  assertEquals(await read(headers, get, { trusted: true }), forwarded);
+  const own = ["10.0.0.1:8000", "http://10.0.0.1:8000"];
+  assertEquals(await read(headers, get), own);
+  const malformed = { "x-forwarded-host": 'a"onload=x' };
+  assertEquals(await read(malformed, get, { trusted: true }), ["", ""]);
+});
+
+Deno.test("`request().id` is that of a trusted proxy, when it is safe to print", async () => {
+  const idFor = (id: string, trusted: boolean) =>
+    read({ "x-request-id": id }, (request) => request.id, { trusted });
+  assertEquals(await idFor("7f.A_b-9", true), "7f.A_b-9");
+  assertMatch(await idFor("7f.A_b-9", false), /^[0-9a-f]{8}$/);
+  for (const id of ["", "a b", "<b>", "\xe9", "a".repeat(65)]) {
+    assertMatch(await idFor(id, true), /^[0-9a-f]{8}$/, id);
+  }
+});
+
+Deno.test("`request().queryAll()` is every value of a repeated name", async () => {
+  const url = "http://localhost/?tag=a&b=1&tag=c%20d&tag=";
+  const names = ["tag", "b", "toString"];
+  const get = (request: HttpRequest) =>
+    names.map((name) => request.queryAll(name));
+  const expected = [["a", "c d", ""], ["1"], []];
+  assertEquals(await read({}, get, { url }), expected);
+});
+
+Deno.test("`request().queryAll()` of too many fields is a 400", async () => {
+  const app = new Engine();
+  app.route("/", () => app.request().queryAll("a"));
+  const response = await app.fetch(`/?${"a=1&".repeat(1_001)}`);
+  assertEquals(response.status, 400);
+});
+
+Deno.test("`request().cookies` trims only spaces and tabs of a name and a value", async () => {
+  const cookie = "\xa0__Host-id=evil; \t__Host-id\t= mine ;a=\xa01\xa0";
+  const cookies = await read({ cookie }, ({ cookies }) => cookies);
+  assertEquals(Object.keys(cookies), ["\xa0__Host-id", "__Host-id", "a"]);
+  assertEquals(cookies["__Host-id"], "mine");
+  assertEquals(cookies.a, "\xa01\xa0");
+});
+
+Deno.test("`request().acceptsLanguages()` looks up the best of the offered languages", async () => {
+  const table: [string, string[], string | undefined][] = [
+    ["", ["en", "de"], "en"],
+    ["de", ["en", "de"], "de"],
+    ["de-AT", ["en", "de"], "de"],
+    ["DE-at, en;q=0.9", ["en", "de-AT", "de"], "de-AT"],
+    ["en", ["de", "en-GB"], "en-GB"],
+    ["en", ["en-GB", "en"], "en"],
+    ["en;q=0.5, de;q=0.8", ["en", "de"], "de"],
+    ["zh-Hant-CN-x-private1", ["en", "zh-Hant"], "zh-Hant"],
+    ["fr, *;q=0.1", ["en", "de"], "en"],
+    ["*, en;q=0", ["en-GB", "de"], "de"],
+    ["*;q=0", ["en"], undefined],
+    ["fr", ["en", "de"], undefined],
+    ["eng", ["en"], undefined],
+    ["en;q=2, ;;, de", ["en", "de"], "de"],
+    ["de", [], undefined],
+  ];
+  for (const [header, tags, expected] of table) {
+    const headers: HeadersInit = header ? { "accept-language": header } : {};
+    const get = (request: HttpRequest) => request.acceptsLanguages(...tags);
+    assertEquals(await read(headers, get), expected, header);
+  }
+});

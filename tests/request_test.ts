@@ -161,8 +161,6 @@ Deno.test("`ip` is the address a trusted proxy added last", () => {
     ["203.0.113.5:4711", "203.0.113.5"],
     ["[2001:db8::7]:4711", "2001:db8::7"],
     ["2001:db8::7", "2001:db8::7"],
-    ["203.0.113.5, unknown", "192.0.2.9"],
-    ["999.1.1.1", "192.0.2.9"],
     ["", "192.0.2.9"],
   ] as const;
   for (const [header, ip] of table) {

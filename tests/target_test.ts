@@ -420,6 +420,21 @@ Deno.test("`framework.hosts` lists the only hosts that are served", async () => 
   await assertOutcomes(app, ALLOWED);
 });
 
+Deno.test("`framework.hosts` compares the last `X-Forwarded-Host` of a trusted proxy", async () => {
+  const app = mirror();
+  app.set({ "framework.hosts": ["a.test"], "framework.trust_proxy": true });
+  const statusOf = async (host: string, forwarded?: string) => {
+    const headers = new Headers({ host });
+    if (forwarded) headers.set("x-forwarded-host", forwarded);
+    return (await app.fetch(new Request("http://10.0.0.1/", { headers })))
+      .status;
+  };
+  assertEquals(await statusOf("10.0.0.1", "a.test"), 200);
+  assertEquals(await statusOf("10.0.0.1", "evil.test, a.test"), 200);
+  assertEquals(await statusOf("a.test", "evil.test"), 421);
+  assertEquals(await statusOf("10.0.0.1"), 421);
+});
+
 Deno.test("`framework.hosts` checks the URL of a `Request` that a program makes", async () => {
   const app = mirror();
   app.set("framework.hosts", ["a.test"]);

@@ -30,7 +30,7 @@ export interface Settings {
   "framework.body_timeout": number;
   /** Whether texts of 400 to 32,768 characters go out in chunks: cheaper, and without a Content-Length. */
   "framework.coalesce": boolean;
-  /** Whether `X-Forwarded-*` headers decide `ip`, `scheme` and `secure`. */
+  /** Whether a proxy's `X-Forwarded-*` and `X-Request-Id` decide `ip`, `scheme`, `secure`, `host`, `origin`, `id` and what `framework.hosts` compares. */
   "framework.trust_proxy": boolean;
   /** Whether a path that takes other methods only is a 405 in place of a 404. */
   "framework.method_not_allowed": boolean;

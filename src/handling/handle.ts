@@ -52,7 +52,7 @@ function begin(scope: RequestScope): unknown {
   if (plan.send !== undefined) scope.began = performance.now();
   const target = scope.target = targetOf(request);
   const hosts = plan.settings["framework.hosts"];
-  if (hosts !== null) checkHost(request, hosts);
+  if (hosts !== null) checkHost(request, hosts, plan.trustsProxy);
   // GET and HEAD have no body (Fetch standard), which saves asking Deno.
   const isBodiless = target.method === "GET" || target.method === "HEAD";
   if (!isBodiless && hasBody(request)) return readThenStart(scope);

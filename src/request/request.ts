@@ -12,7 +12,8 @@ import { decode, hasBody, parseForm, parseJson } from "./body.ts";
 import type { Data, Fields, Files, Form } from "./fields.ts";
 import { parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
-import { decodeEscapes } from "./target.ts";
+import { bestLanguage } from "./language.ts";
+import { decodeEscapes, hostOf, isHost, lastForwarded } from "./target.ts";
 
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
@@ -23,6 +24,9 @@ const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 /** An address, perhaps in brackets, with a port, or IPv4 mapped to IPv6. */
 const ADDRESS =
   /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]+)(?:\](?::\d+)?)?$/i;
+
+/** The ids of requests that are taken from a proxy: they stand in pages and log lines. */
+const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /**
  * One request. `query`, `data`, `cookies` and `files` are records without prototype: each name in them
@@ -61,9 +65,12 @@ export class HttpRequest {
     scope.remember();
   }
 
-  /** Names the request in error pages and log lines: eight random hexadecimal digits. */
+  /**
+   * Names the request in error pages and log lines: eight random hexadecimal digits or, under
+   * `framework.trust_proxy`, the `X-Request-Id` of 1 to 64 letters, digits, `.`, `_` and `-`.
+   */
   get id(): string {
-    return this.#id ??= crypto.randomUUID().slice(0, 8);
+    return this.#id ??= this.#receivedId() ?? crypto.randomUUID().slice(0, 8);
   }
 
   /**
@@ -101,14 +108,15 @@ export class HttpRequest {
   }
 
   /**
-   * The address of the client, or "" when there is none, as on a Unix socket. Under
+   * The address of the client, or "" when it is unknown, as on a Unix socket. Under
    * `framework.trust_proxy`, the last address of `X-Forwarded-For`: the trusted proxy added that one,
-   * and the client may have made up the others.
+   * and the client may have made up the others. It is unknown when that is no address.
    */
   get ip(): string {
     const { remote } = this.#scope;
-    const peer = remote && "hostname" in remote ? remote.hostname : "";
-    return addressOf(this.#forwarded("x-forwarded-for")) || addressOf(peer);
+    const forwarded = this.#forwarded("x-forwarded-for");
+    if (forwarded !== undefined) return addressOf(forwarded);
+    return addressOf(remote && "hostname" in remote ? remote.hostname : "");
   }
 
   /** Whether the request has `X-Requested-With: XMLHttpRequest`, which scripts may send. */
@@ -118,9 +126,22 @@ export class HttpRequest {
 
   /** The protocol; under `framework.trust_proxy`, the last one of `X-Forwarded-Proto`. */
   get scheme(): "http" | "https" {
-    const forwarded = this.#forwarded("x-forwarded-proto").toLowerCase();
+    const forwarded = this.#forwarded("x-forwarded-proto")?.toLowerCase();
     if (forwarded === "http" || forwarded === "https") return forwarded;
     return this.#scope.request.url.startsWith("https:") ? "https" : "http";
+  }
+
+  /**
+   * The host that the client asked for, with its port unless that is the default one of the `scheme`. Under
+   * `framework.trust_proxy`, the last one of `X-Forwarded-Host`. "" when it is not valid.
+   */
+  get host(): string {
+    return this.#address?.host ?? "";
+  }
+
+  /** The `scheme` and the `host`, as in `https://example.com`; "" without a valid host. */
+  get origin(): string {
+    return this.#address?.origin ?? "";
   }
 
   /** The `User-Agent` header. */
@@ -147,6 +168,12 @@ export class HttpRequest {
   get query(): Fields {
     const { search } = this.#scope.target;
     return this.#query ??= parseFields(search, "the query", 400);
+  }
+
+  /** Every value of a name in the query, in order: of `?tag=a&tag=b` both. Throws as `query` does. */
+  queryAll(name: string): string[] {
+    void this.query; // throws when there are too many fields
+    return new URLSearchParams(this.#scope.target.search).getAll(name);
   }
 
   /**
@@ -209,6 +236,15 @@ export class HttpRequest {
   accepts<Type extends string>(...types: Type[]): Type | undefined {
     const { request } = this.#scope;
     return types.length > 0 ? accepts(request, ...types) : undefined;
+  }
+
+  /**
+   * The offered language that the client prefers by its `Accept-Language` header (RFC 4647, section 3.4):
+   * for `de-AT` also an offered `de`, for `en` also an offered `en-GB`. The first one without the header,
+   * undefined when none fits.
+   */
+  acceptsLanguages<Tag extends string>(...tags: Tag[]): Tag | undefined {
+    return bestLanguage(this.getHeader("accept-language"), tags);
   }
 
   /**
@@ -289,11 +325,23 @@ export class HttpRequest {
     return this.#parsed ??= parseForm(this.getBytes(), this.type);
   }
 
-  /** The last value in a header of a trusted proxy, which that proxy has added; "" without one. */
-  #forwarded(name: string): string {
+  /** The host with the scheme in front; null when the host is not valid. */
+  get #address(): URL | null {
+    const { request, plan } = this.#scope;
+    const host = hostOf(request, plan?.trustsProxy);
+    return isHost(host) ? URL.parse(`${this.scheme}://${host}`) : null;
+  }
+
+  /** The last value in a header of a trusted proxy; undefined without one. */
+  #forwarded(name: string): string | undefined {
+    const { request, plan } = this.#scope;
+    return plan?.trustsProxy ? lastForwarded(request, name) : undefined;
+  }
+
+  #receivedId(): string | undefined {
     const { plan } = this.#scope;
-    const list = plan?.trustsProxy ? this.getHeader(name) : "";
-    return list.slice(list.lastIndexOf(",") + 1).trim();
+    const id = plan?.trustsProxy ? this.getHeader("x-request-id") : "";
+    return REQUEST_ID.test(id) ? id : undefined;
   }
 }
 
@@ -321,14 +369,20 @@ function addressOf(list: string): string {
   return URL.canParse(`http://${host}`) ? address : "";
 }
 
+/**
+ * What is trimmed from the name and the value of a cookie. Other white space is part of the name:
+ * `\xa0__Host-session`, which any subdomain may set, is not `__Host-session`.
+ */
+const COOKIE_SPACE = /^[ \t]+|[ \t]+$/g;
+
 /** Parses a Cookie header, skipping what is not `name=value` (RFC 6265, section 5.2). */
 function parseCookies(header: string): Cookies {
   const cookies: Cookies = Object.create(null);
   for (const pair of header.split(";")) {
     const [sent, value] = pair.split(/=(.*)/s);
-    const name = sent!.trim();
+    const name = sent!.replace(COOKIE_SPACE, "");
     if (value === undefined || name === "" || name in cookies) continue;
-    const text = value.trim().replace(/^"(.*)"$/, "$1");
+    const text = value.replace(COOKIE_SPACE, "").replace(/^"(.*)"$/, "$1");
     cookies[name] = decodeEscapes(text) ?? text; // a bare "%" is common in cookies of scripts
   }
   return cookies;
