@@ -59,7 +59,7 @@ onBothForms(
     );
     assertEquals(
       await response.text(),
-      "event:news\ndata:a\ndata:b\nid:7\nretry:100\n\ndata:ada\n\n:end\n\n",
+      "event: news\ndata: a\ndata: b\nid: 7\nretry: 100\n\ndata: ada\n\n: end\n\n",
     );
   },
 );
@@ -75,7 +75,7 @@ onBothForms(
     await secondsOf(async () =>
       assertEquals(
         await (await visit(app, "/")).text(),
-        ":heartbeat\n\n:heartbeat\n\ndata:at last\n\n",
+        ": heartbeat\n\n: heartbeat\n\ndata: at last\n\n",
       )
     );
   },
@@ -136,7 +136,7 @@ for (const heartbeat of [0, 0.01]) {
     await connection.write(new TextEncoder().encode(request));
     const decoder = new TextDecoder();
     let text = "";
-    while (!text.includes("data:first\n\n")) {
+    while (!text.includes("data: first\n\n")) {
       const buffer = new Uint8Array(1024);
       const length = await connection.read(buffer);
       text += decoder.decode(buffer.subarray(0, length ?? 0));
@@ -221,7 +221,7 @@ onBothForms(
       return app.response().events([{ data: "a" }, { data: "b" }]);
     });
     const response = await visit(app, "/");
-    assertEquals(await response.text(), "data:a\n\ndata:b\n\n");
+    assertEquals(await response.text(), "data: a\n\ndata: b\n\n");
   },
 );
 
@@ -237,3 +237,32 @@ onBothForms("`events()` refuses a heartbeat that is no time", async (app) => {
   });
   assertEquals((await visit(app, "/")).status, 200);
 });
+
+Deno.test("`events()` keeps the first space of each value", async () => {
+  const app = new Engine();
+  const events = [{ data: " a\n b", event: " c", id: " d" }, { data: "" }];
+  app.route("/", () => app.response().events(events));
+  assertEquals(
+    await (await visit(app, "/")).text(),
+    "event:  c\ndata:  a\ndata:  b\nid:  d\n\ndata: \n\n",
+  );
+});
+
+const NO_EVENTS: [event: unknown, message: string][] = [
+  ["text", 'it must be a record such as { data: "text" }, got "text"'],
+  [null, 'it must be a record such as { data: "text" }, got null'],
+  [{ data: 42 }, "its data must be text, got 42"],
+  [{ data: { a: 1 } }, "its data must be text, got { a: 1 }"],
+  [{ data: null }, "its data must be text, got null"],
+  [{ event: 1 }, "its event must be text, got 1"],
+  [{ data: "", retry: -1 }, "retry must be milliseconds from 0, got -1"],
+];
+
+for (const [event, message] of NO_EVENTS) {
+  Deno.test(`\`events()\` refuses ${JSON.stringify(event)}`, async () => {
+    const app = new Engine();
+    app.route("/", () => app.response().events([event] as ServerSentEvent[]));
+    const error = await (await visit(app, "/")).text().catch(String);
+    assertEquals(error, `TypeError: Cannot send the event: ${message}`);
+  });
+}

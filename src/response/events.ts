@@ -1,9 +1,10 @@
 /**
  * Owns server-sent events (HTML standard, section 9.2): the stream of an iterable's events, with heartbeats
- * while there are none. They are encoded by `@std/http`.
+ * while there are none, and their text. `@std/http` writes no space after the colon, so that clients would
+ * take the first space of a value for it.
  */
 
-import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
+import { wrongKind } from "../errors.ts";
 import { settles } from "../timer.ts";
 import { streamOf } from "./stream.ts";
 
@@ -43,7 +44,6 @@ export function eventStream(
     );
   }
   const events = streamOf(source).getReader();
-  const encode = encoder();
   let next: ReturnType<typeof events.read> | undefined;
   return new ReadableStream({
     async pull(controller) {
@@ -51,12 +51,12 @@ export function eventStream(
         next ??= events.read();
         const settled = Promise.allSettled([next]);
         if (heartbeat > 0 && !await settles(settled, heartbeat)) {
-          return controller.enqueue(await encode(HEARTBEAT));
+          return controller.enqueue(encode(HEARTBEAT));
         }
         const { done, value } = await next;
         next = undefined;
         if (done) controller.close();
-        else controller.enqueue(await encode(value));
+        else controller.enqueue(encode(value));
       } catch (error) {
         await events.cancel(error).catch(() => {}); // the first error counts
         throw error;
@@ -66,12 +66,40 @@ export function eventStream(
   }, { highWaterMark: 0 });
 }
 
-/** Encodes one event at a time. */
-function encoder(): (event: ServerSentEvent) => Promise<Uint8Array> {
-  const { readable, writable } = new ServerSentEventStream();
-  const [reader, writer] = [readable.getReader(), writable.getWriter()];
-  return async (event) => {
-    const [{ value }] = await Promise.all([reader.read(), writer.write(event)]);
-    return value!;
-  };
+/** The bytes of an event. Throws `TypeError` or `SyntaxError` for what is no event, or cannot be sent. */
+function encode(event: ServerSentEvent): Uint8Array {
+  const action = "send the event";
+  if (typeof event !== "object" || event === null) {
+    throw wrongKind(
+      action,
+      'it must be a record such as { data: "text" }',
+      event,
+    );
+  }
+  const { comment, event: name, data, id, retry } = event;
+  if (retry !== undefined && !(Number.isInteger(retry) && retry >= 0)) {
+    throw wrongKind(action, "retry must be milliseconds from 0", retry);
+  }
+  const lines = [
+    ...linesOf("comment", comment).map((line) => `: ${line}`),
+    ...lineOf("event", name),
+    ...linesOf("data", data).map((line) => `data: ${line}`),
+    ...lineOf("id", typeof id === "number" ? `${id}` : id),
+    ...lineOf("retry", retry?.toString()),
+  ];
+  return new TextEncoder().encode(`${lines.join("\n")}\n\n`);
+}
+
+/** The lines of a text; none when it is not given. */
+function linesOf(part: string, text: string | undefined): string[] {
+  if (text === undefined) return [];
+  if (typeof text === "string") return text.split(/\r\n|\r|\n/);
+  throw wrongKind("send the event", `its ${part} must be text`, text);
+}
+
+/** A field whose value has one line; nothing when it is not given. */
+function lineOf(part: string, text: string | undefined): string[] {
+  const lines = linesOf(part, text);
+  if (lines.length < 2) return lines.map((line) => `${part}: ${line}`);
+  throw new SyntaxError(`Cannot send the event: its ${part} has a line break`);
 }

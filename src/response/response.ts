@@ -174,7 +174,7 @@ export class HttpResponse {
    * assertEquals(response.headers.get("content-type"), "text/event-stream");
    * assertEquals(
    *   await response.text(),
-   *   "data:number 1\nid:1\n\ndata:number 2\nid:2\n\n",
+   *   "data: number 1\nid: 1\n\ndata: number 2\nid: 2\n\n",
    * );
    * ```
    */
