@@ -361,7 +361,8 @@ export interface Engine {
 
   /**
    * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends a GET or
-   * HEAD with 304 (RFC 9110, section 13.1.3). Throws `RangeError` when the time is not a number of seconds.
+   * HEAD with 304; a request that must not touch anything newer (`If-Unmodified-Since`) ends with 412, by any
+   * method (RFC 9110, section 13). Throws `RangeError` when the time is not a number of seconds.
    */
   lastModified(time: number): MaybePromise<void>;
 

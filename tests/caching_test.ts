@@ -96,6 +96,45 @@ const MATRIX: [path: string, conditions: Conditions, Statuses][] = [
     { "if-modified-since": AT, "if-none-match": '"v1"' },
     [200, 200, 200],
   ],
+  ["/date", { "if-unmodified-since": BEFORE }, [412, 412, 412]],
+  ["/date", { "if-unmodified-since": AT }, [200, 200, 200]],
+  ["/date", { "if-unmodified-since": AFTER }, [200, 200, 200]],
+  ["/date", { "if-unmodified-since": "never" }, [200, 200, 200]],
+  [
+    "/date",
+    { "if-unmodified-since": "Sun Nov  6 08:49:36 1994" },
+    [412, 412, 412],
+  ],
+  [
+    "/date",
+    { "if-unmodified-since": BEFORE, "if-modified-since": AT },
+    [412, 412, 412],
+  ],
+  [
+    "/date",
+    { "if-unmodified-since": AT, "if-modified-since": AT },
+    [304, 304, 200],
+  ],
+  [
+    "/date",
+    { "if-match": '"v1"', "if-unmodified-since": BEFORE },
+    [200, 200, 200],
+  ],
+  [
+    "/both",
+    { "if-match": '"v1"', "if-unmodified-since": BEFORE },
+    [200, 200, 200],
+  ],
+  [
+    "/both",
+    { "if-match": '"v0"', "if-unmodified-since": AFTER },
+    [412, 412, 412],
+  ],
+  [
+    "/both",
+    { "if-none-match": '"v1"', "if-unmodified-since": BEFORE },
+    [412, 412, 412],
+  ],
   ["/both", { "if-modified-since": AT }, [304, 304, 200]],
   ["/both", { "if-none-match": '"v1"' }, [304, 304, 412]],
   [

@@ -40,8 +40,8 @@ export function etag(app: Application, id: string, type = "string"): void {
 }
 
 /**
- * Sets Last-Modified and checks `If-Modified-Since`, unless the client sent a condition on tags,
- * which is the more exact (section 13.1.3).
+ * Sets Last-Modified and checks `If-Unmodified-Since` and `If-Modified-Since`, each unless the client sent the
+ * condition on tags in its place, which is the more exact (sections 13.1.3 and 13.1.4).
  */
 export function lastModified(app: Application, time: number): void {
   if (!Number.isFinite(time) || Math.abs(time) > LAST_SECOND) {
@@ -49,15 +49,22 @@ export function lastModified(app: Application, time: number): void {
       `Cannot set Last-Modified: it must be a UNIX timestamp in seconds, got "${time}"`,
     );
   }
-  const modified = Math.floor(Math.min(time, Date.now() / 1000));
-  const date = new Date(modified * 1000).toUTCString();
+  const modified = Math.floor(Math.min(time, Date.now() / 1000)) * 1000;
+  const date = new Date(modified).toUTCString();
   app.response(app.scope("lastModified()")).header("last-modified", date);
+  if (condition(app, "if-match") === null) {
+    const until = dateOf(condition(app, "if-unmodified-since"));
+    if (modified > until) endWith(app, "lastModified()", 412);
+  }
   if (condition(app, "if-none-match") !== null || !isReading(app)) return;
-  const since = condition(app, "if-modified-since") ?? "";
-  if (!DATE.test(since)) return;
-  const zoned = since.endsWith("GMT") ? since : `${since} GMT`;
-  const isCurrent = modified * 1000 <= Date.parse(zoned);
-  if (isCurrent) endWith(app, "lastModified()", 304);
+  const since = dateOf(condition(app, "if-modified-since"));
+  if (modified <= since) endWith(app, "lastModified()", 304);
+}
+
+/** The milliseconds of a date; NaN, with which every comparison is false, for anything else. */
+function dateOf(text: string | null): number {
+  if (text === null || !DATE.test(text)) return NaN;
+  return Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
 }
 
 /** The header of a condition, or null; conditions count only for responses of status 2xx (section 13.2.1). */
