@@ -109,3 +109,43 @@ Deno.test("`upgrade()` is a 426 for a method other than GET, with which no socke
     assertEquals([method, status], [method, 426]);
   }
 });
+
+const KEY = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+/** Handshakes of a client that takes the protocol `chat`, and their statuses. */
+const HANDSHAKES: [what: string, headers: string, status: number][] = [
+  ["no key", "connection: upgrade\r\nsec-websocket-protocol: chat\r\n", 400],
+  ["no Connection", `${KEY}sec-websocket-protocol: chat\r\n`, 400],
+  ["a Connection to keep", `${KEY}connection: keep-alive\r\n`, 400],
+  ["no protocol", `${KEY}connection: upgrade\r\n`, 400],
+  [
+    "another protocol",
+    `${KEY}connection: upgrade\r\nsec-websocket-protocol: chatter\r\n`,
+    400,
+  ],
+  [
+    "a list of both",
+    `${KEY}connection: keep-alive, Upgrade\r\nsec-websocket-protocol: a, chat\r\n`,
+    101,
+  ],
+];
+
+for (const [what, headers, expected] of HANDSHAKES) {
+  Deno.test(`\`upgrade()\` gives a handshake with ${what} the status ${expected}`, async () => {
+    const app = new Engine();
+    app.route("/", () => {
+      const options = { protocol: "chat", idleTimeout: 1 };
+      return app.request().upgrade(options).response;
+    });
+    const server = app.start({ port: 0, signals: false, onListen() {} });
+    using connection = await Deno.connect(server.addr as Deno.NetAddr);
+    const head = "GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\n";
+    await connection.write(new TextEncoder().encode(`${head}${headers}\r\n`));
+    const received = new Uint8Array(4096);
+    const length = await connection.read(received) ?? 0;
+    const text = new TextDecoder().decode(received.subarray(0, length));
+    assertEquals(text.split(" ", 2), ["HTTP/1.1", String(expected)]);
+    connection.close();
+    await server.shutdown();
+  });
+}

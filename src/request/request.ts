@@ -4,7 +4,7 @@
  */
 
 import { accepts } from "@std/http/negotiation";
-import { HttpError } from "../errors.ts";
+import { HttpError, refusal } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { NO_TARGET, type Scope } from "../state/scope.ts";
@@ -287,7 +287,8 @@ export class HttpRequest {
   /**
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
    * The request lives until the socket has closed, so that the socket's handlers keep its state. Throws
-   * `HttpError` 426 when the client asks for no WebSocket (RFC 9110, section 15.5.22).
+   * `HttpError` 426 when the client asks for no WebSocket (RFC 9110, section 15.5.22), 400 when its handshake
+   * is malformed, or does not offer the protocol of the options (RFC 6455, section 4.2.1).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
@@ -296,6 +297,7 @@ export class HttpRequest {
       const headers = { upgrade: "websocket" };
       throw new HttpError(426, "Only WebSockets connect here", { headers });
     }
+    this.#checkHandshake(options.protocol);
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const release = this.#scope.hold();
     // The application's own handlers of the event run first, and can still use the request.
@@ -319,6 +321,21 @@ export class HttpRequest {
     // A copy of the request itself would share its signal, about which Deno warns.
     const { url, method, headers } = request;
     return this.#replay ??= new Request(url, { method, headers, body });
+  }
+
+  /** Throws what is the client's fault, which would be a `TypeError` of Deno's. */
+  #checkHandshake(protocol = ""): void {
+    const options = this.getHeader("connection").toLowerCase();
+    // The separator is that of Deno, which reads the list once more.
+    const protocols = this.getHeader("sec-websocket-protocol").split(", ");
+    const why = !/(?:^|[\s,])upgrade(?:[\s,]|$)/.test(options)
+      ? "its Connection must have upgrade"
+      : this.getHeader("sec-websocket-key") === ""
+      ? "it has no Sec-WebSocket-Key"
+      : protocol !== "" && !protocols.includes(protocol)
+      ? `it must offer the protocol "${protocol}"`
+      : undefined;
+    if (why !== undefined) throw refusal(400, "the WebSocket handshake", why);
   }
 
   get #form(): Form {
