@@ -40,7 +40,7 @@ export function markup(html: string): Markup {
 /**
  * A template tag that makes HTML of text: values are escaped, for content and for quoted attributes.
  * `Markup`, such as that of another `html`, prints as it is, the items of an array one after the other,
- * and `null` and `undefined` not at all. Throws `TypeError` for a promise, which must be awaited first.
+ * a plain record as JSON, and `null` and `undefined` not at all. Throws `TypeError` for a promise, which must be awaited first.
  *
  * Escaping does not make a value safe in an attribute without quotes, in a script or in a style, nor a URL
  * that runs code.
@@ -89,7 +89,17 @@ export function htmlOf(value: unknown): string {
       "Cannot print a promise in html: it must be awaited first",
     );
   }
-  return escape(String(value));
+  return escape(isRecord(value) ? JSON.stringify(value) : String(value));
+}
+
+/** Whether a value is a plain record without a text of its own, such as `?word[a]=1` makes of a field. */
+function isRecord(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  const isPlain = prototype === null || prototype === Object.prototype;
+  // The client's JSON may have a member of that name, which is no function.
+  return isPlain && !(Object.hasOwn(value, "toString") &&
+    typeof value.toString === "function");
 }
 
 const UNSAFE = /[&<>"']/;

@@ -38,6 +38,11 @@ const PRINTED: [what: string, html: Markup, text: string][] = [
     html`${{ toString: () => "<b>" }}`,
     "&lt;b&gt;",
   ],
+  [
+    "a record as JSON, escaped",
+    html`${{ a: ["<", { b: 1 }] }}`,
+    "{&quot;a&quot;:[&quot;&lt;&quot;,{&quot;b&quot;:1}]}",
+  ],
   ["an object that is a String, escaped", html`${Object("<b>")}`, "&lt;b&gt;"],
   ["an escape of CSS as it is written", html`"\201C" ${"&"}`, '"\\201C" &amp;'],
   ["an escape of JavaScript as it is meant", html`a\tb`, "a\tb"],
@@ -98,4 +103,27 @@ Deno.test("the first program of `README.md` escapes what its path brings", async
   } finally {
     Framework.app(before);
   }
+});
+
+Deno.test("`html` prints whatever a client makes of a field", async () => {
+  const app = new Engine();
+  app.post("/", () => {
+    const { query, json } = app.request();
+    return html`${query.word} ${(json as { word: unknown }).word}`;
+  });
+  const post = async (query: string, word: unknown): Promise<string> => {
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify({ word }) };
+    return (await visit(app, `/?${query}`, init)).text();
+  };
+  assertEquals(await post("word=a", "b"), "a b");
+  assertEquals(
+    await post("word[a]=1&word[toString]=2", { toString: 3 }),
+    "{&quot;a&quot;:&quot;1&quot;,&quot;toString&quot;:&quot;2&quot;} " +
+      "{&quot;toString&quot;:3}",
+  );
+  assertEquals(
+    await post("word[][a]=1&word[]=2", [{ valueOf: 1 }, [true]]),
+    "{&quot;a&quot;:&quot;1&quot;}2 {&quot;valueOf&quot;:1}true",
+  );
 });
