@@ -57,6 +57,7 @@ export type {
 export type {
   Guard,
   Middleware,
+  MiddlewareResult,
   RouteParameters,
 } from "./src/routing/middleware.ts";
 export type {

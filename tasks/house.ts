@@ -27,7 +27,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "state",
   ],
   application: ["routing", "response", "view", "server", "request", "state"],
-  routing: ["request", "state"],
+  routing: ["response", "request", "state"],
   response: ["state"],
   view: ["state"],
   server: ["state"],

@@ -60,6 +60,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type Taking": "",
     "interface Guard": "after before error",
     "type Middleware": "",
+    "type MiddlewareResult": "",
     "type RouteParameters": "",
     "type ResourceAction": "",
     "interface ResourceOptions": "except only",

@@ -138,7 +138,8 @@ for (const [what, headers, expected] of HANDSHAKES) {
       return app.request().upgrade(options).response;
     });
     const server = app.start({ port: 0, signals: false, onListen() {} });
-    using connection = await Deno.connect(server.addr as Deno.NetAddr);
+    const { port } = server.addr as Deno.NetAddr;
+    using connection = await Deno.connect({ port });
     const head = "GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\n";
     await connection.write(new TextEncoder().encode(`${head}${headers}\r\n`));
     const received = new Uint8Array(4096);

@@ -69,14 +69,16 @@ export function redirect(app: Application, url: string, code = 303): void {
 }
 
 /** Whether a value is an object of the framework: a callback may return the end of a chain of calls. */
-function isOwn(value: unknown): boolean {
+export function isOwn(value: unknown): boolean {
   return FORM in Object(value) || OWN.some((type) => value instanceof type);
 }
 
+/** Whether a value is a list or record, and no stream. */
 function isPlainObject(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null ||
+  const isPlain = prototype === Object.prototype || prototype === null ||
     Array.isArray(value);
+  return isPlain && !(Symbol.asyncIterator in value);
 }
 
 /** The body that a value is: a web response, bytes, or a stream; undefined for any other value. */
@@ -95,10 +97,13 @@ function hasJson(value: unknown): boolean {
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {
-  const by = match
-    ? `the route "${match.route.methods.join("|")} ${match.route.pattern}"`
-    : "a callback";
+  const by = match ? routeName(match) : "a callback";
   const rule =
     "it must be text, bytes, a stream, a Response or a value that JSON can carry";
   return wrongKind(`send what ${by} returned`, rule, value);
+}
+
+/** Names a route in messages. */
+export function routeName({ route }: Match): string {
+  return `the route "${route.methods.join("|")} ${route.pattern}"`;
 }

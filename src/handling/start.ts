@@ -4,14 +4,15 @@
  */
 
 import type { RequestScope } from "../application/application.ts";
-import { HttpError, isStop } from "../errors.ts";
+import { HttpError, isStop, wrongKind } from "../errors.ts";
+import { Markup } from "../html.ts";
 import { withoutBase } from "../response/location.ts";
 import { keepOutcome } from "../response/outcome.ts";
-import { guardOf, type Middleware } from "../routing/middleware.ts";
+import { guardOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
-import { respondWith } from "./respond.ts";
+import { isOwn, respondWith, routeName } from "./respond.ts";
 
 /** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
 export function callStart(scope: RequestScope): unknown {
@@ -53,8 +54,8 @@ function callRoute(scope: RequestScope, match: Match): unknown {
 
 /**
  * Calls a callback between the given middleware and sends what it returns; returns whether it passes on to
- * the next route. When a `before` seals the response, the middleware inside of it and the callback are
- * skipped; its own `after` and those around it still run.
+ * the next route. When a `before` responds, the middleware inside of it and the callback are skipped; its own
+ * `after` and those around it still run.
  */
 function* guarded(
   scope: RequestScope,
@@ -71,8 +72,10 @@ function* guarded(
   const guard = guardOf(first);
   const allowed = yield guard.before?.(params);
   let passes = false;
-  if (!app.isSealed(app.scope("start()"))) {
-    if (allowed === false) throw new HttpError(403);
+  if (isResponse(allowed)) {
+    yield respondWith(scope, allowed);
+  } else if (!app.isSealed(app.scope("start()"))) {
+    checkAllowed(allowed, first, match);
     try {
       passes = yield* guarded(scope, match, others);
     } catch (thrown) {
@@ -83,6 +86,27 @@ function* guarded(
   }
   yield guard.after?.(params);
   return passes;
+}
+
+/** Whether middleware has returned a response in place of everything inside of it. */
+function isResponse(value: unknown): boolean {
+  return typeof value === "string" || value instanceof Markup ||
+    value instanceof Response;
+}
+
+/** Throws unless middleware lets the request go on: what cannot be understood must not let everybody in. */
+function checkAllowed(
+  value: unknown,
+  middleware: Middleware,
+  match: Match,
+): void {
+  if (value === undefined || value === true || isOwn(value)) return;
+  if (value === false) throw new HttpError(403);
+  throw wrongKind(
+    `go on after ${nameOf(middleware)} of ${routeName(match)}`,
+    "it must return nothing, true, false, text or a Response",
+    value,
+  );
 }
 
 /** Sends what a route returned; for `true`, calls the next matching route, or `notFound` after the last. */

@@ -5,14 +5,32 @@
 
 import { isClass } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
+import type { Markup } from "../html.ts";
+import type { HttpRequest } from "../request/request.ts";
+import type { HttpResponse } from "../response/response.ts";
+import type { MaybePromise } from "../steps.ts";
 
 /** The named parameters of the matched route. */
 export type RouteParameters = Record<string, string | null>;
 
+/**
+ * What middleware may return before the callback, perhaps as a promise: nothing, `true` or the end of a chain
+ * of calls to go on, `false` for a 403, text or a web `Response` to respond in place of everything inside of it.
+ */
+export type MiddlewareResult = MaybePromise<
+  void | undefined | boolean | string | Markup | Response | Chained
+>;
+
+/** @internal */
+type Chained = HttpResponse | HttpRequest;
+
 /** Methods that run around the callback of a route. */
 export interface Guard {
-  /** Runs before; `false`, also from a promise, is a 403 unless the response is sealed. */
-  before?(params: RouteParameters): unknown;
+  /**
+   * Runs before. Neither middleware added later nor the callback runs after a response: one that it returns,
+   * or has sealed. Any value that is no `MiddlewareResult` is an error.
+   */
+  before?(params: RouteParameters): MiddlewareResult;
   /** Runs after, the last one added first. */
   after?(params: RouteParameters): unknown;
   /**
@@ -27,7 +45,7 @@ export interface Guard {
 export type Middleware =
   | Guard
   | (new () => Guard)
-  | ((params: RouteParameters) => unknown);
+  | ((params: RouteParameters) => MiddlewareResult);
 
 const PARTS = ["before", "after", "error"] as const;
 
@@ -47,5 +65,15 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
 export function guardOf(middleware: Middleware): Guard {
   if (typeof middleware !== "function") return middleware;
   if (isClass(middleware)) return new middleware() as Guard;
-  return { before: middleware as (params: RouteParameters) => unknown };
+  return { before: middleware as NonNullable<Guard["before"]> };
+}
+
+/** Names a middleware in messages: by the name of its function or class, if it has one. */
+export function nameOf(middleware: Middleware): string {
+  const named = typeof middleware === "function"
+    ? middleware
+    : middleware.constructor;
+  const isNamed = named !== Object && typeof named?.name === "string" &&
+    named.name !== "";
+  return isNamed ? `the middleware "${named.name}"` : "a middleware";
 }

@@ -1,0 +1,155 @@
+/** Tests that middleware fails closed: nothing that `before` returns by mistake lets a request in. */
+
+import { assertEquals } from "@std/assert";
+import { Engine, html, type Middleware } from "@framework/core";
+import { visit } from "./forms.ts";
+
+/** An application whose route `/@id` writes "inside" behind the middleware, and what the route was called with. */
+function guarded(...middleware: Middleware[]): [Engine, string[]] {
+  const app = new Engine();
+  const inside: string[] = [];
+  app.map("error", (error: Error) => error.message);
+  app.route("/@id", (id) => {
+    inside.push(id);
+    return "inside";
+  }).addMiddleware(...middleware);
+  return [app, inside];
+}
+
+/** Middleware of each form whose `before` returns a value. */
+function formsOf(value: unknown): [form: string, Middleware][] {
+  const before = () => value as boolean;
+  class Guard {
+    before = before;
+  }
+  class Later {
+    before(): Promise<boolean> {
+      return Promise.resolve(before());
+    }
+  }
+  return [
+    ["a function", before],
+    ["an async function", async () => await before()],
+    ["an object", { before }],
+    ["an object of a class", new Guard()],
+    ["a class", Later],
+  ];
+}
+
+const RESPONSES: [what: string, make: () => unknown, status: number][] = [
+  ["a web response", () => new Response("Log in", { status: 401 }), 401],
+  ["text", () => "Log in", 200],
+  ["markup", () => html`Log in`, 200],
+];
+
+for (const [what, make, status] of RESPONSES) {
+  for (const [form] of formsOf(undefined)) {
+    Deno.test(`\`before\` of ${form} responds with ${what} in place of the callback`, async () => {
+      const after: string[] = [];
+      const made = new Map(formsOf(make())).get(form)!;
+      const outer = { after: () => void after.push("outer") };
+      const inner = { before: () => void after.push("inner") };
+      const [app, inside] = guarded(outer, made, inner);
+      const response = await visit(app, "/1");
+      assertEquals([response.status, await response.text()], [
+        status,
+        "Log in",
+      ]);
+      assertEquals([inside, after], [[], ["outer"]]);
+    });
+  }
+}
+
+Deno.test("`before` goes on after nothing, true and objects of the framework", async () => {
+  const app = new Engine();
+  app.route("/", () => "inside").addMiddleware(
+    () => {},
+    () => true,
+    () => Promise.resolve(true),
+    () => app.response().header("x-a", "1"),
+    () => app.request(),
+    { before: () => Promise.resolve() },
+  );
+  assertEquals(await (await visit(app, "/")).text(), "inside");
+});
+
+for (const value of [null, 0, 1, {}, [], new Map(), new Error("x")]) {
+  Deno.test(`\`before\` that returns ${Deno.inspect(value, { depth: 0 }).split("\n")[0]} lets nobody in`, async () => {
+    for (const [form, middleware] of formsOf(value)) {
+      const [app, inside] = guarded(middleware);
+      const response = await visit(app, "/1");
+      await response.body?.cancel();
+      assertEquals([form, response.status, inside], [form, 500, []]);
+    }
+  });
+}
+
+Deno.test("`before` that returns a wrong value is named", async () => {
+  function allow(): boolean {
+    return { user: "ada" } as never;
+  }
+  class Members {
+    before(): boolean {
+      return allow();
+    }
+  }
+  const rule = "it must return nothing, true, false, text or a Response, " +
+    'got { user: "ada" }';
+  const named: [Middleware, string][] = [
+    [allow, 'the middleware "allow"'],
+    [Members, 'the middleware "Members"'],
+    [new Members(), 'the middleware "Members"'],
+    [{ before: allow }, "a middleware"],
+  ];
+  for (const [middleware, name] of named) {
+    const [app] = guarded(middleware);
+    assertEquals(
+      await (await visit(app, "/1")).text(),
+      `Cannot go on after ${name} of the route "* /@id": ${rule}`,
+    );
+  }
+});
+
+Deno.test("`before` that has sealed the response keeps it, whatever it returns", async () => {
+  for (const value of [true, undefined, 1, "text", new Response("other")]) {
+    const [app, inside] = guarded(() => {
+      app.redirect("/login");
+      return value as boolean;
+    });
+    const response = await visit(app, "/1");
+    assertEquals([response.status, await response.text()], [303, ""]);
+    assertEquals(inside, []);
+  }
+});
+
+/** Never called: the compiler accepts what may be returned, and refuses the rest. */
+export function types(app: Engine): void {
+  const route = app.route("/", () => {});
+  route.addMiddleware(
+    () => {},
+    async () => {},
+    (params) => params.id === "1",
+    () => app.redirect("/login"),
+    () => app.halt(403),
+    () => new Response("Log in", { status: 401 }),
+    () => Promise.resolve(new Response()),
+    () => html`Log in`,
+    () => app.response().status(401),
+    ({ id }) => id === "1" ? undefined : app.halt(403),
+  );
+  // @ts-expect-error -- a record is no response of middleware
+  route.addMiddleware(() => ({ user: "ada" }));
+  // @ts-expect-error -- nor is a number, such as a status
+  route.addMiddleware(() => 401);
+  // @ts-expect-error -- nor a promise of one
+  route.addMiddleware(() => Promise.resolve(401));
+  // @ts-expect-error -- null is no permission
+  route.addMiddleware(() => null);
+  // @ts-expect-error -- nor in an object
+  route.addMiddleware({ before: () => 401 });
+  class Wrong {
+    before = (): number => 401;
+  }
+  // @ts-expect-error -- nor in a class
+  route.addMiddleware(Wrong);
+}
