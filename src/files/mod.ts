@@ -3,10 +3,35 @@
  * `Last-Modified`, conditional requests, ranges and HEAD. The file server is loaded with the first file.
  *
  * Nothing outside of the folder is served, and no file or folder whose name begins with a dot, neither by
- * `..` nor by an encoded slash or a symbolic link. A missing file goes to `notFound`. Needs permission to read
- * the folder and the targets of links in it.
+ * `..` nor by an encoded slash or a symbolic link. A missing file goes to `notFound`, a range that the file
+ * does not have to `error`, with a 416. Needs permission to read the folder and the targets of links in it.
  *
- * @example
+ * `style.css.br` and `style.css.gz` beside `style.css` are sent in its place to clients that take them, unless
+ * they are older than the file. They have an `ETag` of their own and no `Last-Modified`; ranges are those of
+ * the file itself: a resumed download never mixes two forms.
+ *
+ * @example The URL of a file changes with its content, so that clients may keep it for a year
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { files } from "@framework/core/files";
+ * import { assertEquals, assertMatch } from "@std/assert";
+ *
+ * const folder = await Deno.makeTempDir();
+ * await Deno.writeTextFile(`${folder}/style.css`, "body { margin: 0 }");
+ *
+ * const app = new Engine();
+ * const asset = files(app, "/public", folder);
+ * app.view().set("asset", asset); // {{ asset("style.css") }} in every template
+ *
+ * assertMatch(asset("style.css"), /^\/public\/style\.css\?v=\w+$/);
+ * assertEquals(asset("missing.css"), "/public/missing.css");
+ * const response = await app.fetch(asset("style.css"));
+ * const caching = response.headers.get("cache-control");
+ * assertEquals(caching, "public, max-age=31536000, immutable");
+ * await response.body?.cancel();
+ * ```
+ *
+ * @example A range
  * ```ts
  * import { Engine } from "@framework/core";
  * import { files } from "@framework/core/files";
@@ -31,7 +56,16 @@
  */
 
 import type { serveFile } from "@std/http/file-server";
-import type { Engine, Framework, Route } from "../../mod.ts";
+import {
+  type Engine,
+  type Framework,
+  HttpError,
+  type Route,
+} from "../../mod.ts";
+import { fromFileUrl } from "@std/path/from-file-url";
+import { type Compressed, compressedForms, preferred } from "./compressed.ts";
+import { type Shown, shown, shownSync } from "./shown.ts";
+import { Versions } from "./versions.ts";
 
 /** The options of {@linkcode files}. */
 export interface FilesOptions {
@@ -43,48 +77,181 @@ export interface FilesOptions {
 
 type ServeFile = typeof serveFile;
 
-/** A file or folder below the folder that is served. */
-interface Found {
-  /** The path, without links. */
-  readonly path: string;
-  readonly fileInfo: Deno.FileInfo;
-}
+type App = Engine | typeof Framework;
 
 /** A slash or backslash inside a name: as a separator, it would give one file two addresses. */
 const INNER_SLASH = /%2f|%5c/i;
 
-/** A name that begins with a dot, or an empty one in front of another. */
-const HIDDEN = /(?:^|[/\\])[./\\]/;
+/** One range of bytes, the only kind that is served; its unit is written in any case (RFC 9110, section 14.1). */
+const RANGE = /^bytes=(\d+-\d*|-\d+)$/i;
+
+/** The `Cache-Control` of a URL that names the version of its content. */
+const IMMUTABLE = "public, max-age=31536000, immutable";
 
 /**
- * Serves the files of a folder under a prefix, by a route for GET and HEAD.
+ * Serves the files of a folder under a prefix, by a route for GET and HEAD. Returns a function that makes the
+ * URL of a file: with the base, the prefixes of groups, and a version that changes with the content. A request
+ * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
  * Throws `TypeError` when the prefix has parameters or optional parts.
  */
 export function files(
-  app: Engine | typeof Framework,
+  app: App,
   prefix: string,
   folder: string | URL,
   options: FilesOptions = {},
-): void {
+): (name: string) => string {
   if (typeof prefix !== "string" || /[@(*]/.test(prefix)) {
     const got = Deno.inspect(prefix);
     throw new TypeError(
       `Cannot serve files: the prefix must be a path without parameters, got ${got}`,
     );
   }
-  const load = loader();
+  const server = new FolderServer(app, folder, options);
   const pattern = `GET ${prefix.replace(/\/+$/, "")}/*`;
-  const serve = async (route: Route): Promise<Response | void> => {
-    const found = await find(app, route, folder, options.index);
+  const alias = crypto.randomUUID(); // for `getUrl()`, which knows the base and the groups
+  const serve = (route: Route): Promise<unknown> => server.serve(route);
+  app.route(pattern, serve, true, alias);
+  return (name) => {
+    const path = name.replace(/^\//, "");
+    const version = server.versionOf(path);
+    const url = app.getUrl(alias, { "*": path });
+    return version === undefined ? url : `${url}?v=${version}`;
+  };
+}
+
+/** Serves the files of one folder. */
+class FolderServer {
+  readonly #app: App;
+  readonly #folder: string;
+  readonly #options: FilesOptions;
+  readonly #versions = new Versions();
+  readonly #load = loader();
+
+  constructor(app: App, folder: string | URL, options: FilesOptions) {
+    this.#app = app;
+    this.#folder = folder instanceof URL ? fromFileUrl(folder) : folder;
+    this.#options = options;
+  }
+
+  /** Responds with the file that a request asks for. */
+  async serve({ splat }: Route): Promise<unknown> {
+    const app = this.#app;
+    const found = await this.#find(splat);
     if (found === undefined) return app.notFound();
-    if (found.fileInfo.isFile) {
-      return respond(await load(), app.request().raw, found, options);
-    }
+    if (found.fileInfo.isFile) return await this.#respond(found);
     // Relative addresses on the page of a folder need the slash.
     return app.redirect(app.request().url.replace(/\?|$/, "/$&"), 301);
-  };
-  app.route(pattern, serve, true);
+  }
+
+  /** The version of a file; undefined when it is missing or hidden. */
+  versionOf(name: string): string | undefined {
+    const found = shownSync(this.#folder, name);
+    return found?.fileInfo.isFile ? this.#versions.of(found) : undefined;
+  }
+
+  /** The file or folder that a request asks for; undefined when it is missing or hidden. */
+  async #find(splat: string): Promise<Shown | undefined> {
+    const { index } = this.#options;
+    const [path = ""] = this.#app.request().url.split("?", 1);
+    const isFolder = path.endsWith("/");
+    if (isFolder && index === undefined || INNER_SLASH.test(path)) return;
+    const parent = splat.replace(/\/?$/, "/").replace(/^\/$/, "");
+    const name = isFolder ? parent + index : splat;
+    const found = await shown(this.#folder, name);
+    // A missing folder is a mistake, and an error.
+    if (found === undefined) await Deno.realPath(this.#folder);
+    const isRedirect = found?.fileInfo.isDirectory && !isFolder && index;
+    return found?.fileInfo.isFile || isRedirect ? found : undefined;
+  }
+
+  /**
+   * Responds with a file or its compressed form: sets the headers and checks the conditions as a handler does,
+   * and lets the file server send the bytes.
+   */
+  async #respond(file: Shown): Promise<Response> {
+    const { path, fileInfo } = file;
+    const { method } = this.#app.request();
+    const serveFile = await this.#load();
+    const head = await serveFile(asked("HEAD"), path, { fileInfo });
+    const forms = await compressedForms(this.#folder, file);
+    if (forms.length > 0) this.#varyByEncoding();
+    const range = this.#range(fileInfo, forms.length > 0);
+    const accepted = this.#app.request().getHeader("accept-encoding");
+    const form = range === undefined ? preferred(forms, accepted) : undefined;
+    this.#setHead(file, head.headers.get("etag"), form);
+
+    const sent = form ?? file;
+    const response = await serveFile(asked(method, range), sent.path, sent);
+    if (response.status === 416) return await refuseRange(response);
+    const { headers } = response;
+    // Those that were set above count.
+    for (const name of ["server", "etag", "last-modified"]) {
+      headers.delete(name);
+    }
+    const type = head.headers.get("content-type");
+    headers.set("content-type", type ?? "application/octet-stream");
+    if (form === undefined) return response;
+    headers.delete("accept-ranges");
+    headers.set("content-encoding", form.coding);
+    return response;
+  }
+
+  /** Sets the caching and the validators of a file. Ends the request when the client's copy is current. */
+  #setHead(
+    file: Shown,
+    etag: string | null,
+    form: Compressed | undefined,
+  ): void {
+    const app = this.#app;
+    const { v } = app.request().query;
+    const isCurrent = typeof v === "string" &&
+      v === this.#versions.of(file);
+    const { cacheControl = "no-cache" } = this.#options;
+    app.response().header(
+      "cache-control",
+      isCurrent ? IMMUTABLE : cacheControl,
+    );
+    const [, id] = /"(.*)"/.exec(etag ?? "") ?? [];
+    if (id !== undefined) app.etag(form ? `${id}-${form.coding}` : id, "weak");
+    const { mtime } = file.fileInfo;
+    if (mtime !== null) app.lastModified(mtime.getTime() / 1000);
+  }
+
+  /** Says that the response depends on `Accept-Encoding`, besides what else it depends on. */
+  #varyByEncoding(): void {
+    const response = this.#app.response();
+    const vary = response.header("vary");
+    const name = "Accept-Encoding";
+    response.header("vary", vary ? `${vary}, ${name}` : name);
+  }
+
+  /**
+   * The range that a request asks for; undefined when it must not count (RFC 9110, sections 13.1.5 and 14.2).
+   * Under `If-Range`, a weak tag never counts, and a date only where the file has no other forms.
+   */
+  #range({ mtime }: Deno.FileInfo, hasForms: boolean): string | undefined {
+    const request = this.#app.request();
+    const range = request.getHeader("range").trim();
+    const condition = request.getHeader("if-range");
+    if (request.method !== "GET" || !RANGE.test(range)) return undefined;
+    const isSame = !hasForms && condition === mtime?.toUTCString();
+    return condition === "" || isSame ? range.toLowerCase() : undefined;
+  }
+}
+
+/** The request for the file server, which checks no conditions. */
+function asked(method: string, range?: string): Request {
+  const headers: HeadersInit = range === undefined ? {} : { range };
+  return new Request("http://localhost/", { method, headers });
+}
+
+/** Lets `error` respond to a range that the file does not have. */
+async function refuseRange({ headers, body }: Response): Promise<never> {
+  await body?.cancel();
+  const range = headers.get("content-range") ?? "";
+  const message = `Only these bytes can be had: ${range}`;
+  throw new HttpError(416, message, { headers: { "content-range": range } });
 }
 
 /**
@@ -101,73 +268,4 @@ function loader(): () => Promise<ServeFile> {
     resolve();
     return loaded;
   };
-}
-
-/** The file or folder that a request asks for; undefined when it is missing or hidden. */
-async function find(
-  app: Engine | typeof Framework,
-  { splat }: Route,
-  folder: string | URL,
-  index: string | undefined,
-): Promise<Found | undefined> {
-  const [path = ""] = app.request().url.split("?", 1);
-  const isFolder = path.endsWith("/");
-  if (isFolder && index === undefined) return undefined;
-  const parent = splat.replace(/\/?$/, "/").replace(/^\/$/, "");
-  const name = isFolder ? parent + index : splat;
-  if (HIDDEN.test(name) || INNER_SLASH.test(path)) return undefined;
-  const found = await inside(await Deno.realPath(folder), name);
-  const isRedirect = found?.fileInfo.isDirectory && !isFolder && index;
-  return found?.fileInfo.isFile || isRedirect ? found : undefined;
-}
-
-/** The file or folder of that name below a folder, unless a link leads outside or to a hidden one. */
-async function inside(
-  folder: string,
-  name: string,
-): Promise<Found | undefined> {
-  try {
-    const path = await Deno.realPath(`${folder}/${name}`);
-    const below = path.slice(folder.length);
-    const isInside = path === folder ||
-      path.startsWith(folder) && /^[/\\]/.test(below);
-    if (!isInside || HIDDEN.test(below.slice(1))) return undefined;
-    return { path, fileInfo: await Deno.stat(path) };
-  } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
-    return undefined; // missing, or a name that is too long
-  }
-}
-
-async function respond(
-  serveFile: ServeFile,
-  request: Request,
-  { path, fileInfo }: Found,
-  { cacheControl = "no-cache" }: FilesOptions,
-): Promise<Response> {
-  const asked = withoutRange(request, fileInfo) ?? request;
-  const response = await serveFile(asked, path, { fileInfo });
-  const { headers } = response;
-  headers.delete("server");
-  headers.set("cache-control", cacheControl);
-  if (!headers.has("content-type")) {
-    headers.set("content-type", "application/octet-stream");
-  }
-  return response;
-}
-
-/**
- * The request without its range, when the range must not count, else undefined: the file server ignores
- * `If-Range` (RFC 9110, section 13.1.5), and a range counts for GET only (section 14.2).
- */
-function withoutRange(
-  { method, headers }: Request,
-  { mtime }: Deno.FileInfo,
-): Request | undefined {
-  const isHead = method === "HEAD";
-  const condition = headers.get("if-range");
-  const counts = condition === null || condition === mtime?.toUTCString();
-  if (!isHead && counts) return undefined;
-  const others = [...headers].filter(([name]) => name !== "range");
-  return new Request("http://localhost/", { headers: others });
 }
