@@ -116,7 +116,8 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "src/sessions/mod.ts": {
     "class Session": "clear delete flash get has renew set",
     "function sessions": "",
-    "interface SessionOptions": "idle maxAge name secret",
+    "interface SessionOptions": "idle maxAge name path secret store",
+    "interface SessionStore": "read remove write",
   },
   "src/testing/mod.ts": {
     "interface Door": "fetch",

@@ -1,7 +1,11 @@
 /** Tests `sessions`: what the sealed cookie keeps, for how long, and when it is sent. */
 
 import { Engine } from "@framework/core";
-import { type SessionOptions, sessions } from "@framework/core/sessions";
+import {
+  type SessionOptions,
+  sessions,
+  type SessionStore,
+} from "@framework/core/sessions";
 import {
   assert,
   assertEquals,
@@ -11,6 +15,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { defaults, seal } from "npm:iron-webcrypto@^2.0.0";
 import { logOf } from "./log.ts";
 
 const SECRET = "the first secret of thirty-two characters or more";
@@ -44,26 +49,45 @@ function application(options: Partial<SessionOptions> = {}): Engine {
   return app;
 }
 
-/** A client that keeps the cookie, as it was sent last. */
+/** A client that keeps cookies by name, and sends them everywhere. */
 class Client {
-  cookie: string | undefined;
+  readonly #cookies = new Map<string, string>();
 
   constructor(readonly app: Engine, readonly origin = "http://localhost") {}
 
-  /** Requests a path: the text of the response, after its new cookie if it has one. */
+  /** The header that it sends; undefined without cookies. */
+  get cookie(): string | undefined {
+    return [...this.#cookies].map((pair) => pair.join("=")).join("; ") ||
+      undefined;
+  }
+
+  set cookie(header: string | undefined) {
+    this.#cookies.clear();
+    for (const pair of header?.split("; ") ?? []) this.#keep(pair);
+  }
+
+  /** Requests a path: the text of the response, after its new cookies if it has some. */
   async get(path: string): Promise<string> {
     return await (await this.fetch(path)).text();
   }
 
   async fetch(path: string): Promise<Response> {
-    const headers = this.cookie ? { cookie: this.cookie } : undefined;
+    const { cookie } = this;
+    const headers = cookie ? { cookie } : undefined;
     const request = new Request(this.origin + path, headers && { headers });
     const response = await this.app.fetch(request);
     for (const line of response.headers.getSetCookie()) {
       const [pair] = line.split(";", 1);
-      this.cookie = line.includes("Max-Age=0") ? undefined : pair!;
+      this.#keep(pair!);
+      if (!line.includes("Max-Age=0")) continue;
+      this.#cookies.delete(pair!.split("=", 1)[0]!);
     }
     return response;
+  }
+
+  #keep(pair: string): void {
+    const [name, value] = pair.split(/=(.*)/s);
+    this.#cookies.set(name!, value!);
   }
 }
 
@@ -98,7 +122,7 @@ Deno.test("`sessions()` sends a cookie that scripts and other sites do not get, 
   const { headers } = await client.fetch("/login/Ada");
   assertMatch(
     headers.getSetCookie()[0]!,
-    /^session=Fe26\.2\*[^;]+; Max-Age=86400; Path=\/; HttpOnly; SameSite=Lax$/,
+    /^session=Fe26\.2\*[^;]+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/,
   );
   assertEquals(headers.get("cache-control"), "private");
   assertEquals(headers.get("vary"), "Cookie");
@@ -211,7 +235,7 @@ Deno.test("`sessions()` never lets the cookie outlive the session", async () => 
       const [line] = (await client.fetch(path)).headers.getSetCookie();
       ages.push(/Max-Age=(\d+)/.exec(line!)![1]!);
     }
-    assertEquals(ages, ["80", "50", "10"]);
+    assertEquals(ages, ["100", "50", "10"]);
   });
 });
 
@@ -310,30 +334,178 @@ Deno.test("`set()` refuses what makes the cookie too large, and keeps what was",
   );
 });
 
-Deno.test("a value that JSON cannot carry, or that grew too large in its place, is an error in the log and a 500", async () => {
-  const app = application();
-  const session = sessions(app, { secret: SECRET, name: "odd" });
-  app.route("/date", () => void session().set("day", new Date()));
-  app.route("/grown", () => {
-    const list: string[] = [];
-    session().set("list", list);
-    list.push("x".repeat(3000));
+/** What JSON cannot carry. */
+const UNKEEPABLE: readonly unknown[] = [
+  new Date(0),
+  new Map(),
+  Promise.resolve(),
+  [undefined],
+  { deep: [NaN] },
+  1n,
+  () => 1,
+];
+
+Deno.test("`set()` refuses what JSON cannot carry, and keeps what was", async () => {
+  const app = new Engine();
+  const session = sessions(app, { secret: SECRET });
+  app.route("/@index", (index) => {
+    session().set("value", "before");
+    assertThrows(
+      () => session().set("value", UNKEEPABLE[Number(index)]),
+      TypeError,
+    );
+    return session().get<"value">("value") as string;
   });
-  for (
-    const [path, why] of [["/date", "JSON"], [
-      "/grown",
-      "a cookie holds",
-    ]] as const
-  ) {
-    const client = new Client(app);
-    const [line] = await logOf(async () => {
-      const response = await client.fetch(path);
-      assertEquals(response.status, 500);
-      assertEquals(response.headers.getSetCookie(), []);
-    });
-    assertStringIncludes(line!, why);
+  for (const index of UNKEEPABLE.keys()) {
+    assertEquals(await new Client(app).get(`/${index}`), "before");
   }
 });
+
+Deno.test("a value that grew too large in its place is an error, and the session stays as it was", async () => {
+  const app = application();
+  const session = sessions<{ list: string[] }>(app, {
+    secret: SECRET,
+    name: "grown",
+  });
+  app.route("/begin", () => void session().set("list", ["first"]));
+  app.route("/grow", () => void session().get("list")!.push("x".repeat(3000)));
+  app.route("/list", () => session().get("list")!);
+  app.map("error", (error: Error) => {
+    const list = session().get("list");
+    app.response().write(`${error.message}: ${list}`);
+  });
+  const client = new Client(app);
+  await client.get("/begin");
+  const response = await client.fetch("/grow");
+  const text = await response.text();
+  assertEquals([response.status, response.headers.getSetCookie()], [500, []]);
+  assertMatch(text, /^Cannot keep the session: it has .* holds 2700: first$/);
+  assertEquals(await client.get("/list"), `["first"]`);
+});
+
+Deno.test("the cookie of the largest session with the longest name is one that clients keep", async () => {
+  const app = new Engine();
+  const name = "n".repeat(64);
+  const session = sessions(app, { secret: SECRET, name });
+  app.route("/", () => void session().set("text", "x".repeat(2682)));
+  const client = new Client(app);
+  await client.get("/");
+  assert(client.cookie!.length <= 4096, `${client.cookie!.length}`);
+});
+
+Deno.test("a request that only reads, however slow, does not undo a logout", async () => {
+  await inTime(async (pass) => {
+    const app = application();
+    const session = sessions<Values>(app, { secret: SECRET, name: "slow" });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    app.route("/in", () => void session().set("user", "Ada"));
+    app.route("/out", () => session().clear());
+    app.route("/read", () => session().get("user") ?? "nobody");
+    app.route("/slow", async () => {
+      await promise;
+      return session().get("user")!;
+    });
+    const client = new Client(app);
+    await client.get("/in");
+    pass(1000);
+    const slow = client.fetch("/slow");
+    await client.get("/out");
+    resolve();
+    const response = await slow;
+    assertEquals(await response.text(), "Ada");
+    const [line, ...others] = response.headers.getSetCookie();
+    assertMatch(line!, /^slow-used=Fe26/);
+    assertEquals(others, []);
+    assertEquals(await client.get("/read"), "nobody");
+  });
+});
+
+Deno.test("the cookie of the last use is worth nothing with another session, or alone", async () => {
+  await inTime(async (pass) => {
+    const app = application({ idle: 100 });
+    const [ada, grace] = [new Client(app), new Client(app)];
+    await ada.get("/login/Ada");
+    await grace.get("/login/Grace");
+    const early = ada.cookie!;
+    pass(90);
+    await ada.get("/user");
+    await grace.get("/user");
+    pass(90);
+    const [, use] = grace.cookie!.split("; ");
+    for (const cookie of [use!, `${early}; ${use}`, early]) {
+      const thief = new Client(app);
+      thief.cookie = cookie;
+      assertEquals(await thief.get("/user"), "nobody");
+    }
+    assertEquals(await ada.get("/user"), "Ada");
+  });
+});
+
+Deno.test("`clear()` takes both cookies from the client", async () => {
+  await inTime(async (pass) => {
+    const client = new Client(application());
+    await client.get("/login/Ada");
+    pass(60);
+    await client.get("/user");
+    const lines = (await client.fetch("/logout")).headers.getSetCookie();
+    const names = lines.map((line) => line.split(";", 1)[0]);
+    assertEquals(names, ["session=", "session-used="]);
+    assertEquals(client.cookie, undefined);
+  });
+});
+
+/** What other programs seal with the same secret. */
+const FOREIGN: readonly unknown[] = [
+  { user: "Ada" },
+  null,
+  "text",
+  [],
+  ["session"],
+  ["session", "id", 1, 2],
+  ["session", "id", "1", "2", [], []],
+  ["session", "id", Date.now(), Date.now(), [1], [[2, 3]]],
+  ["session", "id", Date.now(), Date.now(), {}, null],
+];
+
+Deno.test("a cookie that another program has sealed with the same secret is no session", async () => {
+  for (const content of FOREIGN) {
+    const client = new Client(application());
+    client.cookie = `session=${await seal(content, SECRET, defaults)}`;
+    const response = await client.fetch("/user");
+    const text = await response.text();
+    const shown = Deno.inspect(content);
+    assertEquals([response.status, text], [200, "nobody"], shown);
+    await client.get("/login/Grace");
+    assertEquals(await client.get("/user"), "Grace");
+  }
+});
+
+/** The base of an application, its options, and the path of its cookies. */
+const COOKIE_PATHS: readonly [
+  base: string | null,
+  options: Partial<SessionOptions>,
+  path: string,
+][] = [
+  [null, {}, "/"],
+  ["/shop", {}, "/shop"],
+  ["https://site.example/shop/", {}, "/shop"],
+  ["/größe", {}, "/gr%C3%B6%C3%9Fe"],
+  ["/shop", { path: "/" }, "/"],
+  ["/shop", { path: "/shop/admin" }, "/shop/admin"],
+  ["/shop", { name: "__Host-id" }, "/"],
+];
+
+for (const [base, options, path] of COOKIE_PATHS) {
+  Deno.test(`\`sessions()\` below ${base} with ${Deno.inspect(options)} sends cookies for ${path}`, async () => {
+    const app = application(options);
+    app.set("framework.base_url", base);
+    const client = new Client(app);
+    for (const route of ["/login/Ada", "/logout"]) {
+      const [line] = (await client.fetch(route)).headers.getSetCookie();
+      assertEquals(/; Path=([^;]*);/.exec(line!)![1], path);
+    }
+  });
+}
 
 Deno.test("a change after the response is an error", async () => {
   const app = new Engine();
@@ -438,6 +610,10 @@ const REFUSED: readonly [Partial<SessionOptions>, string][] = [
   [{ idle: NaN }, `"maxAge" and "idle" must be seconds above 0`],
   [{ name: "a b" }, `no cookie is named "a b"`],
   [{ name: "" }, `no cookie is named ""`],
+  [{ path: "shop" }, `no cookie has the path "shop"`],
+  [{ path: "/a;b" }, `no cookie has the path "/a;b"`],
+  [{ name: "__Host-id", path: "/shop" }, `must be "/", got "/shop"`],
+  [{ store: {} as SessionStore }, `the store has no method "read"`],
 ];
 
 for (const [options, message] of REFUSED) {

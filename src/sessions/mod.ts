@@ -1,17 +1,26 @@
 /**
  * Sessions in a sealed cookie: encrypted and signed by [iron](https://github.com/brc-dd/iron-webcrypto),
- * so that clients can neither read nor change them. There is no store: any machine that has the secret
- * can open a session, and none can end one that was copied.
+ * so that clients can neither read nor change them.
+ *
+ * Without a store the cookie holds the session: any machine that has the secret can open it, all values
+ * together take at most 2,700 bytes of JSON, and a copy of the cookie outlives a logout. With a `store` the
+ * cookie holds the id alone: sessions can be large, and a logout ends every copy.
  *
  * A session ends `maxAge` seconds after its start, and `idle` seconds after its last use, give or take a
- * minute; calling the accessor is a use. A cookie that is too old, or was sealed elsewhere, gives an empty
- * session, and under `framework.debug` a line in the log. Concurrent requests of one client all begin with the
- * values of the cookie: the response that the client gets last wins.
+ * minute; calling the accessor is a use. A request that only reads notes its use in a second small cookie,
+ * which opens nothing by itself, so that it never undoes the logout of another request. A cookie that is too
+ * old, or was sealed elsewhere, gives an empty session, and under `framework.debug` a line in the log.
  *
- * Values are what JSON can carry, and all of them together take at most 2,700 bytes of JSON. The session is
- * empty, and cannot be changed, in filters of `start` that were added before `sessions`, and on the page of a
- * request that was refused before `start`. After a logout, the back button may show an old page again: send
- * pages of members with `Cache-Control: no-store`.
+ * Concurrent requests of one client all begin with what was kept when they came in, and a change keeps the
+ * whole session: of two that change it, the last one wins, by its response without a store and by its end
+ * with one. With a store, a change is dropped when the session has ended or got a new id meanwhile, however
+ * long its request took. Two processes may still write and remove a row within the same milliseconds; a
+ * store whose `remove` keeps the id until it expires, and whose `write` leaves such an id alone, closes that
+ * gap, too.
+ *
+ * Values are what JSON can carry. The session is empty, and cannot be changed, in filters of `start` that were
+ * added before `sessions`, and on the page of a request that was refused before `start`. After a logout, the
+ * back button may show an old page again: send pages of members with `Cache-Control: no-store`.
  *
  * @example
  * ```ts
@@ -40,11 +49,57 @@
  * assertEquals((await visitor.visit("/")).text, "Hello, Ada!");
  * ```
  *
+ * @example A store in memory, for a single process
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { sessions } from "@framework/core/sessions";
+ * import { Visitor } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const rows = new Map<string, { values: Record<string, unknown>; expires: Date }>();
+ * const app = new Engine();
+ * const session = sessions<{ draft: string }>(app, {
+ *   secret: "read it from the environment: 32 characters or more",
+ *   store: {
+ *     read: (id) => rows.get(id)?.values,
+ *     write: (id, values, expires) => void rows.set(id, { values, expires }),
+ *     remove: (id) => void rows.delete(id),
+ *   },
+ * });
+ * app.route("/write", () => void session().set("draft", "word ".repeat(10_000)));
+ * app.route("/read", () => `${session().get("draft")?.length}`);
+ * app.route("/logout", () => session().clear());
+ *
+ * const visitor = new Visitor(app);
+ * await visitor.visit("/write");
+ * assertEquals((await visitor.visit("/read")).text, "50000");
+ * await visitor.visit("/logout");
+ * assertEquals(rows.size, 0);
+ * ```
+ *
  * @module
  */
 
-import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { report } from "../errors.ts";
+import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
+import {
+  checkedTextOf,
+  type Kept,
+  restore,
+  Session,
+  type State,
+  stateOf,
+} from "./session.ts";
+import {
+  keptOf,
+  readSession,
+  removeSession,
+  type SessionStore,
+  writeSession,
+} from "./store.ts";
+
+export { Session, type SessionStore };
 
 /** The options of {@linkcode sessions}. */
 export interface SessionOptions {
@@ -56,26 +111,10 @@ export interface SessionOptions {
   readonly idle?: number;
   /** The name of the cookie, `session` when not given; one that begins with `__Host-` needs TLS. */
   readonly name?: string;
-}
-
-/** The sealed value: the cookie's name, so that another cookie is not taken for it, and the session. */
-type Content = [string, started: number, used: number, Entries, Entries];
-type Entries = [key: string, value: unknown][];
-
-/** The session during one request. Times are in seconds since 1970. */
-interface State {
-  readonly request: HttpRequest;
-  started: number;
-  /** When it was last used, by the cookie; Infinity for a new session. */
-  readonly used: number;
-  readonly values: Map<string, unknown>;
-  readonly flashes: Map<string, unknown>;
-  /** The session as JSON when the request began, to notice a change. */
-  readonly before: string;
-  /** Whether the request has asked for the session. */
-  isUsed?: boolean;
-  /** Why the session cannot be changed; undefined while it can. */
-  closed?: string;
+  /** The path below which clients send the cookie; the base of the application when not given. */
+  readonly path?: string;
+  /** Where sessions are kept; in the cookie itself when not given. */
+  readonly store?: SessionStore;
 }
 
 /** How many bytes the JSON of a session may have, for a cookie of 4,096 bytes (RFC 6265, section 6.1). */
@@ -83,138 +122,71 @@ const MAX_BYTES = 2_700;
 
 const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 
+/** A path that an attribute of a cookie can carry (RFC 6265, section 4.1.1). */
+const COOKIE_PATH = /^\/[!-:<-~]*$/;
+
 const DEFAULTS = { maxAge: 604_800, idle: 86_400, name: "session" };
 
-/**
- * The session of one client during one request, returned by the accessor that {@linkcode sessions} returns.
- *
- * @example
- * ```ts
- * import { Engine } from "@framework/core";
- * import { sessions } from "@framework/core/sessions";
- * import { Visitor } from "@framework/core/testing";
- * import { assertEquals } from "@std/assert";
- *
- * const app = new Engine();
- * const secret = "read it from the environment: 32 characters or more";
- * const session = sessions<{ visits: number }>(app, { secret });
- * app.route("/", () => {
- *   const visits = (session().get("visits") ?? 0) + 1;
- *   session().set("visits", visits);
- *   return `Visit ${visits}`;
- * });
- *
- * const visitor = new Visitor(app);
- * assertEquals((await visitor.visit("/")).text, "Visit 1");
- * assertEquals((await visitor.visit("/")).text, "Visit 2");
- * assertEquals((await new Visitor(app).visit("/")).text, "Visit 1");
- * ```
- */
-export class Session<Values extends object = Record<string, unknown>> {
-  readonly #state: State;
-
-  /**
-   * Sessions are made by the extension, one for each request.
-   *
-   * @ignore
-   */
-  constructor(state: State) {
-    this.#state = state;
-  }
-
-  /** The value of a key, or undefined. */
-  get<Key extends keyof Values & string>(key: Key): Values[Key] | undefined {
-    return this.#state.values.get(key) as Values[Key] | undefined;
-  }
-
-  /** Whether a key has a value. */
-  has(key: keyof Values & string): boolean {
-    return this.#state.values.has(key);
-  }
-
-  /** Sets a value. Throws `RangeError` when the session would have more than 2,700 bytes of JSON. */
-  set<Key extends keyof Values & string>(key: Key, value: Values[Key]): this {
-    return this.#put("values", key, value);
-  }
-
-  /** Deletes a value; returns whether there was one. */
-  delete(key: keyof Values & string): boolean {
-    return this.#writable.values.delete(key);
-  }
-
-  /** Deletes all values and flashes; the client loses its cookie. */
-  clear(): void {
-    this.#writable.values.clear();
-    this.#writable.flashes.clear();
-  }
-
-  /** Starts the time of `maxAge` anew, as after a login. The values stay. */
-  renew(): this {
-    this.#writable.started = Date.now() / 1000;
-    return this;
-  }
-
-  /** Returns the flash of a key and deletes it. */
-  flash<Value = unknown>(key: string): Value | undefined;
-  /** Keeps a flash until it is read once, in this request or a later one. Throws as `set` does. */
-  flash(key: string, value: unknown): this;
-  flash(key: string, value?: unknown): unknown {
-    if (value !== undefined) return this.#put("flashes", key, value);
-    const kept = this.#state.flashes.get(key);
-    if (kept !== undefined) this.#writable.flashes.delete(key);
-    return kept;
-  }
-
-  #put(kind: "values" | "flashes", key: string, value: unknown): this {
-    const state = this.#writable;
-    // Throws when the session would be too large.
-    jsonOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
-    state[kind].set(key, value);
-    return this;
-  }
-
-  /** The state, to be changed; throws when it cannot be. */
-  get #writable(): State {
-    if (this.#state.closed === undefined) return this.#state;
-    throw new Error(`Cannot change the session: ${this.#state.closed}`);
-  }
+/** The options, checked, with the defaults. */
+interface Rules extends CookieRules {
+  readonly maxAge: number;
+  readonly idle: number;
+  readonly store?: SessionStore;
 }
 
 /**
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
  * of a request.
  *
- * Throws `TypeError` when a secret is too short, a time is not above 0, or no cookie can have the name.
+ * Throws `TypeError` when a secret is too short, a time is not above 0, no cookie can have the name or the
+ * path, or the store lacks a method.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
   options: SessionOptions,
 ): () => Session<Values> {
   const rules = rulesOf(options);
+  const maxBytes = rules.store === undefined ? MAX_BYTES : Infinity;
   const states = new WeakMap<HttpRequest, State>();
+  const tell = (line: string): void => {
+    if (app.get("framework.debug")) report(line);
+  };
   app.before("start", () => {
     const request = app.request();
-    const cookie = request.cookies[rules.name];
-    if (cookie === undefined) return; // a request without the cookie stays synchronous
-    return open(request, cookie, rules).then((state) => {
-      states.set(request, state ?? stateOf(request));
-      if (state !== undefined || !app.get("framework.debug")) return;
-      const line = `The cookie "${rules.name}" is too old, or not sealed here`;
-      // deno-lint-ignore no-console -- this is the error log
-      console.error(`${new Date().toISOString()} ${line}`);
+    // A request without the cookie stays synchronous.
+    if (request.cookies[rules.name] === undefined) return;
+    return open(request, rules).then((kept) => {
+      states.set(request, stateOf(maxBytes, kept));
+      if (kept !== undefined) return;
+      tell(`The cookie "${rules.name}" is too old, or not sealed here`);
     });
   });
-  app.after("send", (_params, { value: sent }) => {
+  app.after("start", () => {
     const state = states.get(app.request());
+    if (!state?.isUsed) return;
+    try {
+      checkedTextOf(state); // a value may have changed in its place
+    } catch (error) {
+      restore(state);
+      throw error;
+    }
+  });
+  app.after("send", (_params, { value: sent }) => {
+    const request = app.request();
+    const state = states.get(request);
     if (!state?.isUsed) return;
     state.closed = "the response is made";
     sent.headers.append("vary", "Cookie");
-    return save(state, rules, sent.headers);
+    const isChanged = checkedTextOf(state) !== state.before;
+    if (!isChanged) return renewUse(state, request, rules, sent.headers);
+    return save(state, request, rules, sent.headers).then((isSaved) => {
+      if (!isSaved) tell("The session has ended: its change is dropped");
+    });
   });
   return () => {
     const request = app.request();
     const isShut = !states.has(request) && rules.name in request.cookies;
-    const state = states.get(request) ?? stateOf(request);
+    const state = states.get(request) ?? stateOf(maxBytes);
     if (isShut) state.closed = "it is not open yet, or the request was refused";
     states.set(request, state);
     state.isUsed = true;
@@ -222,63 +194,120 @@ export function sessions<Values extends object = Record<string, unknown>>(
   };
 }
 
-type Rules = ReturnType<typeof rulesOf>;
-
-function rulesOf(options: SessionOptions) {
+function rulesOf(options: SessionOptions): Rules {
   const secrets = [options.secret].flat();
   const rules = { ...DEFAULTS, ...options, secrets };
-  const why = !secrets.length || secrets.some((text) => !(text?.length > 31))
-    ? "each secret must have at least 32 characters"
-    : !(rules.maxAge > 0 && rules.idle > 0)
-    ? '"maxAge" and "idle" must be seconds above 0'
-    : !COOKIE_NAME.test(rules.name) && `no cookie is named "${rules.name}"`;
+  const why = problemOf(rules);
   if (why) throw new TypeError(`Cannot keep sessions: ${why}`);
   return rules;
 }
 
-/** Opens a cookie by the first secret that fits; undefined when it is too old, or was sealed elsewhere. */
-async function open(request: HttpRequest, cookie: string, rules: Rules) {
+function problemOf(rules: Rules): string | undefined {
+  const { secrets, maxAge, idle, name, path = "/", store } = rules;
+  if (!secrets.length || secrets.some((text) => !(text?.length > 31))) {
+    return "each secret must have at least 32 characters";
+  }
+  if (!(maxAge > 0 && idle > 0)) {
+    return '"maxAge" and "idle" must be seconds above 0';
+  }
+  if (!COOKIE_NAME.test(name)) return `no cookie is named "${name}"`;
+  if (!COOKIE_PATH.test(path)) return `no cookie has the path "${path}"`;
+  if (name.startsWith("__Host-") && path !== "/") {
+    return `the path of the cookie "${name}" must be "/", got "${path}"`;
+  }
+  if (store === undefined) return;
+  const missing = (["read", "write", "remove"] as const)
+    .find((method) => typeof store[method] !== "function");
+  if (missing) return `the store has no method "${missing}"`;
+}
+
+/** The session of a request's cookie; undefined when it has ended, or was sealed elsewhere. */
+async function open(
+  request: HttpRequest,
+  rules: Rules,
+): Promise<Kept | undefined> {
+  const { store, maxAge, idle, name } = rules;
+  const content = await openCookie(request, rules, name);
+  if (typeof content?.[0] !== "string") return;
+  const [id, started, used, values, flashes] = content;
+  const kept = store === undefined
+    ? keptOf({ id, started, used, values, flashes })
+    : await readSession(store, content[0]);
+  if (kept === undefined) return;
+  const use = await openCookie(request, rules, nameOfUse(rules));
+  const renewed = use?.[0] === kept.id ? Number(use[1]) || 0 : 0;
+  const last = Math.max(kept.used, renewed);
   const now = Date.now() / 1000;
-  for (const secret of rules.secrets) {
-    const content = await unseal(cookie, secret, defaults).catch(() => []);
-    const [name, started, used] = content as Content;
-    const isYoung = now - started < rules.maxAge && now - used < rules.idle;
-    if (name !== rules.name || !isYoung) continue;
-    return stateOf(request, content as Content);
+  const isYoung = now - kept.started < maxAge && now - last < idle;
+  if (isYoung) return { ...kept, used: last };
+  if (store !== undefined) await removeSession(store, kept.id);
+}
+
+/** Notes a use in a cookie of its own when the last one was a minute or a tenth of `idle` ago. */
+function renewUse(
+  { id, started, used }: State,
+  request: HttpRequest,
+  rules: Rules,
+  headers: Headers,
+): Promise<void> | undefined {
+  const now = Date.now() / 1000;
+  if (now - used < Math.min(60, rules.idle / 10)) return;
+  const age = Math.min(started + rules.maxAge - now, rules.idle);
+  forbidSharing(headers);
+  return addCookie(headers, request, rules, nameOfUse(rules), age, [id, now]);
+}
+
+/** Keeps a changed session, and adds its cookie; returns false when the session has ended since. */
+async function save(
+  state: State,
+  request: HttpRequest,
+  rules: Rules,
+  headers: Headers,
+): Promise<boolean> {
+  const { id, opened, started, values, flashes } = state;
+  const { store, maxAge, name } = rules;
+  if (values.size + flashes.size === 0) {
+    await end(state, request, rules, headers);
+    return true;
+  }
+  const used = Date.now() / 1000;
+  // A copy: the handler's own objects may change after the response.
+  const kept: Kept = {
+    ...{ id, started, used },
+    ...structuredClone({ values: [...values], flashes: [...flashes] }),
+  };
+  const age = started + maxAge - used;
+  const add = (...content: unknown[]): Promise<void> => {
+    forbidSharing(headers);
+    return addCookie(headers, request, rules, name, age, content);
+  };
+  if (store === undefined) {
+    await add(id, started, used, kept.values, kept.flashes);
+    return true;
+  }
+  const expires = new Date((started + maxAge) * 1000);
+  const isSaved = await writeSession(store, state, kept, expires);
+  if (isSaved && id !== opened) await add(id);
+  return isSaved;
+}
+
+/** Ends a session that has become empty, and takes its cookies from the client. */
+async function end(
+  { opened }: State,
+  request: HttpRequest,
+  rules: Rules,
+  headers: Headers,
+): Promise<void> {
+  if (opened === undefined) return;
+  if (rules.store !== undefined) await removeSession(rules.store, opened);
+  forbidSharing(headers);
+  for (const name of [rules.name, nameOfUse(rules)]) {
+    if (request.cookies[name] === undefined) continue;
+    await addCookie(headers, request, rules, name, 0);
   }
 }
 
-function stateOf(request: HttpRequest, content: Partial<Content> = []): State {
-  const [, started = Date.now() / 1000, used = Infinity, ...maps] = content;
-  const kept = { started, values: new Map(maps[0]), flashes: new Map(maps[1]) };
-  return { request, used, ...kept, before: jsonOf(kept) };
-}
-
-/**
- * Adds the cookie to headers when the session has changed, or its last use was a minute or a tenth of `idle`
- * ago: not every use sends the cookie.
- */
-function save(state: State, rules: Rules, headers: Headers): unknown {
-  const { started, used, values, flashes, before } = state;
-  const { secrets, maxAge, idle, name } = rules;
-  const now = Date.now() / 1000;
-  if (now - used < Math.min(60, idle / 10) && before === jsonOf(state)) return;
-  const isEmpty = values.size + flashes.size === 0;
-  const age = isEmpty ? 0 : Math.ceil(Math.min(started + maxAge - now, idle));
-  const content: Content = [name, started, now, [...values], [...flashes]];
-  return seal(content, secrets[0]!, defaults).then((sealed) => {
-    const cookie = `${name}=${isEmpty ? "" : sealed}; Max-Age=${age}; Path=/`;
-    const secure = state.request.secure ? "; Secure" : "";
-    headers.append("set-cookie", `${cookie}; HttpOnly; SameSite=Lax${secure}`);
-    headers.append("cache-control", "private"); // no cache may share the cookie
-  });
-}
-
-/** The session as JSON; throws `RangeError` when it is too large for a cookie. */
-function jsonOf({ started, values, flashes }: Partial<State>): string {
-  const text = JSON.stringify([started, [...values!], [...flashes!]]);
-  const { length } = new TextEncoder().encode(text);
-  if (length <= MAX_BYTES) return text;
-  const why = `it has ${length} bytes, and a cookie holds ${MAX_BYTES}`;
-  throw new RangeError(`Cannot keep the session: ${why}`);
+/** Lets no cache share the cookie. */
+function forbidSharing(headers: Headers): void {
+  headers.append("cache-control", "private");
 }

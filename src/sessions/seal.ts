@@ -1,0 +1,57 @@
+/** Owns the two sealed cookies of a session: making their lines, and opening them. */
+
+import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
+import type { HttpRequest } from "../../mod.ts";
+
+/** How cookies are made. */
+export interface CookieRules {
+  /** The first seals, each can open. */
+  readonly secrets: readonly string[];
+  /** The name of the cookie of the session. */
+  readonly name: string;
+  /** The path below which clients send it; the base of the application when not given. */
+  readonly path?: string;
+}
+
+/** The name of the cookie that keeps when a session was last used. */
+export function nameOfUse({ name }: CookieRules): string {
+  return `${name}-used`;
+}
+
+/** Adds a cookie to headers; without content, one that makes the client forget it. */
+export async function addCookie(
+  headers: Headers,
+  request: HttpRequest,
+  rules: CookieRules,
+  name: string,
+  maxAge: number,
+  content?: readonly unknown[],
+): Promise<void> {
+  // The name goes in, so that one cookie is not taken for another.
+  const sealed = content === undefined
+    ? ""
+    : await seal([name, ...content], rules.secrets[0]!, defaults);
+  const age = content === undefined ? 0 : Math.ceil(maxAge);
+  const isHostCookie = rules.name.startsWith("__Host-"); // RFC 6265bis, section 4.1.3.2
+  const path = rules.path ?? (isHostCookie ? "/" : request.base);
+  const secure = request.secure ? "; Secure" : "";
+  headers.append(
+    "set-cookie",
+    `${name}=${sealed}; Max-Age=${age}; Path=${path}; HttpOnly; SameSite=Lax${secure}`,
+  );
+}
+
+/** The content of a cookie of a request; undefined when there is none, or it was not sealed here. */
+export async function openCookie(
+  request: HttpRequest,
+  { secrets }: CookieRules,
+  name: string,
+): Promise<unknown[] | undefined> {
+  const cookie = request.cookies[name];
+  if (cookie === undefined) return;
+  for (const secret of secrets) {
+    const content = await unseal(cookie, secret, defaults).catch(() => {});
+    // Another program with the same secret may seal anything.
+    if (Array.isArray(content) && content[0] === name) return content.slice(1);
+  }
+}

@@ -1,0 +1,199 @@
+/** Owns the session of one request: reading and changing it. Cookies and stores are in `mod.ts` and its other files. */
+
+/** Keys with their values: a list, since a client may have chosen a key such as `__proto__`. */
+export type Entries = [key: string, value: unknown][];
+
+/** What is kept of a session between requests. Times are in seconds since 1970. */
+export interface Kept {
+  readonly id: string;
+  /** When it began, or was renewed. */
+  readonly started: number;
+  /** When it was last used. */
+  readonly used: number;
+  readonly values: Entries;
+  readonly flashes: Entries;
+}
+
+/** The session during one request. */
+export interface State {
+  id: string;
+  /** The id under which the request found it; undefined for a new one. */
+  readonly opened: string | undefined;
+  started: number;
+  /** When it was last used; Infinity for a new one. */
+  readonly used: number;
+  values: Map<string, unknown>;
+  flashes: Map<string, unknown>;
+  /** How many bytes of JSON it may have. */
+  readonly maxBytes: number;
+  /** What it was when the request began, to notice a change. */
+  readonly before: string;
+  /** Whether the request has asked for the session. */
+  isUsed: boolean;
+  /** Why the session cannot be changed; undefined while it can. */
+  closed: string | undefined;
+}
+
+/** The state of a session that was kept, or of a new one. */
+export function stateOf(maxBytes: number, kept?: Kept): State {
+  const state = {
+    id: kept?.id ?? crypto.randomUUID(),
+    opened: kept?.id,
+    started: kept?.started ?? Date.now() / 1000,
+    used: kept?.used ?? Infinity,
+    values: new Map(kept?.values),
+    flashes: new Map(kept?.flashes),
+    maxBytes,
+    before: "",
+    isUsed: false,
+    closed: undefined,
+  };
+  return { ...state, before: textOf(state) };
+}
+
+/**
+ * The session as JSON. Throws `TypeError` for a value that JSON cannot carry, and `RangeError` when the values
+ * are too large.
+ */
+export function checkedTextOf(state: State): string {
+  const { values, flashes, maxBytes } = state;
+  const text = JSON.stringify([[...values], [...flashes]]); // throws when a value contains itself
+  for (const [key, value] of [...values, ...flashes]) {
+    if (isJson(value)) continue;
+    const why = `JSON cannot carry ${Deno.inspect(value, { depth: 1 })}`;
+    throw new TypeError(`Cannot keep "${key}" in the session: ${why}`);
+  }
+  const { length } = new TextEncoder().encode(text);
+  if (length <= maxBytes) return textOf(state);
+  const why = `it has ${length} bytes, and a cookie holds ${maxBytes}`;
+  throw new RangeError(`Cannot keep the session: ${why}`);
+}
+
+type Shown = Pick<State, "id" | "started" | "values" | "flashes">;
+
+function textOf({ id, started, values, flashes }: Shown): string {
+  return JSON.stringify([id, started, [...values], [...flashes]]);
+}
+
+/** Takes back what a request has changed. */
+export function restore(state: State): void {
+  const [id, started, values, flashes] = JSON.parse(state.before);
+  Object.assign(state, { id, started });
+  state.values = new Map(values);
+  state.flashes = new Map(flashes);
+}
+
+/** Whether JSON carries a value as it is. */
+function isJson(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object") {
+    return typeof value === "string" || typeof value === "boolean";
+  }
+  if (value === null) return true;
+  if (Array.isArray(value)) return value.every(isJson);
+  const prototype = Object.getPrototypeOf(value);
+  const isPlain = prototype === null || prototype === Object.prototype;
+  return isPlain &&
+    Object.values(value).every((part) => part === undefined || isJson(part));
+}
+
+/**
+ * The session of one client during one request, returned by the accessor that {@linkcode sessions} returns.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { sessions } from "@framework/core/sessions";
+ * import { Visitor } from "@framework/core/testing";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * const secret = "read it from the environment: 32 characters or more";
+ * const session = sessions<{ visits: number }>(app, { secret });
+ * app.route("/", () => {
+ *   const visits = (session().get("visits") ?? 0) + 1;
+ *   session().set("visits", visits);
+ *   return `Visit ${visits}`;
+ * });
+ *
+ * const visitor = new Visitor(app);
+ * assertEquals((await visitor.visit("/")).text, "Visit 1");
+ * assertEquals((await visitor.visit("/")).text, "Visit 2");
+ * assertEquals((await new Visitor(app).visit("/")).text, "Visit 1");
+ * ```
+ */
+export class Session<Values extends object = Record<string, unknown>> {
+  readonly #state: State;
+
+  /**
+   * Sessions are made by the extension, one for each request.
+   *
+   * @ignore
+   */
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** The value of a key, or undefined. */
+  get<Key extends keyof Values & string>(key: Key): Values[Key] | undefined {
+    return this.#state.values.get(key) as Values[Key] | undefined;
+  }
+
+  /** Whether a key has a value. */
+  has(key: keyof Values & string): boolean {
+    return this.#state.values.has(key);
+  }
+
+  /**
+   * Sets a value. Throws `TypeError` when JSON cannot carry it and, without a store, `RangeError` when the
+   * session would have more than 2,700 bytes of JSON.
+   */
+  set<Key extends keyof Values & string>(key: Key, value: Values[Key]): this {
+    return this.#put("values", key, value);
+  }
+
+  /** Deletes a value; returns whether there was one. */
+  delete(key: keyof Values & string): boolean {
+    return this.#writable.values.delete(key);
+  }
+
+  /** Ends the session, as at a logout: all values and flashes are deleted, and the client loses its cookie. */
+  clear(): void {
+    this.#writable.values.clear();
+    this.#writable.flashes.clear();
+  }
+
+  /**
+   * Gives the session a new id and starts the time of `maxAge` anew. The values stay. Call it at each login:
+   * with a store, nobody who knew the cookie of before gets in by it.
+   */
+  renew(): this {
+    this.#writable.id = crypto.randomUUID();
+    this.#writable.started = Date.now() / 1000;
+    return this;
+  }
+
+  /** Returns the flash of a key and deletes it. */
+  flash<Value = unknown>(key: string): Value | undefined;
+  /** Keeps a flash until it is read once, in this request or a later one. Throws as `set` does. */
+  flash(key: string, value: unknown): this;
+  flash(key: string, value?: unknown): unknown {
+    if (value !== undefined) return this.#put("flashes", key, value);
+    const kept = this.#state.flashes.get(key);
+    if (kept !== undefined) this.#writable.flashes.delete(key);
+    return kept;
+  }
+
+  #put(kind: "values" | "flashes", key: string, value: unknown): this {
+    const state = this.#writable;
+    checkedTextOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
+    state[kind].set(key, value);
+    return this;
+  }
+
+  /** The state, to be changed; throws when it cannot be. */
+  get #writable(): State {
+    if (this.#state.closed === undefined) return this.#state;
+    throw new Error(`Cannot change the session: ${this.#state.closed}`);
+  }
+}

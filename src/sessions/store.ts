@@ -1,0 +1,90 @@
+/** Owns what a store is, and the changes of its rows: none brings a session back that has ended. */
+
+import type { MaybePromise } from "../../mod.ts";
+import type { Kept, State } from "./session.ts";
+
+/**
+ * Where sessions are kept when a cookie is too small, or a logout must end every copy. A row is never changed
+ * in parts: `write` replaces it. Each method may be asynchronous; an error in one is an error of the request.
+ */
+export interface SessionStore {
+  /** The values that were written last under an id; undefined or null without any. */
+  read(
+    id: string,
+  ): MaybePromise<Readonly<Record<string, unknown>> | null | undefined>;
+  /** Keeps values, which JSON can carry, under an id. From `expires` on, the row may be deleted. */
+  write(id: string, values: Record<string, unknown>, expires: Date): unknown;
+  /** Deletes the row of an id, if there is one. */
+  remove(id: string): unknown;
+}
+
+/** What this process is about to change, by id. */
+const turns = new Map<string, Promise<unknown>>();
+
+/** The session that a store keeps under an id; undefined when there is none. */
+export async function readSession(
+  store: SessionStore,
+  id: string,
+): Promise<Kept | undefined> {
+  const row: unknown = await store.read(id);
+  // A store in memory may return the very object that other requests get.
+  return keptOf({ ...structuredClone(Object(row)), id });
+}
+
+/** A session, if a value has all that a session has. */
+export function keptOf(value: Record<string, unknown>): Kept | undefined {
+  const { id, started, used, values, flashes } = value;
+  const isKept = typeof id === "string" && Number.isFinite(started) &&
+    Number.isFinite(used) && isEntries(values) && isEntries(flashes);
+  if (isKept) return { id, values, flashes, started, used } as Kept;
+}
+
+function isEntries(value: unknown): boolean {
+  return Array.isArray(value) &&
+    value.every((entry) =>
+      Array.isArray(entry) && entry.length === 2 && typeof entry[0] === "string"
+    );
+}
+
+/** Deletes the row of a session, after the changes of it that are under way. */
+export async function removeSession(
+  store: SessionStore,
+  id: string,
+): Promise<void> {
+  await inTurn(id, async () => {
+    await store.remove(id);
+  });
+}
+
+/**
+ * Writes a session; returns false when the one that the request found has ended since. Where its id is new,
+ * the row of the old one is deleted.
+ */
+export function writeSession(
+  store: SessionStore,
+  { opened }: State,
+  { id, ...values }: Kept,
+  expires: Date,
+): Promise<boolean> {
+  return inTurn(opened ?? id, async () => {
+    if (opened !== undefined && !await readSession(store, opened)) return false;
+    await store.write(id, values, expires);
+    if (opened !== undefined && opened !== id) await store.remove(opened);
+    return true;
+  });
+}
+
+/** Does work once this process has done its other work on the same id. */
+async function inTurn<Result>(
+  id: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const earlier = turns.get(id) ?? Promise.resolve();
+  const turn = earlier.catch(() => {}).then(work);
+  turns.set(id, turn);
+  try {
+    return await turn;
+  } finally {
+    if (turns.get(id) === turn) turns.delete(id);
+  }
+}
