@@ -40,7 +40,11 @@ export type {
   Mapped,
   Registered,
 } from "./src/application/callable.ts";
-export type { Settings, VariableValue } from "./src/application/settings.ts";
+export type {
+  Settings,
+  Variables,
+  VariableValue,
+} from "./src/application/settings.ts";
 export type { StartOptions } from "./src/server/listen.ts";
 export type { Server } from "./src/server/server.ts";
 

@@ -1,4 +1,4 @@
-/** Stands in for `@std/http/cookie`: writing and reading `Set-Cookie` (RFC 6265). */
+/** Stands in for `@std/http/cookie`: writing `Set-Cookie` (RFC 6265). */
 
 /** A cookie and its attributes. */
 interface Cookie {
@@ -30,19 +30,6 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
 const PATH = /^[\x20-\x3a\x3c-\x7e]*$/;
 const DOMAIN = /^(?!-).*[^.-]$/;
-
-type Pair = [key: string, text: string];
-
-/** How each attribute of `Set-Cookie` is read. */
-const ATTRIBUTES: Record<string, (text: string) => Partial<Cookie>> = {
-  expires: (text) => ({ expires: new Date(text) }),
-  "max-age": (text) => ({ maxAge: Number(text) }),
-  domain: (text) => ({ domain: text }),
-  path: (text) => ({ path: text }),
-  secure: () => ({ secure: true }),
-  httponly: () => ({ httpOnly: true }),
-  samesite: (text) => ({ sameSite: text as NonNullable<Cookie["sameSite"]> }),
-};
 
 /**
  * Appends the cookie to the headers; one without a name is left out. Throws `SyntaxError` for a
@@ -76,32 +63,6 @@ export function setCookie(headers: Headers, cookie: Cookie): void {
     "Set-Cookie",
     [`${name}=${value}`, ...attributes.filter(Boolean)].join("; "),
   );
-}
-
-/** The cookies that a response sets; one with a negative age is left out. */
-export function getSetCookies(headers: Headers): Cookie[] {
-  return headers.getSetCookie().map(parse).filter(({ maxAge = 0 }) =>
-    maxAge >= 0
-  );
-}
-
-function parse(header: string): Cookie {
-  const [[name, value], ...attributes] = header.split(";").map(split) as [
-    Pair,
-    ...Pair[],
-  ];
-  const cookie: Cookie = { name, value };
-  for (const [key, text] of attributes) {
-    const read = ATTRIBUTES[key.toLowerCase()];
-    if (read) Object.assign(cookie, read(text));
-    else (cookie.unparsed ??= []).push(`${key}=${text}`);
-  }
-  return cookie;
-}
-
-function split(text: string): Pair {
-  const [key, ...rest] = text.trim().split("=");
-  return [key!, rest.join("=")];
 }
 
 function refuse(what: string, text: string, allowed: RegExp): void {

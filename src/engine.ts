@@ -5,14 +5,26 @@
  */
 
 import { Application } from "./application/application.ts";
-import { dynamicMethods, FORM, type Original } from "./application/names.ts";
+import {
+  type Component,
+  type Core,
+  type DeclaredName,
+  dynamicMethods,
+  FORM,
+  type Original,
+} from "./application/names.ts";
 import type {
   Filter,
   InstanceOf,
   Mapped,
   Registered,
 } from "./application/callable.ts";
-import type { Settings, VariableValue } from "./application/settings.ts";
+import type {
+  VariableName,
+  VariableType,
+  VariableValue,
+  VariableValues,
+} from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { exposeDeferredWork } from "./deferred_work.ts";
 import { wrongKind } from "./errors.ts";
@@ -37,10 +49,48 @@ export type OriginalMethod<Name extends Original> = Name extends "start"
   ? () => unknown
   : Engine[Name];
 
-/** The parameters of each extensible method, as its filters get them. */
+/** The parameters of each extensible method, as its filters get them: `start` none, `error` what it responds to. */
 export type MethodParameters = {
-  [Name in Exclude<Original, "start">]: Parameters<Engine[Name]>;
+  [Name in keyof Engine as Exclude<Name, Core | Component>]: Name extends
+    "start" ? []
+    : Name extends "error" ? [error: Error]
+    : Engine[Name] extends (...params: infer Params) => unknown ? Params
+    : never;
 };
+
+/**
+ * The name of a method that can be filtered: one of the framework or one that the application maps. The known
+ * names are in the type, so that editors complete them.
+ *
+ * @internal
+ */
+export type FilteredName<Name extends string = string> = Name extends
+  keyof MethodParameters ? Name
+  : Name extends Core ? "a core method cannot be filtered"
+  : Name extends Component ? "a registered class cannot be filtered"
+  : Lowercase<Name> extends Lowercase<Original> ? Spelt<Name>
+  : keyof MethodParameters | (Name & Record<never, never>);
+
+/**
+ * The extensible method whose name differs only in upper and lower case.
+ *
+ * @internal
+ */
+type Spelt<Name extends string> = {
+  [Right in Original]: Lowercase<Right> extends Lowercase<Name> ? Right : never;
+}[Original];
+
+/**
+ * A filter of the method of that name, in any form of a callback.
+ *
+ * @internal
+ */
+export type FilterOf<Name extends string> =
+  | Filter<
+    // deno-lint-ignore no-explicit-any -- a mapped method has parameters of its own
+    Name extends keyof MethodParameters ? MethodParameters[Name] : any[]
+  >
+  | Exclude<CallbackForm, Method>;
 
 const COMPONENTS = ["request", "response", "router", "view"];
 
@@ -126,7 +176,7 @@ export class Engine {
    * is no callback.
    */
   map<Name extends string, Callback extends CallbackForm>(
-    name: Name,
+    name: DeclaredName<Name>,
     callback: Callback,
     passRoute = false,
   ): this & Mapped<Name, Callback> {
@@ -147,7 +197,7 @@ export class Engine {
    * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is no class.
    */
   register<Name extends string, Type extends Class | string>(
-    name: Name,
+    name: DeclaredName<Name>,
     type: Type,
     params: readonly unknown[] = [],
     callback?: (instance: InstanceOf<Type>) => unknown,
@@ -161,7 +211,10 @@ export class Engine {
    * Appends a filter that runs before a method, in any form of a callback. Throws `TypeError` for core and
    * unknown methods.
    */
-  before(name: string, filter: Filter | Exclude<CallbackForm, Method>): void {
+  before<Name extends string>(
+    name: FilteredName<Name>,
+    filter: FilterOf<Name>,
+  ): void {
     this.#app.filter(name, "before", filter);
   }
 
@@ -169,7 +222,10 @@ export class Engine {
    * Appends a filter that runs after a method, in any form of a callback. Throws `TypeError` for core and
    * unknown methods.
    */
-  after(name: string, filter: Filter | Exclude<CallbackForm, Method>): void {
+  after<Name extends string>(
+    name: FilteredName<Name>,
+    filter: FilterOf<Name>,
+  ): void {
     this.#app.filter(name, "after", filter);
   }
 
@@ -178,10 +234,10 @@ export class Engine {
     this.#app.autoload.add(folder);
   }
 
-  /** The value of a setting, or undefined when it was cleared. */
-  get<Key extends keyof Settings>(key: Key): Settings[Key] | undefined;
-  /** The value of a variable, or undefined. */
-  get<Value = unknown>(key: string): Value | undefined;
+  /** The value of a variable, or undefined. A setting has its own type, and is undefined when it was cleared. */
+  get<Value = unknown, Key extends string = string>(
+    key: VariableName<Key>,
+  ): VariableType<Key, Value> | undefined;
   /** Declares a route for GET. */
   get<Path extends string, Pass extends boolean = false, Result = unknown>(
     path: Path,
@@ -201,25 +257,25 @@ export class Engine {
    * `TypeError` when a value does not fit its setting, and `Error` outside of requests once the application
    * serves: see {@linkcode configure}.
    */
-  set<Key extends string>(key: Key, value: VariableValue<Key>): void;
+  set<Key extends string>(
+    key: VariableName<Key>,
+    value: VariableValue<Key>,
+  ): void;
   /** Sets each variable of a record. */
-  set(
-    variables: Readonly<
-      & { [Key in keyof Settings]?: Settings[Key] | null }
-      & Record<string, unknown>
-    >,
+  set<Values extends Readonly<Record<string, unknown>>>(
+    variables: VariableValues<Values>,
   ): void;
   set(...[key, value]: never[]): void {
     this.#app.set(typeof key === "string" ? { [key]: value } : key!);
   }
 
   /** Whether a variable is set, to anything but null and undefined. */
-  has(key: string): boolean {
+  has<Key extends string>(key: VariableName<Key>): boolean {
     return this.#app.variables.has(key);
   }
 
   /** Clears a variable or several; without a key all of them, settings too, which then count as their defaults. */
-  clear(key: string | readonly string[] = []): void {
+  clear(key: VariableName | readonly VariableName[] = []): void {
     this.#app.clear(typeof key === "string" ? [key] : key);
   }
 

@@ -7,7 +7,11 @@ import type { CallbackForm, Class } from "./callback.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/callable.ts";
 import { wrongKind } from "./errors.ts";
-import { dynamicMethods, FORM } from "./application/names.ts";
+import {
+  type DeclaredName,
+  dynamicMethods,
+  FORM,
+} from "./application/names.ts";
 import { whenServed } from "./server/deno_serve.ts";
 
 let engine = new Engine();
@@ -43,15 +47,15 @@ export class Framework extends AnyMember {
     engine.fetch(request, info);
 
   /** Maps a method; `Framework.<name>(...)` then runs it. See {@linkcode Engine.prototype.map | Engine.map}. */
-  declare static map: (
-    name: string,
+  declare static map: <Name extends string>(
+    name: DeclaredName<Name>,
     callback: CallbackForm,
     passRoute?: boolean,
   ) => typeof Framework;
 
   /** Registers a class; `Framework.<name>()` then returns its instance. See {@linkcode Engine.prototype.register | Engine.register}. */
-  declare static register: <Type extends Class | string>(
-    name: string,
+  declare static register: <Name extends string, Type extends Class | string>(
+    name: DeclaredName<Name>,
     type: Type,
     params?: readonly unknown[],
     callback?: (instance: InstanceOf<Type>) => unknown,

@@ -225,6 +225,7 @@ onBothForms("a name that is nearly a setting's is refused", (app) => {
     TypeError,
   );
   assertStringIncludes(error.message, 'did you mean "framework.debug"?');
-  set.call(app, "framework.mode_of_my_own", 1);
-  assertEquals(app.get("framework.mode_of_my_own"), 1);
+  const unlike: string = "framework.mode_of_my_own";
+  app.set(unlike, 1);
+  assertEquals(app.get(unlike), 1);
 });

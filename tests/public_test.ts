@@ -26,6 +26,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type OriginalMethod": "",
     "type MethodParameters": "",
     "type VariableValue": "",
+    "interface Variables": "",
     "type Fetch": "",
     "type Mountable": "",
     "type Original": "",

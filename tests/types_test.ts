@@ -149,6 +149,114 @@ Deno.test("`set()` takes no value of another type for a setting", () => {
   assertThrows(() => Framework.set("framework.body_limit", "8"), TypeError);
 });
 
+Deno.test("a misspelt name of a setting does not compile, and any other name does", () => {
+  const app = new Engine();
+  const name: string = "framework.debgu";
+  app.set("frame", 1);
+  app.set({ frame: 2, "framework.debug": null });
+  assertEquals([app.get("frame"), app.get(name), app.has(name)], [
+    2,
+    undefined,
+    false,
+  ]);
+  // @ts-expect-error -- did you mean "framework.debug"?
+  app.get("framework.debgu");
+  // @ts-expect-error -- did you mean "framework.debug"?
+  app.has("framework.debgu");
+  // @ts-expect-error -- did you mean "framework.debug"?
+  assertThrows(() => app.set("framework.debgu", true), TypeError);
+  // @ts-expect-error -- did you mean "framework.debug"?
+  assertThrows(() => app.set({ "framework.debgu": true }), TypeError);
+});
+
+/** An application that declares the types of its variables. */
+const VARIABLES = `
+  import { Engine, Framework } from "@framework/core";
+
+  interface User {
+    name: string;
+  }
+  declare module "@framework/core" {
+    interface Variables {
+      user: User;
+    }
+  }
+
+  const app = new Engine();
+  app.set("user", { name: "Ada" });
+  app.set({ user: { name: "Ada" }, other: 1 });
+  const name: string | undefined = app.get("user")?.name;
+  const other: number | undefined = app.get<number>("other");
+  // @ts-expect-error -- there may be none
+  app.get("user").name;
+  // @ts-expect-error -- a user has a name
+  app.set("user", { nmae: "Ada" });
+  // @ts-expect-error -- a user has a name
+  app.set({ user: "Ada" });
+
+  // What a guard has set is read without "!": halt() never returns.
+  function user(): User {
+    return Framework.get("user") ?? Framework.halt(401);
+  }
+  Framework.route("/in", () => "Hello, " + user().name)
+    .addMiddleware(() => Framework.set("user", { name: "Grace" }));
+  Framework.route("/out", () => "Hello, " + user().name);
+  for (const path of ["/in", "/out"]) {
+    const request = new Request("http://localhost" + path);
+    const response = await Framework.fetch(request);
+    console.log(response.status, await response.text());
+  }
+  console.log(name, other);
+`;
+
+Deno.test("`interface Variables` types the variables of an application", async () => {
+  const command = ["run", "--check", "-q"];
+  await using child = await ServerProcess.start(VARIABLES, {
+    command,
+    permissions: [],
+  });
+  assertEquals((await child.ended()).code, 0, child.printed);
+  assertEquals(child.printed, "200 Hello, Grace\n401 \nAda 1\n");
+});
+
+Deno.test("`before()` and `after()` type the parameters of the framework's methods", async () => {
+  const app = new Engine();
+  app.before("redirect", (params) => {
+    isTrue<Same<typeof params, [url: string, code?: number | undefined]>>();
+    params[1] = 307;
+  });
+  app.before("send", (params) => {
+    isTrue<Same<typeof params, [response: Response]>>();
+  });
+  app.after("start", (params, output) => {
+    isTrue<Same<typeof params, []>>();
+    output.value = null;
+  });
+  app.before("error", (params) => {
+    isTrue<Same<typeof params, [error: Error]>>();
+  });
+  app.map("mine", (text: string) => text).before("mine", (params) => {
+    params[0] = params[0].toUpperCase();
+  });
+  app.route("/", () => app.redirect("/elsewhere"));
+  const response = await app.fetch(new Request("http://localhost/"));
+  assertEquals(response.status, 307);
+});
+
+Deno.test("a filter of what has none does not compile", () => {
+  const app = new Engine();
+  // @ts-expect-error -- a core method cannot be filtered
+  assertThrows(() => app.before("map", () => {}), TypeError);
+  // @ts-expect-error -- a registered class cannot be filtered
+  assertThrows(() => app.after("view", () => {}), TypeError);
+  // @ts-expect-error -- it is "notFound"
+  assertThrows(() => app.before("notfound", () => {}), TypeError);
+  // @ts-expect-error -- a core method cannot be replaced
+  assertThrows(() => app.map("get", () => {}), TypeError);
+  // @ts-expect-error -- a core method cannot be replaced
+  assertThrows(() => Framework.register("set", Users), TypeError);
+});
+
 Deno.test("both forms have methods of the same types", () => {
   type Some = "json" | "route" | "halt" | "render" | "get" | "original";
   const same: Pick<Engine, Some> = Framework;

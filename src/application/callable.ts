@@ -19,7 +19,11 @@ import type { Autoload } from "./autoload.ts";
  * result; both may be changed. `false` ends the chain of filters, not the method.
  */
 // deno-lint-ignore no-explicit-any -- what a method takes and returns is its own
-export type Filter = (params: any[], output: { value: any }) => unknown;
+export type Filter<Params extends unknown[] = any[]> = (
+  params: Params,
+  // deno-lint-ignore no-explicit-any -- a filter may give it any value
+  output: { value: any },
+) => unknown;
 
 /** What a mapped method adds to the type of an engine: nothing where the name is just a `string`. */
 export type Mapped<Name extends string, Callback> = string extends Name

@@ -29,6 +29,43 @@ export type Original =
   | "send"
   | "mount";
 
+/**
+ * The names of the core methods, which can be neither replaced nor filtered.
+ *
+ * @internal
+ */
+export type Core =
+  | "map"
+  | "register"
+  | "before"
+  | "after"
+  | "path"
+  | "get"
+  | "set"
+  | "has"
+  | "clear"
+  | "init"
+  | "app"
+  | "configure"
+  | "fetch"
+  | "original";
+
+/**
+ * The names of the classes that the framework registers.
+ *
+ * @internal
+ */
+export type Component = "request" | "response" | "router" | "view";
+
+/**
+ * The name of a method or class to declare; the framework's own are in the type, so that editors complete them.
+ *
+ * @internal
+ */
+export type DeclaredName<Name extends string = string> = Name extends Core
+  ? "a core method cannot be replaced"
+  : Original | Component | (Name & Record<never, never>);
+
 /** Marks `Framework` and engines: a callback that returns one, at the end of a chain of calls, sends nothing. */
 export const FORM: unique symbol = Symbol("form of an application");
 

@@ -44,10 +44,76 @@ export interface Settings {
   "framework.hosts": readonly string[] | null;
 }
 
-/** The values that a variable of that name takes: a setting those of its type, any other variable all. */
+/**
+ * The types of an application's own variables by name, for `get()` and `set()`. An application adds its own:
+ *
+ *     declare module "@framework/core" {
+ *       interface Variables {
+ *         user: User;
+ *       }
+ *     }
+ */
+// deno-lint-ignore no-empty-interface
+export interface Variables {}
+
+/**
+ * The names of settings, and of the variables that have a type.
+ *
+ * @internal
+ */
+export type KnownVariable = keyof Settings | keyof Variables & string;
+
+/**
+ * The name of a variable: any text but one that begins with `framework.` and is no setting. The known names are
+ * in the type, so that editors complete them.
+ *
+ * @internal
+ */
+export type VariableName<Key extends string = string> = Key extends
+  `framework.${string}` ? Key extends keyof Settings ? Key : Suggested<Key>
+  : KnownVariable | (Key & Record<never, never>);
+
+/**
+ * The settings whose names begin like a misspelt one, for the message of the compiler.
+ *
+ * @internal
+ */
+type Suggested<Key extends string> = Key extends
+  `framework.${infer First}${infer Second}${string}`
+  ? OrAll<Extract<keyof Settings, `framework.${First}${Second}${string}`>>
+  : keyof Settings;
+
+type OrAll<Names> = [Names] extends [never] ? keyof Settings : Names & string;
+
+/**
+ * The type of a variable: that of a setting or of a member of {@linkcode Variables}, or else the given one.
+ *
+ * @internal
+ */
+export type VariableType<Key extends string, Value = unknown> = Key extends
+  keyof Settings ? Settings[Key]
+  : Key extends keyof Variables ? Variables[Key]
+  : Value;
+
+/** The values that a variable of that name takes; null sets a setting back to its default. */
 export type VariableValue<Key extends string> = Key extends keyof Settings
   ? Settings[Key] | null
-  : unknown;
+  : VariableType<Key>;
+
+/**
+ * The values of a record for `set()`.
+ *
+ * @internal
+ */
+export type VariableValues<Values> =
+  & { readonly [Key in KnownVariable]?: VariableValue<Key> }
+  & {
+    readonly [Key in keyof Values]: Key extends KnownVariable
+      ? VariableValue<Key>
+      : Key extends `framework.${string}`
+        ? `there is no such setting: did you mean ${Suggested<Key>}?`
+      : unknown;
+  };
 
 /** The default of every setting. */
 export const defaults: Readonly<Settings> = Object.freeze({
