@@ -79,12 +79,15 @@ export type {
   Nested,
   NestedRecord,
 } from "./src/request/fields.ts";
+export { ValidationError } from "./src/request/schema.ts";
 export type {
   Schema,
   SchemaIssue,
   SchemaOutput,
   SchemaResult,
+  ValidationIssue,
 } from "./src/request/schema.ts";
+export type { ValidationSource } from "./src/request/request.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";
 export type { EventsOptions, ServerSentEvent } from "./src/response/events.ts";

@@ -33,7 +33,7 @@ export interface HttpErrorOptions extends ErrorOptions {
  */
 export class HttpError extends Error {
   /** The name of the class. */
-  override readonly name = "HttpError";
+  override readonly name: string = "HttpError";
   /** The status of the response, 400 to 599. */
   readonly status: number;
   /** Headers for the response. */

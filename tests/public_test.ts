@@ -52,7 +52,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface NearRoute": "reason route",
     "type UrlParameters": "",
     "class Route": `
-      addMiddleware alias methods middleware params pattern regex splat
+      addMiddleware alias bodyLimit methods middleware params pattern regex splat
       streamed takesStream`,
     "interface DeclareRoute": "",
     "type RouteCallback": "",
@@ -68,7 +68,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class HttpRequest": `
       accept accepts acceptsLanguages ajax base cookies data elapsed files getBody
       getBytes getHeader host id ip json length method origin proxy_ip query queryAll raw
-      referrer scheme secure signal type upgrade
+      referrer route scheme secure signal type upgrade
       url user_agent validate`,
     "type Cookies": "",
     "type Data": "",
@@ -92,6 +92,9 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type SchemaOutput": "",
     "type SchemaResult": "",
     "class HttpError": "headers name problem status",
+    "class ValidationError": "fields issues name",
+    "interface ValidationIssue": "message path",
+    "type ValidationSource": "",
     "interface HttpErrorOptions": "headers problem",
   },
   "src/cors/mod.ts": {

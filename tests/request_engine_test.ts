@@ -258,12 +258,18 @@ onBothForms("`streamed()` leaves the body to the callback", async (app) => {
   assertEquals([response.status, await response.text()], [200, "too long"]);
 });
 
-onBothForms("`data` throws where the body is left unread", async (app) => {
-  app.route("PUT /", () => app.request().data).streamed();
-  app.map("error", (error: Error) => error.message);
+Deno.test("`data`, `files` and `getBody()` of a route that is `streamed()` throw, the stream is whole", async () => {
+  const app = new Engine();
+  app.route("PUT /", async () => {
+    const request = app.request();
+    for (const name of ["data", "files", "json"] as const) {
+      assertThrows(() => request[name], TypeError, "takes the raw stream");
+    }
+    assertThrows(() => request.getBody(), TypeError, "takes the raw stream");
+    return await request.raw.text();
+  }).streamed();
   const response = await visit(app, "/", { method: "PUT", body: "a=1" });
-  assertEquals(response.status, 500);
-  assertStringIncludes(await response.text(), "stream");
+  assertEquals(await response.text(), "a=1");
 });
 
 onBothForms(
@@ -444,4 +450,40 @@ Deno.test("`request().acceptsLanguages()` looks up the best of the offered langu
     const get = (request: HttpRequest) => request.acceptsLanguages(...tags);
     assertEquals(await read(headers, get), expected, header);
   }
+});
+
+Deno.test("`request().route` is the matched route, in filters of `start` already", async () => {
+  const app = new Engine();
+  const seen: unknown[] = [];
+  const note = () => {
+    const { route } = app.request();
+    seen.push(route && [route.pattern, route.params]);
+  };
+  app.before("start", note);
+  app.after("send", note);
+  app.route("/first/*", () => true);
+  app.route("GET /@word/@id", () => note());
+  const first = ["/first/*", {}];
+  const second = ["/@word/@id", { word: "first", id: "7" }];
+  await app.fetch("/first/7");
+  assertEquals(seen, [first, second, second]);
+});
+
+Deno.test("`request().route` is null without a route, and once all have passed", async () => {
+  const app = new Engine();
+  const seen: unknown[] = [];
+  app.before("start", () => void seen.push(app.request().route?.pattern));
+  app.map("notFound", () => void seen.push(app.request().route));
+  app.route("/passing", () => true);
+  await app.fetch("/nowhere");
+  await app.fetch("/passing");
+  assertEquals(seen, [undefined, null, "/passing", null]);
+});
+
+Deno.test("`request().route` is known to `error` of a body that is too large", async () => {
+  const app = new Engine();
+  app.route("POST /@id", () => {}).bodyLimit(1);
+  app.map("error", () => `${app.request().route?.pattern}`);
+  const response = await visit(app, "/7", { method: "POST", body: "long" });
+  assertEquals([response.status, await response.text()], [413, "/@id"]);
 });

@@ -339,21 +339,6 @@ Deno.test("`getBody()` and `getBytes()` return the same any number of times", ()
   assertEquals(request.getBytes().length, 7);
 });
 
-Deno.test("`data` of a route that takes the raw stream is an error, the stream is whole", async () => {
-  const raw = new Request("http://localhost/", { method: "PUT", body: "abc" });
-  const request = requestFrom(raw);
-  for (
-    const read of [
-      () => request.data,
-      () => request.files,
-      () => request.getBody(),
-    ]
-  ) {
-    assertThrows(read, TypeError, "the route takes the raw stream");
-  }
-  assertEquals(await request.raw.text(), "abc");
-});
-
 Deno.test("`raw` can be read although the body was", async () => {
   const original = new Request("http://localhost/a?b=1", {
     method: "POST",

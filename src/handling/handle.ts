@@ -5,8 +5,6 @@
 
 import type { Application, RequestScope } from "../application/application.ts";
 import { HttpError, isStop, reportError, toError } from "../errors.ts";
-import { hasBody, readBody } from "../request/body.ts";
-import { methodOverride } from "../request/request.ts";
 import { checkHost, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
@@ -14,8 +12,9 @@ import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
+import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
-import { callStart, matchOnce } from "./start.ts";
+import { callStart, matchOnce, search } from "./start.ts";
 
 /** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
@@ -50,34 +49,16 @@ function begin(scope: RequestScope): unknown {
   const { app, request } = scope;
   const plan = scope.plan = app.plan ?? app.compile();
   if (plan.send !== undefined) scope.began = performance.now();
-  const target = scope.target = targetOf(request);
+  scope.target = targetOf(request);
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(request, hosts, plan.trustsProxy);
-  // GET and HEAD have no body (Fetch standard), which saves asking Deno.
-  const isBodiless = target.method === "GET" || target.method === "HEAD";
-  if (!isBodiless && hasBody(request)) return readThenStart(scope);
-  return callStart(scope);
+  return hasUnreadBody(scope) ? receiveThenStart(scope) : callStart(scope);
 }
 
-/** Reads the body, unless the matching route takes it as a stream, and runs `start`. */
-async function readThenStart(scope: RequestScope): Promise<void> {
-  if (!matchOnce(scope)?.route.takesStream) {
-    const { settings } = scope.plan;
-    const limit = settings["framework.body_limit"];
-    const timeout = settings["framework.body_timeout"];
-    scope.body = await readBody(scope.request, limit, timeout);
-    if (settings["framework.method_override"]) overrideMethod(scope);
-  }
+/** Reads the body for the route that matches, and runs `start`. */
+async function receiveThenStart(scope: RequestScope): Promise<void> {
+  await receive(scope, matchOnce(scope), search);
   await callStart(scope);
-}
-
-/** Gives a POST the method that its form asks for; the route is then searched anew. */
-function overrideMethod(scope: RequestScope): void {
-  const { app, target } = scope;
-  const method = target.method === "POST" && methodOverride(app.request());
-  if (!method) return;
-  scope.target = { ...target, method };
-  scope.match = undefined;
 }
 
 async function continueAsync(

@@ -12,12 +12,14 @@ import { guardOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
+import { receiveFor } from "./receive.ts";
 import { isOwn, respondWith, routeName } from "./respond.ts";
 
 /** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
 export function callStart(scope: RequestScope): unknown {
   const { start: changed } = scope.plan;
   if (changed === undefined) return start(scope);
+  matchOnce(scope); // filters can ask for the route
   const returned = changed.call([], scope);
   return isThenable(returned)
     ? returned.then((value) => respondWith(scope, value))
@@ -34,18 +36,35 @@ export function start(scope: RequestScope): unknown {
 
 /** The first matching route: searched once, unless something was declared meanwhile. */
 export function matchOnce(scope: RequestScope): Match | undefined {
-  const { app, plan, target } = scope;
-  if (scope.match !== undefined && plan === app.plan) return scope.match;
-  const { method, path } = target;
+  if (scope.match !== undefined && scope.plan === scope.app.plan) {
+    return scope.match;
+  }
+  return scope.match = search(scope, scope.target.method);
+}
+
+/** The first route that matches the path of a request by a method. */
+export function search(
+  scope: RequestScope,
+  method: string,
+): Match | undefined {
+  const { app, plan, target: { path } } = scope;
   const below = plan.base === "" ? path : withoutBase(path, plan.base);
   const caseSensitive = plan.settings["framework.case_sensitive"];
   const router = plan.router ?? app.router(scope);
-  return scope.match = router.match(method, below, caseSensitive, scope);
+  return router.match(method, below, caseSensitive, scope);
 }
 
-/** Calls the callback of a route, between its middleware; returns what is to be sent, or true to pass on. */
+/** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
 function callRoute(scope: RequestScope, match: Match): unknown {
   scope.root.match = match;
+  const receiving = receiveFor(scope, match);
+  return receiving === undefined
+    ? callGuarded(scope, match)
+    : receiving.then(() => callGuarded(scope, match));
+}
+
+/** Calls the callback of a route, between its middleware. */
+function callGuarded(scope: RequestScope, match: Match): unknown {
   const { middleware } = match.route;
   return middleware.length === 0
     ? match.call()
@@ -114,7 +133,10 @@ function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
   const { app } = scope;
   while (returned === true) {
     const next = app.router(scope).next(match);
-    if (next === undefined) return app.call("notFound");
+    if (next === undefined) {
+      scope.root.match = undefined;
+      return app.call("notFound");
+    }
     match = next;
     returned = callRoute(scope, match);
   }

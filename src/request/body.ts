@@ -102,7 +102,8 @@ async function collect(
   }
 }
 
-function tooLarge(limit: number): HttpError {
+/** The error for a body that is larger than a limit in bytes. */
+export function tooLarge(limit: number): HttpError {
   return closing(413, `it is larger than ${limit} bytes`);
 }
 
@@ -168,18 +169,34 @@ export function parseJson(bytes: Bytes, type: string): unknown {
  * beyond the limits, and 415 for an unknown charset.
  */
 export function parseForm(bytes: Bytes, type: string): Form {
-  const form = { data: Object.create(null), files: Object.create(null) };
-  if (bytes.length === 0) return form;
-  const mediaType = type.split(";", 1)[0]!.trim().toLowerCase();
-  if (mediaType === "multipart/form-data") return parseMultipart(bytes, type);
-  if (mediaType === "application/x-www-form-urlencoded") {
+  if (bytes.length === 0) return formOf(Object.create(null));
+  const kind = kindOf(type);
+  if (kind === "multipart") return parseMultipart(bytes, type);
+  if (kind === "form") {
     // One "?" at the start would be dropped.
     const text = decode(bytes, type, KEEP_BOM);
-    form.data = parseFields(`?${text}`, "the form", 413);
-  } else if (JSON_TYPE.test(type)) {
-    form.data = membersOf(parseJson(bytes, type));
+    return formOf(parseFields(`?${text}`, "the form", 413));
   }
-  return form;
+  const isJson = kind === "JSON";
+  return formOf(
+    isJson ? membersOf(parseJson(bytes, type)) : Object.create(null),
+  );
+}
+
+/** What a body holds by its Content-Type; undefined for what is neither JSON nor a form. */
+export function kindOf(
+  type: string,
+): "JSON" | "form" | "multipart" | undefined {
+  if (JSON_TYPE.test(type)) return "JSON";
+  const mediaType = type.split(";", 1)[0]!.trim().toLowerCase();
+  if (mediaType === "multipart/form-data") return "multipart";
+  if (mediaType === "application/x-www-form-urlencoded") return "form";
+  return undefined;
+}
+
+/** The form of a body without uploads. */
+function formOf(data: Data): Form {
+  return { data, files: Object.create(null), whole: () => data };
 }
 
 /** The members of a JSON value; those of an array are "0", "1" and so on. */

@@ -25,7 +25,12 @@ export type Files = NestedRecord<UploadedFile>;
 export type Data = Record<string, unknown>;
 
 /** The data of a body, and its uploads. */
-export type Form = { readonly data: Data; readonly files: Files };
+export interface Form {
+  readonly data: Data;
+  readonly files: Files;
+  /** The data and the uploads in one record. */
+  whole(): Data;
+}
 
 type AnyRecord = NestedRecord<unknown>;
 

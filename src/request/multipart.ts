@@ -52,7 +52,8 @@ export function parseMultipart(bytes: Bytes, contentType: string): Form {
   }
   // A file input that was left empty comes as an empty file without a name.
   const chosen = files.filter(([, file]) => file.name !== "" || file.size > 0);
-  return { data: nest(fields), files: nest(chosen) };
+  const whole = () => nest<string | UploadedFile>([...fields, ...chosen]);
+  return { data: nest(fields), files: nest(chosen), whole };
 }
 
 /** Finds the parts of a form. */

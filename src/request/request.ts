@@ -4,16 +4,21 @@
  */
 
 import { accepts } from "@std/http/negotiation";
-import { HttpError, refusal } from "../errors.ts";
+import { HttpError, refusal, wrongKind } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
+import type { Route } from "../routing/route.ts";
+import type { Match } from "../routing/table.ts";
 import { NO_TARGET, type Scope } from "../state/scope.ts";
-import { decode, hasBody, parseForm, parseJson } from "./body.ts";
+import { decode, hasBody, kindOf, parseForm, parseJson } from "./body.ts";
 import type { Data, Fields, Files, Form } from "./fields.ts";
 import { parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 import { bestLanguage } from "./language.ts";
 import { decodeEscapes, hostOf, isHost, lastForwarded } from "./target.ts";
+
+/** The parts of a request that `validate()` takes. */
+export type ValidationSource = "body" | "query" | "params";
 
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
@@ -47,7 +52,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  */
 export class HttpRequest {
   readonly #scope: Scope;
-  #parsed: Form | undefined;
+  #parsed: { readonly bytes: Uint8Array; readonly form: Form } | undefined;
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: unknown;
   #id: string | undefined;
@@ -144,6 +149,14 @@ export class HttpRequest {
     return this.#address?.origin ?? "";
   }
 
+  /**
+   * The route that matches, with the parameters of this request; in filters of `start`, the first one that will
+   * be called. Null without one, and once every matching route has passed.
+   */
+  get route(): Route | null {
+    return this.#match?.toRoute() ?? null;
+  }
+
   /** The `User-Agent` header. */
   get user_agent(): string {
     return this.getHeader("user-agent");
@@ -194,16 +207,17 @@ export class HttpRequest {
   }
 
   /**
-   * Validates the JSON body, or the fields of a form, by a schema of any library that follows the
-   * Standard Schema specification (zod, valibot, arktype), and returns what the schema makes of it. Rejects
-   * with `HttpError` 422 when there are issues, whose paths and messages its `problem.errors` lists; with
-   * `TypeError` without a schema; and as `json` and `data` throw.
+   * Validates a part of the request by a schema of any library that follows the Standard Schema specification
+   * (zod, valibot, arktype), and returns what the schema makes of it. The part is the `"body"`, JSON or the
+   * fields and files of a form, `{}` when it is empty; the `"query"`; or the `"params"` of the route. Rejects with
+   * `ValidationError` when there are issues, with `HttpError` 415 for a body of another type, with `TypeError`
+   * without a schema, and as `json`, `data` and `query` throw.
    */
   async validate<Type extends Schema>(
     schema: Type,
+    source: ValidationSource = "body",
   ): Promise<SchemaOutput<Type>> {
-    const isJson = JSON_TYPE.test(this.type);
-    return await validated(schema, isJson ? this.json : this.data);
+    return await validated(schema, this.#part(source));
   }
 
   /** The cookies, percent-decoded where possible; a repeated name keeps its first value. */
@@ -269,11 +283,16 @@ export class HttpRequest {
     return decode(this.getBytes(), this.type);
   }
 
-  /** The body as bytes, the same array on every call. Throws `TypeError` on a route that is `streamed()`. */
+  /**
+   * The body as bytes, the same array on every call; empty where no route takes the request, whose body is
+   * then left unread. Throws `TypeError` on a route that is `streamed()`.
+   */
   getBytes(): Uint8Array<ArrayBuffer> {
     const { request, body } = this.#scope;
     if (body !== undefined) return body;
-    if (!hasBody(request)) return this.#noBytes ??= new Uint8Array();
+    const isStream = hasBody(request) &&
+      (this.#match?.route.takesStream || request.bodyUsed);
+    if (!isStream) return this.#noBytes ??= new Uint8Array();
     throw new TypeError(
       "Cannot read the body: the route takes the raw stream, raw.body",
     );
@@ -338,8 +357,35 @@ export class HttpRequest {
     if (why !== undefined) throw refusal(400, "the WebSocket handshake", why);
   }
 
+  /** The part of the request that is validated. */
+  #part(source: ValidationSource): unknown {
+    if (source === "body") return this.#content();
+    if (source === "query") return this.query;
+    if (source === "params") return this.route?.params ?? {};
+    const rule = 'the source must be "body", "query" or "params"';
+    throw wrongKind("validate the request", rule, source);
+  }
+
+  /** The JSON as it was sent, or the fields and files of a form. */
+  #content(): unknown {
+    if (this.getBytes().length === 0) return {};
+    const kind = kindOf(this.type);
+    if (kind === "JSON") return this.json;
+    if (kind !== undefined) return this.#form.whole();
+    throw refusal(415, "the body", `its type is "${this.type}"`);
+  }
+
+  /** Parsed anew when a body was read late, for a route that a filter of `start` has declared. */
   get #form(): Form {
-    return this.#parsed ??= parseForm(this.getBytes(), this.type);
+    const bytes = this.getBytes();
+    if (this.#parsed?.bytes !== bytes) {
+      this.#parsed = { bytes, form: parseForm(bytes, this.type) };
+    }
+    return this.#parsed.form;
+  }
+
+  get #match(): Match | undefined {
+    return this.#scope.root.match as Match | undefined;
   }
 
   /** The host with the scheme in front; null when the host is not valid. */

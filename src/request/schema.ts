@@ -35,32 +35,92 @@ export type SchemaOutput<Type extends Schema> = NonNullable<
   Type["~standard"]["types"]
 >["output"];
 
+/** One issue of a {@linkcode ValidationError}. */
+export interface ValidationIssue {
+  /** The keys that lead to the part that is wrong; empty for the whole. */
+  readonly path: readonly (string | number)[];
+  /** The fault, in words for people. */
+  readonly message: string;
+}
+
+/** Bounds what is sent back to the client that may have chosen it: an error must not multiply its request. */
+const LIMITS = { issues: 100, named: 3, keys: 100, characters: 200 } as const;
+
 /**
- * Validates a value. Rejects with {@linkcode HttpError} 422 when there are issues; its problem details
- * (RFC 9457) list the `path` and the `message` of each under `errors`.
+ * Thrown when a request does not fit a schema: an {@linkcode HttpError} with status 422. Throw one yourself for
+ * what a schema cannot know, such as a name that is taken.
+ *
+ * @example
+ * ```ts
+ * import { Engine, ValidationError } from "@framework/core";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * app.route("/", () => {
+ *   try {
+ *     throw new ValidationError([{ path: ["name"], message: "is taken" }]);
+ *   } catch (error) {
+ *     if (!(error instanceof ValidationError)) throw error;
+ *     return `Your name ${error.fields.name}`;
+ *   }
+ * });
+ *
+ * const response = await app.fetch("/");
+ * assertEquals(await response.text(), "Your name is taken");
+ * ```
  */
+export class ValidationError extends HttpError {
+  /** The name of the class. */
+  override readonly name = "ValidationError";
+  /** What is wrong, the first 100 of it. The problem details repeat them as `errors` (RFC 9457). */
+  readonly issues: readonly ValidationIssue[];
+  /** The first message of each field by its dotted path, such as `address.city`; `""` for the whole. */
+  readonly fields: Readonly<Record<string, string | undefined>>;
+
+  /** Keeps the first 100 issues. Keys and messages are cut after 200 characters. */
+  constructor(issues: readonly SchemaIssue[]) {
+    const errors = issues.slice(0, LIMITS.issues).map(shortened);
+    super(422, summary(errors, issues.length), { problem: { errors } });
+    this.issues = errors;
+    const fields: Record<string, string> = Object.create(null);
+    for (const { path, message } of errors) fields[path.join(".")] ??= message;
+    this.fields = fields;
+  }
+}
+
+/** Validates a value. Rejects with {@linkcode ValidationError} when there are issues. */
 export async function validated<Type extends Schema>(
   schema: Type,
   value: unknown,
 ): Promise<SchemaOutput<Type>> {
-  const validate = schema?.["~standard"]?.validate;
-  if (typeof validate !== "function") {
+  const standard = schema?.["~standard"];
+  if (typeof standard?.validate !== "function") {
     const rule = "the schema must be a Standard Schema";
     throw wrongKind("validate the request", rule, schema);
   }
-  const result = await validate(value);
-  if (result.issues === undefined) return result.value as SchemaOutput<Type>;
-  const errors = result.issues.map(({ message, path = [] }) => ({
-    path: path.map(keyOf),
-    message,
-  }));
-  const messages = errors.map(({ path, message }) =>
-    path.length > 0 ? `${path.join(".")}: ${message}` : message
-  );
-  throw new HttpError(422, messages.join("; "), { problem: { errors } });
+  const result = await standard.validate(value);
+  if (result.issues !== undefined) throw new ValidationError(result.issues);
+  return result.value as SchemaOutput<Type>;
 }
 
-function keyOf(part: PropertyKey | { readonly key: PropertyKey }) {
-  const key = typeof part === "object" ? part.key : part;
-  return typeof key === "symbol" ? String(key) : key;
+function shortened({ path = [], message }: SchemaIssue): ValidationIssue {
+  const keys = path.slice(0, LIMITS.keys).map((part) => {
+    const key = typeof part === "object" ? part.key : part;
+    return typeof key === "number" ? key : cut(String(key));
+  });
+  return { path: keys, message: cut(String(message)) };
+}
+
+function cut(text: string): string {
+  const { characters } = LIMITS;
+  return text.length > characters ? `${text.slice(0, characters)}…` : text;
+}
+
+/** The first issues in one line, and how many more there are. */
+function summary(issues: readonly ValidationIssue[], count: number): string {
+  const named = issues.slice(0, LIMITS.named).map(({ path, message }) =>
+    path.length > 0 ? `${cut(path.join("."))}: ${message}` : message
+  );
+  const more = count - named.length;
+  return named.join("; ") + (more > 0 ? `; and ${more} more` : "");
 }

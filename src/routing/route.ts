@@ -3,6 +3,7 @@
  * searched in `table.ts`.
  */
 
+import { wrongKind } from "../errors.ts";
 import type { RouteArguments, Taking } from "./arguments.ts";
 import {
   checkMiddleware,
@@ -87,6 +88,7 @@ export class Route {
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
   #takesStream = false;
+  #bodyLimit: number | undefined;
   readonly #pattern: Pattern;
   readonly #state: RouteState;
 
@@ -133,6 +135,30 @@ export class Route {
     this.#checkOpen();
     middleware.forEach(checkMiddleware);
     (this.middleware as Middleware[]).push(...middleware);
+    return this;
+  }
+
+  /** The bound for the bodies of the route's requests, in bytes; undefined for `framework.body_limit`. */
+  bodyLimit(): number | undefined;
+  /**
+   * Sets the bound, above or below `framework.body_limit`: a larger body is a 413 before anything reads it.
+   * Throws `TypeError` for what is no number, `RangeError` for a negative one, `Error` in a request and for a
+   * route that is `streamed()`, whose bodies nobody counts.
+   */
+  bodyLimit(bytes: number): this;
+  bodyLimit(...[bytes]: [number?]): this | number | undefined {
+    if (bytes === undefined) return this.#bodyLimit;
+    const action = `limit the bodies of the route "${this.pattern}"`;
+    const rule = "the limit must be a number of bytes from 0";
+    if (typeof bytes !== "number") throw wrongKind(action, rule, bytes);
+    if (!(bytes >= 0)) {
+      throw new RangeError(`Cannot ${action}: ${rule}, got ${bytes}`);
+    }
+    if (this.#takesStream) {
+      throw new Error(`Cannot ${action}: it takes them as streams`);
+    }
+    this.#checkOpen();
+    this.#bodyLimit = bytes;
     return this;
   }
 

@@ -1,0 +1,85 @@
+/**
+ * Owns receiving a request's body: for which route it is read, within which limit, and the method that a form
+ * may ask for. How it is read is in `request/body.ts`.
+ */
+
+import type { RequestScope } from "../application/application.ts";
+import { hasBody, kindOf, readBody, tooLarge } from "../request/body.ts";
+import { methodOverride } from "../request/request.ts";
+import type { Route } from "../routing/route.ts";
+import type { Match } from "../routing/router.ts";
+import { headerOf } from "../runtime.ts";
+
+/** Finds the route for a method and the path of a request. */
+type Search = (scope: RequestScope, method: string) => Match | undefined;
+
+/** The methods that a form can ask for. */
+const OVERRIDES = ["PUT", "PATCH", "DELETE"];
+
+/** Whether a request has a body that was not read. GET and HEAD have none, which saves asking Deno. */
+export function hasUnreadBody({ root }: RequestScope): boolean {
+  const { body, request, target: { method } } = root;
+  if (method === "GET" || method === "HEAD") return false;
+  return body === undefined && hasBody(request) && !request.bodyUsed;
+}
+
+/**
+ * Reads the body before `start`, where a route takes it whole; then a POST gets the method that its form asks
+ * for, whose route is searched anew.
+ */
+export async function receive(
+  scope: RequestScope,
+  match: Match | undefined,
+  search: Search,
+): Promise<void> {
+  if (match?.route.takesStream) return;
+  const isForm = mayOverride(scope);
+  if (match === undefined) {
+    const isPathTaken = scope.app.router(scope).hasOtherMethods;
+    if (!isForm || !isPathTaken) return;
+  }
+  const others = isForm ? OVERRIDES.map((method) => search(scope, method)) : [];
+  const routes = [match, ...others].flatMap((each) => each?.route ?? [])
+    .filter(({ takesStream }) => !takesStream);
+  const limits = routes.map((route) => limitOf(scope, route));
+  const [first = limitOf(scope)] = limits;
+  await read(scope, Math.max(first, ...limits));
+  const method = isForm && methodOverride(scope.app.request());
+  if (!method) return;
+  scope.target = { ...scope.target, method };
+  scope.match = undefined;
+}
+
+/**
+ * Receives the body for a route that is about to be called: reads it when that was not done for an earlier one,
+ * and throws {@linkcode HttpError} 413 when it is too large for this one. Returns what to await, if anything.
+ */
+export function receiveFor(
+  scope: RequestScope,
+  { route }: Match,
+): Promise<void> | undefined {
+  const { body } = scope.root;
+  if (body !== undefined) {
+    const limit = limitOf(scope, route);
+    if (body.length > limit) throw tooLarge(limit);
+    return undefined;
+  }
+  const isNeeded = !route.takesStream && hasUnreadBody(scope);
+  return isNeeded ? read(scope, limitOf(scope, route)) : undefined;
+}
+
+async function read({ root }: RequestScope, limit: number): Promise<void> {
+  const { "framework.body_timeout": seconds } = root.plan.settings;
+  root.body = await readBody(root.request, limit, seconds);
+}
+
+function limitOf({ root }: RequestScope, route?: Route): number {
+  return route?.bodyLimit() ?? root.plan.settings["framework.body_limit"];
+}
+
+/** Whether a request is a form whose field `_method` may replace its method. */
+function mayOverride({ plan, request, target }: RequestScope): boolean {
+  if (!plan.settings["framework.method_override"]) return false;
+  const kind = kindOf(headerOf(request, "content-type") ?? "");
+  return target.method === "POST" && (kind === "form" || kind === "multipart");
+}

@@ -1,0 +1,166 @@
+/** Receiving the body of a request: for which route it is read, and within which limit. */
+
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Engine } from "@framework/core";
+import { RawConnection } from "./raw_http.ts";
+
+const FORM = "application/x-www-form-urlencoded";
+
+/** A POST of a body in one chunk, which tells whether it was read. */
+function post(path: string, text: string, type = FORM) {
+  const seen = { read: false };
+  const body = new ReadableStream({
+    pull(controller) {
+      seen.read = true;
+      controller.enqueue(new TextEncoder().encode(text));
+      controller.close();
+    },
+  }, { highWaterMark: 0 });
+  const headers = { "content-type": type };
+  const init = { method: "POST", headers, body };
+  return { seen, request: new Request(`http://localhost${path}`, init) };
+}
+
+async function statusOf(app: Engine, path: string, text: string) {
+  return (await app.fetch(post(path, text).request)).status;
+}
+
+Deno.test("`fetch()` leaves the body of a path that no route takes unread", async () => {
+  const app = new Engine();
+  app.route("GET /a", () => "got");
+  for (const path of ["/a", "/b"]) {
+    const { seen, request } = post(path, "a=1");
+    assertEquals((await app.fetch(request)).status, 404);
+    assertEquals(seen.read, false, path);
+  }
+});
+
+Deno.test("`data` and `getBody()` are empty for filters and pages when no route takes the path", async () => {
+  const app = new Engine();
+  const read = () => {
+    const { data, files } = app.request();
+    return [data, files, app.request().getBody()];
+  };
+  const seen: unknown[] = [];
+  app.before("start", () => void seen.push(read()));
+  app.map("notFound", () => void seen.push(read()));
+  await app.fetch(post("/", "a=1").request);
+  assertEquals(seen, [[{}, {}, ""], [{}, {}, ""]]);
+});
+
+Deno.test("`raw` has the body that no route takes", async () => {
+  const app = new Engine();
+  app.map("notFound", async () => await app.request().raw.text());
+  const response = await app.fetch(post("/", "a=1").request);
+  assertEquals(await response.text(), "a=1");
+});
+
+Deno.test("`route()` in a filter of `start` gets the body before its callback", async () => {
+  const app = new Engine();
+  const seen: unknown[] = [];
+  app.before("start", () => {
+    seen.push(app.request().data.a);
+    app.route("POST /", () => `${app.request().data.a}`);
+  });
+  const response = await app.fetch(post("/", "a=1").request);
+  assertEquals([await response.text(), seen], ["1", [undefined]]);
+});
+
+Deno.test("`route()` in a filter of `start` limits the body", async () => {
+  const app = new Engine();
+  app.before("start", () => {
+    app.route("POST /", () => "taken").bodyLimit(3);
+  });
+  assertEquals(await statusOf(app, "/", "a=1"), 200);
+  assertEquals(await statusOf(app, "/", "a=10"), 413);
+});
+
+Deno.test("`bodyLimit()` is the limit of one route, above or below `framework.body_limit`", async () => {
+  const app = new Engine();
+  app.set("framework.body_limit", 5);
+  app.route("POST /small", () => "taken").bodyLimit(3);
+  app.route("POST /large", () => "taken").bodyLimit(7);
+  app.route("POST /other", () => "taken");
+  const table = { "/small": 3, "/large": 7, "/other": 5 };
+  for (const [path, limit] of Object.entries(table)) {
+    assertEquals(await statusOf(app, path, "x".repeat(limit)), 200, path);
+    assertEquals(await statusOf(app, path, "x".repeat(limit + 1)), 413, path);
+  }
+});
+
+Deno.test("`bodyLimit()` is checked before filters and middleware run", async () => {
+  const app = new Engine();
+  let ran = false;
+  app.before("start", () => void (ran = true));
+  app.route("POST /", () => "taken").bodyLimit(3)
+    .addMiddleware(() => void (ran = true));
+  assertEquals(await statusOf(app, "/", "a=10"), 413);
+  assertEquals(ran, false);
+});
+
+Deno.test("`bodyLimit()` holds also behind a route that passes", async () => {
+  const app = new Engine();
+  app.route("*", () => true);
+  app.route("POST /", () => "taken").bodyLimit(3);
+  assertEquals(await statusOf(app, "/", "a=1"), 200);
+  assertEquals(await statusOf(app, "/", "a=10"), 413);
+});
+
+Deno.test("`bodyLimit()` throws for what is no limit, and for a streamed route", () => {
+  const app = new Engine();
+  const route = app.route("POST /", () => {});
+  assertEquals(route.bodyLimit(), undefined);
+  assertEquals(route.bodyLimit(0).bodyLimit(), 0);
+  assertThrows(() => route.bodyLimit("1" as never), TypeError, '"/"');
+  for (const bytes of [-1, NaN]) {
+    assertThrows(() => route.bodyLimit(bytes), RangeError, `${bytes}`);
+  }
+  assertThrows(() => route.streamed().bodyLimit(1), Error, "as streams");
+});
+
+Deno.test("`framework.method_override` reads a form when another method takes the path", async () => {
+  const app = new Engine();
+  app.set("framework.method_override", true);
+  app.route("PUT /", () => `${app.request().data.a}`);
+  const response = await app.fetch(post("/", "_method=PUT&a=1").request);
+  assertEquals(await response.text(), "1");
+  for (const type of ["text/plain", "application/json"]) {
+    const { seen, request } = post("/", "_method=PUT", type);
+    assertEquals((await app.fetch(request)).status, 404);
+    assertEquals(seen.read, false, type);
+  }
+  const { seen, request } = post("/nowhere", "_method=PUT");
+  assertEquals((await app.fetch(request)).status, 404);
+  assertEquals(seen.read, false);
+});
+
+Deno.test("`framework.method_override` reads a form within the limit of the route it asks for", async () => {
+  const app = new Engine();
+  app.set({ "framework.method_override": true, "framework.body_limit": 20 });
+  app.route("POST /", () => "POST").bodyLimit(5);
+  app.route("PUT /", () => "PUT").bodyLimit(30);
+  app.route("PATCH /", () => "PATCH");
+  const formOf = (method: string, length: number) =>
+    `_method=${method}&`.padEnd(length, "x");
+  const table = [["PUT", 30], ["PATCH", 20]] as const;
+  for (const [method, limit] of table) {
+    assertEquals(await statusOf(app, "/", formOf(method, limit)), 200, method);
+    const longer = formOf(method, limit + 1);
+    assertEquals(await statusOf(app, "/", longer), 413, method);
+  }
+  assertEquals(await statusOf(app, "/", "a=100"), 200);
+  assertEquals(await statusOf(app, "/", "a=1000"), 413);
+});
+
+Deno.test("a POST to a path that no route takes gets its 404 before the body", async () => {
+  const app = new Engine();
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const connection = await RawConnection.open(port);
+  const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${2 ** 23}\r\n`;
+  await connection.send(`${head}\r\nthe beginning`);
+  const text = await connection.receive("</main>");
+  connection[Symbol.dispose]();
+  assert(text.startsWith("HTTP/1.1 404 "), text);
+  await server.shutdown();
+});
