@@ -27,11 +27,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "state",
   ],
   application: ["routing", "response", "view", "server", "request", "state"],
-  routing: ["response", "request", "state"],
+  routing: ["response", "state"],
   response: ["state"],
   view: ["state"],
   server: ["state"],
-  request: ["state"],
+  request: ["routing", "state"],
   state: [],
 };
 
