@@ -1,5 +1,6 @@
 /** Tests the seal: the first response stands, whatever comes after it, awaited or not. */
 
+import { Engine } from "@framework/core";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type App, call, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -10,7 +11,9 @@ function later(): Promise<void> {
 
 /** Does everything that would change a response that is not sealed. */
 function meddle(app: App): void {
-  app.response().status(299).write("more").clearBody().clear().body("else");
+  app.response().status(299).write("more").clearBody().clear().body("else")
+    .header("content-type", "text/css").header("Content-Language", "en")
+    .header("location", "/elsewhere").events([{ data: "x" }]);
   app.json({ other: true }, 298);
   app.redirect("/elsewhere");
   app.notFound();
@@ -36,7 +39,15 @@ for (const [name, [respond, status, body]] of Object.entries(FIRST)) {
     });
     const response = await visit(app, "/");
     assertEquals(response.status, status);
-    assertEquals(response.headers.has("location"), name === "redirect");
+    const location = name === "redirect" ? "/there" : null;
+    assertEquals(response.headers.get("location"), location);
+    assertEquals(response.headers.has("content-language"), false);
+    const type = response.headers.get("content-type") ?? "";
+    assertMatch(
+      type,
+      name === "json" ? /^application\/json/ : /^(text\/html|$)/,
+    );
+    assertEquals(response.headers.has("x-accel-buffering"), false);
     assertMatch(await response.text(), body);
   });
 
@@ -61,6 +72,43 @@ for (const [name, [respond, status, body]] of Object.entries(FIRST)) {
     },
   );
 }
+
+Deno.test("`header()` and `cookie()` still add after the seal what does not describe the body", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    app.json({ a: 1 });
+    app.response().cache(60).cookie("a", "1").header("x-more", "2")
+      .header("vary", "cookie").header("content-security-policy", "default-src")
+      .header("content-type", null);
+  });
+  const { headers } = await visit(app, "/");
+  assertEquals([...headers.keys()], [
+    "cache-control",
+    "content-security-policy",
+    "content-type",
+    "set-cookie",
+    "vary",
+    "x-more",
+  ]);
+});
+
+Deno.test("`header()` says under debug where it came too late, and what had sealed the response", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("/", () => {
+    app.json({ a: 1 });
+    app.response().header("Content-Type", "text/html").events([]);
+  });
+  const log = await logOf(() => visit(app, "/"));
+  const place = String.raw`\(at .*seal_test\.ts:\d+:\d+\)+`;
+  const lines = ['header\\("Content-Type"\\)', "events\\(\\)"].map((call) =>
+    new RegExp(
+      `^Ignored ${call} ${place}: the response was sealed by json\\(\\) ${place}$`,
+    )
+  );
+  assertEquals(log.length, lines.length);
+  for (const [index, line] of lines.entries()) assertMatch(log[index]!, line);
+});
 
 onBothForms("`redirect()` warns of nothing without debug", async (app) => {
   app.route("/", () => {

@@ -428,6 +428,19 @@ Deno.test("`start()` sends the stream of a file, which the runtime can do by its
   await Deno.remove(path);
 });
 
+Deno.test("`route()` streams a plain object that is an async iterable", async () => {
+  const app = new Engine();
+  app.route("/", () => ({
+    async *[Symbol.asyncIterator]() {
+      yield "a";
+      await later();
+      yield "b";
+    },
+  }));
+  const response = await visit(app, "/");
+  assertEquals(await response.text(), "ab");
+});
+
 async function serving(
   app: App,
   work: (origin: string) => Promise<void>,

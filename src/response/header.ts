@@ -40,6 +40,12 @@ export const CONTENT_HEADERS: readonly string[] =
 export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS
   .concat("etag", "last-modified", "cache-control", "expires");
 
+/** Whether the seal protects a header: it describes the body, or leads elsewhere. A policy does neither. */
+export function isSealable(name: string): boolean {
+  return name === "location" ||
+    name.startsWith("content-") && !name.startsWith("content-security-policy");
+}
+
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 

@@ -20,6 +20,7 @@ import {
   cookieLine,
   type CookieOptions,
   type HeaderValue,
+  isSealable,
   PAGE_HEADERS,
 } from "./header.ts";
 import type { Outcome, ResponseSource } from "./outcome.ts";
@@ -78,23 +79,22 @@ export class HttpResponse {
   /** The value of a header, several joined by a comma; null when it is not set. */
   header(name: string): string | null;
   /**
-   * Sets a header; a list sets several lines, null or an empty list removes it. Throws `TypeError` when
-   * the name is not a token or a value has characters that a header cannot carry (RFC 9110, sections 5.1
-   * and 5.5).
+   * Sets a header; a list sets several lines, null or an empty list removes it. Once the response is sealed,
+   * `Content-*` and `Location` stay. Throws `TypeError` when the name is not a token or a value has characters
+   * that a header cannot carry (RFC 9110, sections 5.1 and 5.5).
    */
   header(name: string, value: string | number | readonly string[] | null): this;
   header(name: string, value?: HeaderValue): string | null | this {
     const { headers, type } = this.#draft;
     const key = name.toLowerCase();
-    const isType = key === "content-type";
     if (value === undefined) {
-      return headers.get(key)?.join(", ") ?? (isType && type || null);
+      const own = key === "content-type" && type || null;
+      return headers.get(key)?.join(", ") ?? own;
     }
     const lines = typeof value === "object" ? [...value ?? []] : [`${value}`];
     for (const line of lines) checkHeader(name, line);
-    if (isType) this.#draft.type = undefined;
-    if (lines.length > 0) headers.set(key, lines);
-    else headers.delete(key);
+    if (this.sent && isSealable(key)) return this.#ignore(`header("${name}")`);
+    this.#setHeader(key, lines);
     return this;
   }
 
@@ -183,11 +183,15 @@ export class HttpResponse {
     options: EventsOptions = {},
   ): this {
     const stream = eventStream(source, options);
+    if (this.sent) {
+      discard(stream);
+      return this.#ignore("events()");
+    }
     return this.header("content-type", "text/event-stream").cache(false)
       .header("x-accel-buffering", "no").body(stream);
   }
 
-  /** Whether the response is sealed: its status and body cannot be changed any more. */
+  /** Whether the response is sealed: its status, its body and what describes them cannot be changed any more. */
   get sent(): boolean {
     return this.#draft.sealedBy !== undefined;
   }
@@ -251,7 +255,7 @@ export class HttpResponse {
     if (!this.seal(by)) return;
     this.#draft.status = status ?? this.#draft.status;
     this.#put(text, type);
-    for (const name in headers) this.header(name, headers[name]!);
+    for (const name in headers) this.#setHeader(name, [headers[name]!]);
   }
 
   /**
@@ -314,6 +318,14 @@ export class HttpResponse {
 
   get #isDebugging(): boolean {
     return this.#scope.plan.settings["framework.debug"];
+  }
+
+  /** Sets a header by its name in lower case, or removes it. */
+  #setHeader(name: string, lines: readonly string[]): void {
+    const { headers } = this.#draft;
+    if (name === "content-type") this.#draft.type = undefined;
+    if (lines.length > 0) headers.set(name, lines);
+    else headers.delete(name);
   }
 
   /** Replaces the body. A type replaces that of the header, unless both are JSON. */
