@@ -54,6 +54,7 @@ export type { NearRoute, UrlParameters } from "./src/routing/router.ts";
 export { Route } from "./src/routing/route.ts";
 export type { DeclareRoute, RouteCallback } from "./src/routing/route.ts";
 export type {
+  JsonData,
   RouteArguments,
   RouteResult,
   Taking,

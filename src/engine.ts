@@ -34,6 +34,7 @@ import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
 import { webRequest } from "./request/web_request.ts";
 import type { HttpResponse } from "./response/response.ts";
+import type { JsonData } from "./routing/arguments.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
 import type { Router, UrlParameters } from "./routing/router.ts";
@@ -425,10 +426,10 @@ export interface Engine {
   /**
    * Responds with JSON; without a code, 200 to 599, the status stays what it is, 200 at first. `encode` false
    * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError` naming the
-   * place of a BigInt or a cycle, and for a promise.
+   * place of a BigInt, a cycle, and what JSON would send as `{}`, such as a promise, a `Map` or an error.
    */
-  json(
-    data: unknown,
+  json<Data>(
+    data: JsonData<Data>,
     code?: number,
     encode?: boolean,
     charset?: string,
@@ -437,10 +438,10 @@ export interface Engine {
 
   /**
    * Responds with JSON inside a call of the function that the query parameter `param` names. Throws
-   * {@linkcode HttpError} 400 when that is no dotted identifier of at most 128 characters.
+   * {@linkcode HttpError} 400 when that is no dotted identifier of at most 128 characters, and as `json` does.
    */
-  jsonp(
-    data: unknown,
+  jsonp<Data>(
+    data: JsonData<Data>,
     param?: string,
     code?: number,
     encode?: boolean,

@@ -1,5 +1,6 @@
 /** Tests `json()` and `jsonp()`: what they send, and what they refuse. */
 
+import { Engine, markup } from "@framework/core";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type App, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -85,18 +86,78 @@ onBothForms(
   },
 );
 
-onBothForms(
-  "`json()` and `jsonp()` refuse a promise that was not awaited",
-  async (app) => {
+class Hidden {
+  #name = "ada";
+  get name(): string {
+    return this.#name;
+  }
+}
+
+/** What JSON would send as `{}`, and the message that names its place. */
+const LOST: [what: string, value: unknown, message: string][] = [
+  ["a promise", Promise.resolve(1), "$ is a promise: await it"],
+  ["a member", { user: Promise.resolve(1) }, "$.user is a promise: await it"],
+  [
+    "a deep member",
+    { list: [1, { "a b": Promise.resolve(1) }] },
+    '$.list[1]["a b"] is a promise: await it',
+  ],
+  [
+    "what `toJSON()` returns",
+    { a: { toJSON: () => [Promise.resolve(1)] } },
+    "$.a[0] is a promise: await it",
+  ],
+  ["a Map", { a: new Map([[1, 2]]) }, "$.a is a Map: JSON would send {}"],
+  ["a Set", [new Set([1])], "$[0] is a Set: JSON would send {}"],
+  ["an error", { a: new Error("x") }, "$.a is an Error: JSON would send {}"],
+  [
+    "a web request",
+    { a: new Request("http://localhost") },
+    "$.a is a Request: JSON would send {}",
+  ],
+  ["an upload", [new File([], "x")], "$[0] is a File: JSON would send {}"],
+  ["an expression", { a: /x/ }, "$.a is a RegExp: JSON would send {}"],
+  [
+    "private fields",
+    { a: new Hidden() },
+    "$.a is a Hidden: JSON would send {}",
+  ],
+];
+
+for (const [what, value, message] of LOST) {
+  Deno.test(`\`json()\`, \`jsonp()\` and returned objects refuse ${what} that would be lost`, async () => {
+    const app = new Engine();
     app.map("error", (error: Error) => error.message);
-    app.route("/json", () => app.json(Promise.resolve({ a: 1 })));
-    app.route("/jsonp", () => app.jsonp(Promise.resolve({ a: 1 })));
-    for (const path of ["/json", "/jsonp?jsonp=go"]) {
-      const text = await (await visit(app, path)).text();
-      assertStringIncludes(text, "a promise must be awaited first");
+    app.route("/json", () => app.json(value));
+    app.route("/spaced", () => app.json(value, 200, true, "utf8", 2));
+    app.route("/jsonp", () => app.jsonp(value));
+    app.route("/returned", () => ({ a: value }) as unknown);
+    for (const path of ["/json", "/spaced", "/jsonp?jsonp=go", "/returned"]) {
+      const response = await visit(app, path);
+      assertEquals(response.status, 500, path);
+      const place = path === "/returned"
+        ? message.replace("$", "$.a")
+        : message;
+      assertEquals(await response.text(), `Cannot encode JSON: ${place}`, path);
     }
-  },
-);
+  });
+}
+
+Deno.test("`json()` sends what is empty, and texts with braces", async () => {
+  class Empty {}
+  const values = [
+    {},
+    [{}, []],
+    { a: Object.create(null), b: new Empty(), c: "{}" },
+    { a: {}, b: Object("x"), c: new Date(0), d: markup("") },
+  ];
+  const app = new Engine();
+  for (const [index, value] of values.entries()) {
+    app.route(`/${index}`, () => value);
+    const response = await visit(app, `/${index}`);
+    assertEquals(await response.text(), JSON.stringify(value));
+  }
+});
 
 onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
   app.map("error", (error: Error) => error.message);

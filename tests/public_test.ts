@@ -56,6 +56,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       streamed takesStream`,
     "interface DeclareRoute": "",
     "type RouteCallback": "",
+    "type JsonData": "",
     "type RouteArguments": "",
     "type RouteResult": "",
     "type Taking": "",

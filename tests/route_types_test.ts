@@ -4,6 +4,7 @@
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { Engine } from "@framework/core";
 import type { HttpResponse } from "../src/response/response.ts";
 import type { Markup } from "../src/html.ts";
 import type { RouteArguments } from "../src/routing/arguments.ts";
@@ -141,7 +142,7 @@ export function sendable(router: Router): void {
   router.get("/", (): Markup => new Map().get("markup"));
   router.get("/", (): unknown => 1);
   router.get("/", (): Promise<unknown> => Promise.resolve(1));
-  const makes = <Value extends object>(make: () => Value): void => {
+  const makes = (make: () => unknown): void => {
     router.get("/", () => make());
   };
   makes(() => ({}));
@@ -171,6 +172,39 @@ export function unsendable(router: Router): void {
   router.get("/", () => new WeakMap());
   // @ts-expect-error -- an error is thrown, not returned
   router.get("/", () => new TypeError("x"));
+  const load = (): Promise<string> => Promise.resolve("ada");
+  // @ts-expect-error -- a member was not awaited
+  router.get("/", () => ({ user: load() }));
+  // @ts-expect-error -- nor is it in a promise
+  router.get("/", async () => await Promise.resolve({ user: load() }));
+  // @ts-expect-error -- nor an item
+  router.get("/", () => [load()]);
+}
+
+/** Never called: the compiler knows what `json()` takes. */
+export function encodable(app: Engine): void {
+  interface Post {
+    readonly title: string;
+    readonly text?: string | null;
+  }
+  const posts: readonly Post[] = [];
+  const known: unknown = posts;
+  app.json(posts);
+  app.json({ posts, known, at: new Date(), f: JSON.parse("1") }, 201);
+  app.json("text");
+  app.json(null);
+  app.json(undefined);
+  app.json(known);
+  app.jsonp([1, { a: 1 }], "callback", 200);
+  app.original("json")(posts);
+  // @ts-expect-error -- it was not awaited
+  app.json(Promise.resolve(1));
+  // @ts-expect-error -- a member was not awaited
+  app.json({ posts: Promise.resolve(posts) });
+  // @ts-expect-error -- nor may it have to be
+  app.json({ post: Math.random() > 0.5 ? posts : Promise.resolve(posts) });
+  // @ts-expect-error -- an item was not awaited
+  app.jsonp([Promise.resolve(1)]);
 }
 
 Deno.test("a wrong callback is one error that names the types", async () => {
@@ -182,6 +216,10 @@ Deno.test("a wrong callback is one error that names the types", async () => {
     [
       'get("/@id", () => 404)',
       "Type 'number' is not assignable to type 'RouteResult'",
+    ],
+    [
+      'get("/@id", () => ({ user: Promise.resolve(1) }))',
+      "is not assignable to type '\"a promise has no JSON: await it\"'",
     ],
     ['post("/@id", "show")', `Argument of type '"show"'`],
     [

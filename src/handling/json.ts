@@ -9,6 +9,9 @@ import { currentOrThrow } from "../state/scope.ts";
 const FUNCTION_NAME =
   /^(?=.{1,128}$)[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
 
+/** What the language calls the objects that JSON sends as the value in them, such as `Markup`. */
+const VALUES: ReadonlySet<string> = new Set(["String", "Number", "Boolean"]);
+
 /** Responds with JSON in place of the content so far. */
 export function json(
   app: Application,
@@ -61,43 +64,82 @@ function jsonText(
     const action = "send JSON that is not to be encoded";
     throw wrongKind(action, "it must be text", data);
   }
-  // It would become `{}`.
-  if (data instanceof Promise) {
-    throw wrongKind("send JSON", "a promise must be awaited first", data);
-  }
   const text = encode ? encoded(data, indentation) : String(data);
   // The body is UTF-8 whatever the header says; nearly every charset agrees with it on ASCII.
   return isUtf8(charset) ? text : escapeJson(text, /[\u0080-\uffff]/g);
 }
 
-/** Encodes a value. Throws `TypeError` naming the place of a BigInt or of a cycle. */
+/** Encodes a value. Throws `TypeError` naming the place of what JSON cannot carry. */
 function encoded(data: unknown, indentation: number): string {
+  let text: string;
   try {
     // With any indentation, even 0, the runtime encodes a third slower.
-    return JSON.stringify(data, undefined, indentation || undefined) ?? "null";
+    text = JSON.stringify(data, undefined, indentation || undefined) ?? "null";
   } catch (cause) {
-    const fault = faultIn(data);
-    if (fault === undefined) throw cause;
-    throw new TypeError(`Cannot encode JSON: ${fault}`, { cause });
+    throw faultIn(data, { cause }) ?? cause;
   }
+  // What JSON cannot see into becomes `{}`: most texts have none.
+  const fault = text.includes("{}") ? faultIn(data) : undefined;
+  if (fault !== undefined) throw fault;
+  return text;
 }
 
-/** Finds a BigInt, or an object inside of itself; `above` has the places of the objects around. */
-function faultIn(
-  value: unknown,
-  place = "$",
-  above = new Map<unknown, string>(),
-): string | undefined {
-  if (typeof value === "bigint") return `${place} is a BigInt`;
-  const known = above.get(value);
-  if (known) return `${place} is ${known} again, which contains it`;
-  if (typeof value !== "object" || value === null || "toJSON" in value) return;
-  above.set(value, place);
-  for (const [key, member] of Object.entries(value)) {
-    const fault = faultIn(member, place + memberPath(value, key), above);
-    if (fault !== undefined) return fault;
+/** Finds what JSON cannot carry, among the values that it asks for. */
+function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
+  let fault: string | undefined;
+  /** The objects around a value, from the outermost, with the place of each. */
+  const above: [holder: unknown, place: string][] = [];
+  const visit = function (this: unknown, key: string, value: unknown): unknown {
+    while (above.length > 0 && above.at(-1)![0] !== this) above.pop();
+    const around = above.at(-1)?.[1];
+    const place = around === undefined ? "$" : around + memberPath(this, key);
+    const known = above.find(([holder]) => holder === value)?.[1];
+    const why = known === undefined
+      ? whyUnsendable(value)
+      : `${known} again, which contains it`;
+    if (why !== undefined) fault ??= `${place} is ${why}`;
+    if (fault !== undefined) return undefined;
+    if (typeof value === "object") above.push([value, place]);
+    return value;
+  };
+  JSON.stringify(data, visit);
+  if (fault === undefined) return undefined;
+  return new TypeError(`Cannot encode JSON: ${fault}`, options);
+}
+
+/** Says what a value is that JSON cannot carry; undefined for any other. */
+function whyUnsendable(value: unknown): string | undefined {
+  if (typeof value === "bigint") return "a BigInt";
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Object.keys(value).length > 0 || Array.isArray(value)) return undefined;
+  if ("then" in value && typeof value.then === "function") {
+    return "a promise: await it";
   }
-  above.delete(value);
+  if (!isOpaque(value)) return undefined;
+  const name = value.constructor?.name || tagOf(value);
+  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}: JSON would send {}`;
+}
+
+/** Whether the content of an object without properties is elsewhere, where JSON does not look for it. */
+function isOpaque(value: object): boolean {
+  const tag = tagOf(value);
+  if (VALUES.has(tag)) return false;
+  if (tag !== "Object") return true;
+  if (Symbol.iterator in value || Symbol.asyncIterator in value) return true;
+  for (
+    let type: object | null = value;
+    type !== null && type !== Object.prototype;
+    type = Object.getPrototypeOf(type)
+  ) {
+    const members = Object.values(Object.getOwnPropertyDescriptors(type));
+    if (members.some(({ get }) => get !== undefined)) return true;
+  }
+  return false;
+}
+
+/** What the language calls an object: "Error", "RegExp", "String", or its `Symbol.toStringTag`. */
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
 function memberPath(holder: unknown, key: string): string {

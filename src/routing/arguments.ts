@@ -67,7 +67,35 @@ type JsonObject =
  *
  * @internal
  */
-type Checked<Result> = unknown extends Awaited<Result> ? Result : RouteResult;
+type Checked<Result> = unknown extends Awaited<Result> ? Result
+  : true extends HasPromise<Awaited<Result>> ? Unawaited
+  : RouteResult;
+
+/**
+ * What `json()` takes: anything but a promise and, as far as the compiler looks, an object with one among its
+ * members. It refuses a type parameter, which may stand for one: give it as `unknown`.
+ */
+export type JsonData<Data> =
+  & Data
+  & (true extends HasPromise<Data> ? Unawaited : unknown);
+
+/** @internal */
+type Unawaited = "a promise has no JSON: await it";
+
+/** Whether a value is a promise or has one among its members, which are not looked into. */
+type HasPromise<Data> = unknown extends Data ? false
+  : Data extends PromiseLike<unknown> ? true
+  : Data extends AsyncIterable<unknown> | { toJSON(): unknown } ? false
+  : Data extends object
+    ? true extends { [Key in keyof Data]-?: IsPromise<Data[Key]> }[keyof Data]
+      ? true
+    : false
+  : false;
+
+/** Whether a value may be a promise; the compiler knows nothing of `any`. */
+type IsPromise<Value> = unknown extends Value ? false
+  : [Extract<Value, PromiseLike<unknown>>] extends [never] ? false
+  : true;
 
 /** The text without character classes such as `[@.]`, in which an `@` begins no name. */
 type WithoutClasses<Text extends string> = Text extends
