@@ -82,7 +82,11 @@ export type JsonData<Data> =
 /** @internal */
 type Unawaited = "a promise has no JSON: await it";
 
-/** Whether a value is a promise or has one among its members, which are not looked into. */
+/**
+ * Whether a value is a promise or has one among its members, which are not looked into.
+ *
+ * @internal
+ */
 type HasPromise<Data> = unknown extends Data ? false
   : Data extends PromiseLike<unknown> ? true
   : Data extends AsyncIterable<unknown> | { toJSON(): unknown } ? false
