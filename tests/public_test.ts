@@ -112,6 +112,12 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface GuardOptions": "headers trusted",
     "type TrustsOrigin": "",
   },
+  "src/limit/mod.ts": {
+    "function limit": "",
+    "interface LimitCount": "count resets",
+    "interface LimitOptions": "key requests seconds store",
+    "interface LimitStore": "add",
+  },
   "src/log/mod.ts": {
     "function log": "",
     "interface LogOptions": "secrets write",

@@ -1,0 +1,140 @@
+/**
+ * Limits how often a client may do something: log in, send a form, ask for a costly page.
+ *
+ * The limit is middleware, for a route or a group. A request beyond it gets a 429 with `Retry-After` from
+ * `error`, so that JSON clients get problem details. The window of a key begins with its first request and
+ * ends `seconds` later; refused requests do not lengthen it. What several routes share counts together: make
+ * a limit for each where that is not meant.
+ *
+ * A client is its `ip`: an IPv6 address counts with the others of its /64, which one household has, and an
+ * IPv4 address that is mapped to IPv6 as IPv4. Behind a proxy, set `framework.trust_proxy`, or all clients
+ * are one. The counts are in the memory of each process, of 10,000 keys at most; the oldest go first. For
+ * several workers or machines, give a `store` that they share.
+ *
+ * @example
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { limit } from "@framework/core/limit";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * const slow = limit(app, { requests: 2, seconds: 60 });
+ * app.route("POST /login", () => "Wrong password").addMiddleware(slow);
+ *
+ * const login = () =>
+ *   app.fetch(new Request("http://localhost/login", { method: "POST" }));
+ * const responses = [await login(), await login(), await login()];
+ * assertEquals(responses.map(({ status }) => status), [200, 200, 429]);
+ * assertEquals(responses[2]!.headers.get("retry-after"), "60");
+ * ```
+ *
+ * @module
+ */
+
+import {
+  type Engine,
+  type Framework,
+  HttpError,
+  type MaybePromise,
+} from "../../mod.ts";
+
+/** The options of {@linkcode limit}. */
+export interface LimitOptions {
+  /** How many requests a key has in a window. */
+  readonly requests: number;
+  /** How long a window is, from the first request of a key. */
+  readonly seconds: number;
+  /** Whom or what the current request counts for; the client's address when not given. */
+  readonly key?: () => MaybePromise<string>;
+  /** Where requests are counted; in the memory of this process when not given. */
+  readonly store?: LimitStore;
+}
+
+/** Where requests are counted, for all workers and machines that share it. */
+export interface LimitStore {
+  /**
+   * Counts a request of a key, in one step for all that share the store: in the window of the key, or in a new
+   * one of so many seconds when there is none, or it is over. Limits that share a store need keys of their own.
+   */
+  add(key: string, seconds: number): MaybePromise<LimitCount>;
+}
+
+/** What a store knows of a key. */
+export interface LimitCount {
+  /** How many requests the window has, this one included. */
+  readonly count: number;
+  /** When the window is over. */
+  readonly resets: Date;
+}
+
+/** How many keys are kept in memory. */
+const MAX_KEYS = 10_000;
+
+/**
+ * Makes middleware that refuses requests of a key that has used up its own. The same middleware counts for
+ * everything that it is added to.
+ *
+ * Throws `RangeError` when `requests` is not a whole number from 1, or `seconds` is not above 0.
+ */
+export function limit(
+  app: Engine | typeof Framework,
+  options: LimitOptions,
+): () => Promise<void> {
+  const { requests, seconds, store = memoryStore() } = options;
+  const { key = () => networkOf(app.request().ip) } = options;
+  checkOptions(options);
+  return async () => {
+    const { count, resets } = await store.add(await key(), seconds);
+    if (count <= requests) return;
+    const left = Math.ceil((resets.getTime() - Date.now()) / 1000);
+    const wait = String(Math.max(left, 1));
+    const headers = { "retry-after": wait };
+    const message = `Too many requests: try again in ${wait} s`;
+    throw new HttpError(429, message, { headers });
+  };
+}
+
+function checkOptions({ requests, seconds }: LimitOptions): void {
+  const why = !(Number.isInteger(requests) && requests > 0)
+    ? `"requests" must be a whole number from 1, got "${requests}"`
+    : !(Number.isFinite(seconds) && seconds > 0) &&
+      `"seconds" must be above 0, got "${seconds}"`;
+  if (why) throw new RangeError(`Cannot limit requests: ${why}`);
+}
+
+/** A store in the memory of this process, for windows of one length. */
+function memoryStore(): LimitStore {
+  const counts = new Map<string, { count: number; resets: Date }>();
+  return {
+    add(key, seconds) {
+      const now = Date.now();
+      // Windows are as long as each other, so the first in the map is the first to end.
+      for (const [known, { resets }] of counts) {
+        if (resets.getTime() > now) break;
+        counts.delete(known);
+      }
+      const known = counts.get(key);
+      if (known !== undefined) return { ...known, count: ++known.count };
+      const [oldest] = counts.keys();
+      if (counts.size >= MAX_KEYS) counts.delete(oldest!);
+      const begun = { count: 1, resets: new Date(now + seconds * 1000) };
+      counts.set(key, begun);
+      return { ...begun };
+    },
+  };
+}
+
+/** The /64 of an IPv6 address, the IPv4 address that is mapped to one; any other text as it is. */
+function networkOf(ip: string): string {
+  // The URL standard writes an address in one way (section 3.5).
+  const address = URL.parse(`http://[${ip}]`)?.hostname.slice(1, -1);
+  if (address === undefined) return ip;
+  const [head = [], tail = []] = address.split("::")
+    .map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = Array<string>(8 - head.length - tail.length).fill("0");
+  const groups = [...head, ...zeros, ...tail];
+  const isMapped = groups.slice(0, 6).join(":") === "0:0:0:0:0:ffff";
+  if (!isMapped) return `${groups.slice(0, 4).join(":")}::/64`;
+  return groups.slice(6).map((group) => parseInt(group, 16))
+    .flatMap((number) => [number >> 8, number & 255]).join(".");
+}

@@ -1,0 +1,191 @@
+/** Tests `limit`: what a window is, whom it counts for, and the response beyond it. */
+
+import { Engine } from "@framework/core";
+import { limit, type LimitOptions } from "@framework/core/limit";
+import { assertEquals, assertThrows } from "@std/assert";
+import { FakeTime } from "@std/testing/time";
+
+/** An application with a limited route. */
+function limited(options: Partial<LimitOptions> = {}): Engine {
+  const app = new Engine();
+  const slow = limit(app, { requests: 2, seconds: 60, ...options });
+  app.route("/", () => "done").addMiddleware(slow);
+  app.route("/free", () => "done");
+  return app;
+}
+
+/** Requests the route as the client of an address: the status, and when to come again. */
+async function visit(
+  app: Engine,
+  hostname = "192.0.2.1",
+  path = "/",
+): Promise<[status: number, retryAfter: string | null]> {
+  const response = await app.fetch(new Request(`http://localhost${path}`), {
+    remoteAddr: { transport: "tcp", hostname, port: 1 },
+  });
+  await response.body?.cancel();
+  return [response.status, response.headers.get("retry-after")];
+}
+
+Deno.test("`limit()` refuses requests beyond its number until the window is over, to the millisecond", async () => {
+  using time = new FakeTime();
+  const app = limited();
+  const seen: unknown[] = [];
+  for (const milliseconds of [0, 30_000, 10_500, 19_499, 1, 0, 0]) {
+    await time.tickAsync(milliseconds);
+    seen.push(await visit(app));
+  }
+  const ok = [200, null];
+  // At 0, 30, 40.5, 59.999 and three times at 60 seconds.
+  assertEquals(seen, [ok, ok, [429, "20"], [429, "1"], ok, ok, [429, "60"]]);
+});
+
+Deno.test("the window of a key begins with its own first request", async () => {
+  using time = new FakeTime();
+  const app = limited({ requests: 1 });
+  await visit(app, "192.0.2.1");
+  await time.tickAsync(30_000);
+  await visit(app, "192.0.2.2");
+  await time.tickAsync(30_000);
+  assertEquals(await visit(app, "192.0.2.1"), [200, null]);
+  assertEquals(await visit(app, "192.0.2.2"), [429, "30"]);
+});
+
+/** Addresses, and whether they count as one client. */
+const PAIRS: readonly [string, string, boolean][] = [
+  ["192.0.2.1", "192.0.2.2", false],
+  ["2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", true],
+  ["2001:db8:1:2::1", "2001:DB8:0001:0002:0:0:0:9", true],
+  ["2001:db8:1:2::1", "2001:db8:1:3::1", false],
+  ["2001:db8::1", "2001:db8:0:0:1::", true],
+  ["::1", "::2", true],
+  ["::1", "1::1", false],
+  ["::ffff:192.0.2.1", "192.0.2.1", true],
+  ["::ffff:c000:201", "192.0.2.1", true],
+  ["0:0:0:0:0:ffff:c000:0201", "::ffff:192.0.2.1", true],
+  ["::ffff:192.0.2.1", "::ffff:192.0.2.2", false],
+];
+
+for (const [first, second, isOne] of PAIRS) {
+  Deno.test(`\`limit()\` takes ${first} and ${second} for ${isOne ? "one client" : "two"}`, async () => {
+    const app = limited({ requests: 1 });
+    await visit(app, first);
+    const [status] = await visit(app, second);
+    assertEquals(status, isOne ? 429 : 200);
+  });
+}
+
+for (
+  const key of [
+    (app: Engine) => app.request().getHeader("x-user"),
+    (app: Engine) => Promise.resolve(app.request().getHeader("x-user")),
+  ]
+) {
+  Deno.test("`limit()` counts by `key()`", async () => {
+    const app: Engine = limited({ requests: 1, key: () => key(app) });
+    const statuses: number[] = [];
+    for (const user of ["Ada", "Grace", "Ada"]) {
+      const headers = { "x-user": user };
+      const request = new Request("http://localhost/", { headers });
+      const response = await app.fetch(request);
+      await response.body?.cancel();
+      statuses.push(response.status);
+    }
+    assertEquals(statuses, [200, 200, 429]);
+  });
+}
+
+Deno.test("`limit()` gives clients of JSON problem details, by `error`", async () => {
+  const app = limited({ requests: 1 });
+  const errors: unknown[] = [];
+  app.before("error", ([error]) => void errors.push(error.status));
+  await visit(app, "");
+  const headers = { accept: "application/json" };
+  const request = new Request("http://localhost/", { headers });
+  const response = await app.fetch(request);
+  assertEquals(
+    [response.headers.get("content-type"), response.headers.get("retry-after")],
+    ["application/problem+json", "60"],
+  );
+  const problem = await response.json();
+  assertEquals(problem.detail, "Too many requests: try again in 60 s");
+  assertEquals(errors, [429]);
+});
+
+Deno.test("one `limit()` counts for all that it is added to, two count apart", async () => {
+  const app = new Engine();
+  const [slow, other] = [1, 1].map((requests) =>
+    limit(app, { requests, seconds: 60 })
+  );
+  app.group("/a", (router) => {
+    router.get("/1", () => "done");
+    router.get("/2", () => "done");
+  }, [slow!]);
+  app.route("/b", () => "done").addMiddleware(other!);
+  const statuses: number[] = [];
+  for (const path of ["/a/1", "/a/2", "/b"]) {
+    statuses.push((await visit(app, "192.0.2.1", path))[0]);
+  }
+  assertEquals(statuses, [200, 429, 200]);
+});
+
+Deno.test("`limit()` limits every request as a filter of `start`", async () => {
+  const app = new Engine();
+  app.before("start", limit(app, { requests: 1, seconds: 60 }));
+  app.route("/", () => "done");
+  assertEquals(await visit(app), [200, null]);
+  assertEquals(await visit(app), [429, "60"]);
+});
+
+Deno.test("`limit()` keeps 10,000 keys in memory; the oldest go", async () => {
+  let key = "";
+  const app = new Engine();
+  const slow = limit(app, { requests: 1, seconds: 60, key: () => key });
+  const isRefused = async (next: string): Promise<boolean> => {
+    key = next;
+    return await slow().then(() => false, () => true);
+  };
+  for (let index = 0; index < 10_000; index++) await isRefused(`${index}`);
+  assertEquals(await isRefused("0"), true);
+  assertEquals(await isRefused("one more"), false);
+  assertEquals(await isRefused("1"), true);
+  assertEquals(await isRefused("0"), false);
+  assertEquals(await isRefused("9999"), true);
+});
+
+Deno.test("`limit()` counts in its `store`, and a store that fails lets nobody in", async () => {
+  const calls: [string, number][] = [];
+  const counts = [2, "3", undefined];
+  const store: LimitOptions["store"] = {
+    add(key, seconds) {
+      calls.push([key, seconds]);
+      if (counts.length === 0) return Promise.reject(new Error("gone"));
+      const resets = new Date(Date.now() + 5_000);
+      return { count: counts.shift() as number, resets };
+    },
+  };
+  const app = limited({ store });
+  const statuses: number[] = [];
+  for (const address of ["192.0.2.1", "::ffff:192.0.2.1", "1::", "1::2"]) {
+    statuses.push((await visit(app, address))[0]);
+  }
+  assertEquals(statuses, [200, 429, 429, 500]);
+  const networks = ["192.0.2.1", "192.0.2.1", "1:0:0:0::/64", "1:0:0:0::/64"];
+  assertEquals(calls, networks.map((key) => [key, 60]));
+});
+
+for (
+  const options of [
+    { requests: 0 },
+    { requests: 1.5 },
+    { requests: NaN },
+    { seconds: 0 },
+    { seconds: Infinity },
+  ]
+) {
+  Deno.test(`\`limit()\` refuses ${Deno.inspect(options)}`, () => {
+    const [name] = Object.keys(options);
+    const message = `Cannot limit requests: "${name}" must be`;
+    assertThrows(() => limited(options), RangeError, message);
+  });
+}
