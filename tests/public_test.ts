@@ -46,7 +46,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       framework.wait_timeout`,
     "type Server": "",
     "interface StartOptions": `
-      cert hostname key onListen path port signal signals`,
+      cert hostname key onListen onShutdown path port signal signals`,
     "class Router": `
       delete explain get getUrl group patch post put resource route routes`,
     "interface NearRoute": "reason route",

@@ -27,6 +27,12 @@ export interface StartOptions {
   readonly signals?: boolean;
   /** Called once with the address, in place of the line that is printed. */
   readonly onListen?: (address: Deno.Addr) => void;
+  /**
+   * Called once the server has drained, however that began, and awaited: the place to flush and to close. It has
+   * the rest of `framework.shutdown_timeout`, and a second where that is used up. An error in it is logged, and
+   * the process ends with status 1.
+   */
+  readonly onShutdown?: () => unknown;
 }
 
 /** The options that cannot be combined with `path`: the runtime would ignore them. */
@@ -54,7 +60,7 @@ export function listen(
   }
   const handler = withRefusals(fetch, options.cert !== undefined, owner);
   const listenOn = (port?: number) => serve(handler, options, port);
-  const server = new DrainingServer(listenOn, owner);
+  const server = new DrainingServer(listenOn, owner, options.onShutdown);
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);
   signal?.addEventListener("abort", shutdown, { once: true });

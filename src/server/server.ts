@@ -3,14 +3,14 @@
  * accepting connections. Options are in `listen.ts`, ending the process in `process.ts`.
  */
 
-import { report } from "../errors.ts";
+import { report, reportError } from "../errors.ts";
 import {
   abortStreams,
   counted,
   receiving,
   unfinished,
 } from "../state/background.ts";
-import type { Owner } from "../state/scope.ts";
+import { configure, type Owner } from "../state/scope.ts";
 import { settles, sleep, until } from "../timer.ts";
 
 /**
@@ -43,9 +43,13 @@ export class DrainingServer implements Server {
 
   /**
    * Listens, and calls `listen` again with the same port whenever the runtime has stopped. The owner's time-out
-   * bounds a drain, and how long the server tries to listen again.
+   * bounds a drain, after which `onShutdown` is called, and how long the server tries to listen again.
    */
-  constructor(readonly listen: Listen, readonly owner: Owner) {
+  constructor(
+    readonly listen: Listen,
+    readonly owner: Owner,
+    readonly onShutdown: () => unknown = () => {},
+  ) {
     this.#server = listen();
     this.addr = this.#server.addr;
     owner.isDraining = false; // a server that failed to start may have left it
@@ -115,26 +119,44 @@ export class DrainingServer implements Server {
     }
   }
 
+  /** Finishes requests and deferred work, and then calls `onShutdown`, both within the time-out. */
+  async #drain(): Promise<void> {
+    this.owner.isDraining = true;
+    const seconds = this.owner.shutdownSeconds();
+    const end = performance.now() + seconds * 1_000;
+    const left = (): number => (end - performance.now()) / 1_000;
+    await this.#finishOrAbort(seconds, left);
+    const rest = Math.min(seconds, Math.max(left(), CLEAN_UP_SECONDS));
+    if (await settles(this.#callOnShutdown(), rest)) return;
+    report(`The server did not wait longer than ${seconds} s for: onShutdown`);
+  }
+
   /**
    * Lets requests and deferred work finish, and aborts the streams that are left after the time-out. The runtime
    * cancels bodies that are arriving when it is shut down, so the server first listens on until they are read.
    */
-  async #drain(): Promise<void> {
+  async #finishOrAbort(seconds: number, left: () => number): Promise<void> {
     const { owner } = this;
-    owner.isDraining = true;
-    const seconds = owner.shutdownSeconds();
-    const end = performance.now() + seconds * 1_000;
     await until(() => receiving(owner).length === 0, seconds);
     const uploads = receiving(owner).length;
     const done = this.#finish();
-    const left = Math.max(0, end - performance.now()) / 1_000;
-    if (await settles(done, left)) return;
+    if (await settles(done, Math.max(0, left()))) return;
     const late = unfinished(owner);
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
     const names = late.join(", ") || "connections";
     report(`The server did not wait longer than ${seconds} s for: ${names}`);
     const stopped = abortStreams(owner) + uploads;
     if (stopped > 0) await settles(done, CLEAN_UP_SECONDS);
+  }
+
+  /** Calls `onShutdown` as the application itself. Its error is logged, and becomes the status of the process. */
+  async #callOnShutdown(): Promise<void> {
+    try {
+      await configure(this.owner, async () => await this.onShutdown());
+    } catch (error) {
+      reportError(error, "in onShutdown");
+      Deno.exitCode = 1;
+    }
   }
 
   /** Stops listening; resolves when requests, streams whose clients have left, and deferred work are done. */
