@@ -1,7 +1,18 @@
 /** Tests `json`, `validate()`, `accepts()` and `signal` of a request. */
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { Engine, HttpError, type Schema } from "@framework/core";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import {
+  Engine,
+  type Schema,
+  type SchemaResult,
+  UploadedFile,
+  ValidationError,
+} from "@framework/core";
 import { z } from "npm:zod@^4.6.7";
 import { onBothForms, visit } from "./forms.ts";
 
@@ -138,27 +149,164 @@ onBothForms(
   },
 );
 
-onBothForms(
-  "`validate()` throws an `HttpError` with the issues, for a handler to catch",
-  async (app) => {
-    app.route("POST /", async () => {
-      try {
-        return await app.request().validate(personSchema(false));
-      } catch (error) {
-        if (!(error instanceof HttpError)) throw error;
-        app.response().status(error.status);
-        return { form: app.request().data, errors: error.problem.errors };
-      }
-    });
-    const body = new URLSearchParams({ name: "Ada", age: "old" });
-    const response = await visit(app, "/", { method: "POST", body });
+Deno.test("`validate()` throws a `ValidationError` with `issues` and `fields`, for a handler to catch", async () => {
+  const app = new Engine();
+  const post = z.object({
+    title: z.string().min(1, "is missing").max(0, "is long"),
+    tags: z.array(z.string("is no text")),
+  });
+  app.route("POST /", async () => {
+    try {
+      return await app.request().validate(post);
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      const { fields, issues, message, name, status } = error;
+      return { fields, issues, message, name, status };
+    }
+  });
+  const response = await visit(app, "/", json({ title: "", tags: ["a", 1] }));
+  assertEquals(await response.json(), {
+    fields: { title: "is missing", "tags.1": "is no text" },
+    issues: [
+      { path: ["title"], message: "is missing" },
+      { path: ["tags", 1], message: "is no text" },
+    ],
+    message: "title: is missing; tags.1: is no text",
+    name: "ValidationError",
+    status: 422,
+  });
+});
+
+Deno.test("`ValidationError` has the first message of each field, and that of the whole under an empty name", () => {
+  const { fields, issues, message } = new ValidationError([
+    { message: "is empty" },
+    { path: ["a", { key: "b" }, 0], message: "first" },
+    { path: ["a", "b", 0], message: "second" },
+    { path: ["__proto__"], message: "is data" },
+  ]);
+  assertEquals(Object.entries(fields), [
+    ["", "is empty"],
+    ["a.b.0", "first"],
+    ["__proto__", "is data"],
+  ]);
+  assertEquals(issues[0], { path: [], message: "is empty" });
+  assertEquals(message, "is empty; a.b.0: first; a.b.0: second; and 1 more");
+});
+
+Deno.test("`validate()` reports 100 issues at most, and names three", async () => {
+  const app = new Engine();
+  app.route("POST /", () => app.request().validate(z.array(z.string("text"))));
+  const response = await visit(app, "/", json(Array(1_000).fill(1)));
+  const { detail, errors } = await response.json();
+  assertEquals(errors.length, 100);
+  assertEquals(detail, "0: text; 1: text; 2: text; and 997 more");
+});
+
+Deno.test("`validate()` repeats a client's long keys and messages by their beginning", async () => {
+  const app = new Engine();
+  app.route("POST /", () => app.request().validate(z.strictObject({})));
+  app.route("POST /record", () => {
+    return app.request().validate(z.record(z.string(), z.array(z.string())));
+  });
+  const key = "k".repeat(100_000);
+  for (const path of ["/", "/record"]) {
+    const body = { [key]: Array(100).fill(1) };
+    const response = await visit(app, path, json(body));
     assertEquals(response.status, 422);
-    assertEquals(await response.json(), {
-      form: { name: "Ada", age: "old" },
-      errors: [{ path: ["age"], message: "must be a number" }],
-    });
-  },
-);
+    assert((await response.text()).length < 50_000, path);
+  }
+});
+
+Deno.test("`validate()` of a body of another type is a 415, an empty body is `{}`", async () => {
+  const app = new Engine();
+  const partial = z.object({ name: z.string() }).partial();
+  app.route("POST /", async () => [await app.request().validate(partial)]);
+  const types = ["text/plain", "application/xml", "application/octet-stream"];
+  for (const type of types) {
+    const headers = { "content-type": type };
+    const init = { method: "POST", headers };
+    assertEquals((await visit(app, "/", { ...init, body: "a" })).status, 415);
+    assertEquals(await (await visit(app, "/", init)).json(), [{}], type);
+  }
+  const empty = { ...json(1), body: "" };
+  assertEquals(await (await visit(app, "/", empty)).json(), [{}]);
+  const bytes = { method: "POST", body: new Uint8Array(1) };
+  assertEquals((await visit(app, "/", bytes)).status, 415);
+});
+
+Deno.test("`validate()` calls a schema's method with its `this`", async () => {
+  class Standard {
+    readonly version = 1;
+    readonly vendor = "test";
+    readonly value = "made by its own";
+    validate(): SchemaResult<string> {
+      return { value: this.value };
+    }
+  }
+  const schema: Schema<unknown, string> = { "~standard": new Standard() };
+  const app = new Engine();
+  app.route("POST /", () => app.request().validate(schema));
+  const response = await visit(app, "/", json({}));
+  assertEquals(await response.text(), "made by its own");
+});
+
+Deno.test("`validate()` takes the query and the parameters of the route", async () => {
+  const app = new Engine();
+  const page = z.object({ page: z.coerce.number().default(1) });
+  const post = z.object({ id: z.coerce.number(), part: z.string().nullable() });
+  app.route("/post/@id(/@part)", async () => {
+    const query = await app.request().validate(page, "query");
+    const params = await app.request().validate(post, "params");
+    return [query.page + 1, params.id + 1, params.part];
+  });
+  const response = await app.fetch("/post/7?page=2");
+  assertEquals(await response.json(), [3, 8, null]);
+  const refused = await app.fetch("/post/x?page=2");
+  assertEquals(refused.status, 422);
+  assertEquals((await app.fetch("/post/7?page=x")).status, 422);
+});
+
+Deno.test("`validate()` takes the fields of a form with its files", async () => {
+  const app = new Engine();
+  const entry = z.object({ name: z.string(), photo: z.instanceof(File) });
+  const form = z.object({
+    title: z.string().min(1),
+    cover: z.instanceof(UploadedFile).optional(),
+    entries: z.array(entry),
+  });
+  app.route("POST /", async () => {
+    const { title, cover, entries } = await app.request().validate(form);
+    const { name, photo } = entries[0]!;
+    return [title, cover?.name ?? null, name, await photo.text()];
+  });
+  const body = new FormData();
+  body.set("title", "Trip");
+  body.set("cover", new File([], "")); // as browsers send an input that was left empty
+  body.set("entries[0][name]", "Sea");
+  body.set("entries[0][photo]", new File(["pixels"], "sea.png"));
+  const response = await visit(app, "/", { method: "POST", body });
+  assertEquals(await response.json(), ["Trip", null, "Sea", "pixels"]);
+  body.set("title", "");
+  const refused = await visit(app, "/", { method: "POST", body });
+  assertEquals(refused.status, 422);
+});
+
+Deno.test("`validate()` throws for an unknown source and for what is no schema", async () => {
+  const app = new Engine();
+  app.route("POST /", async () => {
+    const request = app.request();
+    const schema = z.object({});
+    for (const source of ["cookies", "__proto__", ""]) {
+      const validate = () => request.validate(schema, source as "body");
+      await assertRejects(validate, TypeError, '"body", "query" or "params"');
+    }
+    const validate = () => request.validate({} as Schema);
+    await assertRejects(validate, TypeError, "a Standard Schema");
+    return "done";
+  });
+  const response = await visit(app, "/", json({}));
+  assertEquals(await response.text(), "done");
+});
 
 onBothForms("`json` is the body as it was sent", async (app) => {
   app.route(
