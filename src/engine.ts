@@ -37,7 +37,7 @@ import type { HttpResponse } from "./response/response.ts";
 import type { JsonData } from "./routing/arguments.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
-import type { Router, UrlParameters } from "./routing/router.ts";
+import type { Router, UrlParameters, UrlQuery } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/deno_serve.ts";
@@ -450,10 +450,10 @@ export interface Engine {
   ): MaybePromise<void>;
 
   /**
-   * The URL path of the route with that alias, the parameters encoded into it. Throws `ReferenceError` for an
-   * unknown alias, `TypeError` when a value is missing, `RangeError` when one does not fit its place.
+   * The URL path of the route with that alias, the parameters encoded into it, and a query of the record: a list
+   * repeats its name, null and undefined are left out. Throws `ReferenceError` for an unknown alias, `TypeError` when a value is missing, `RangeError` when one does not fit its place.
    */
-  getUrl(alias: string, params?: UrlParameters): string;
+  getUrl(alias: string, params?: UrlParameters, query?: UrlQuery): string;
 
   /** Declares a route for POST. */
   post: DeclareRoute;

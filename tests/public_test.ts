@@ -51,6 +51,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       delete explain get getUrl group patch post put resource route routes`,
     "interface NearRoute": "reason route",
     "type UrlParameters": "",
+    "type UrlQuery": "",
     "class Route": `
       addMiddleware alias bodyLimit methods middleware params pattern regex splat
       streamed takesStream`,
@@ -185,7 +186,7 @@ for (const [module, expected] of Object.entries(SURFACE)) {
 const PARAMETERS: Readonly<Record<string, string>> = {
   error: "error",
   etag: "id, type?",
-  getUrl: "alias, params?",
+  getUrl: "alias, params?, query?",
   group: "prefix, callback, middleware?",
   halt: "code?, message?",
   json: "data, code?, encode?, charset?, option?",

@@ -1,7 +1,7 @@
 /** The routing rules of the framework, each on both forms of an application. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { HttpError } from "../src/errors.ts";
+import { Engine, HttpError } from "@framework/core";
 import type { Router } from "../src/routing/router.ts";
 import { type App, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -627,3 +627,34 @@ onBothForms(
     assertEquals((await visit(app, "/any/a/b")).status, 404);
   },
 );
+
+Deno.test("`getUrl()` appends a query of a record, in which a list repeats its name", async () => {
+  const app = new Engine();
+  app.set("framework.base_url", "/shop");
+  app.route(
+    "/search(/@kind)",
+    () => {
+      return [app.request().queryAll("tag"), app.request().query.word];
+    },
+    false,
+    "search",
+  );
+  const query = { tag: ["a b", 2, null], word: "é&=", page: undefined };
+  const url = app.getUrl("search", { kind: "new" }, query);
+  assertEquals(url, "/shop/search/new?tag=a+b&tag=2&word=%C3%A9%26%3D");
+  assertEquals(await (await app.fetch(url)).json(), [["a b", "2"], "é&="]);
+  const empty = { tag: [], page: null };
+  assertEquals(app.getUrl("search", {}, empty), "/shop/search");
+});
+
+Deno.test("`getUrl()` throws for a query that no URL can carry", () => {
+  const app = new Engine();
+  app.route("/", () => {}, false, "home");
+  for (const query of [{ a: {} }, { a: [[]] }, { a: () => {} }, "a=1", []]) {
+    assertThrows(
+      () => app.getUrl("home", {}, query as never),
+      TypeError,
+      "Cannot make the query of a URL",
+    );
+  }
+});

@@ -34,8 +34,8 @@ export const builtIns: BuiltIns = {
     lastModified,
     json,
     jsonp,
-    getUrl: (app, alias, params) =>
-      app.planFor().base + app.router().getUrl(alias, params),
+    getUrl: (app, alias, params, query) =>
+      app.planFor().base + app.router().getUrl(alias, params, query),
     route: onRouter("route"),
     group: onRouter("group"),
     post: onRouter("post"),

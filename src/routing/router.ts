@@ -21,9 +21,10 @@ import {
 import { Layered } from "../state/layers.ts";
 import type { Scope } from "../state/scope.ts";
 import { isThenable } from "../steps.ts";
+import { queryText, type UrlQuery } from "./url_query.ts";
 import { Match, RouteTable } from "./table.ts";
 
-export { Match, type NearRoute, RouteTable, type UrlParameters };
+export { Match, type NearRoute, RouteTable, type UrlParameters, type UrlQuery };
 
 /** The methods that a route without methods allows, besides OPTIONS. */
 const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -175,15 +176,19 @@ export class Router {
 
   /**
    * Makes the path of the route with that alias, with encoded values. Optional parts without values are
-   * left out; the text of `*` is the value named `*`.
+   * left out; the text of `*` is the value named `*`. A list in the query repeats its name.
    *
    * Throws `ReferenceError` when there is no such alias, `TypeError` when a value is missing,
    * `RangeError` when one does not fit its place.
    */
-  getUrl(alias: string, params: UrlParameters = {}): string {
+  getUrl(
+    alias: string,
+    params: UrlParameters = {},
+    query: UrlQuery = {},
+  ): string {
     const known = this.#tables().map(({ aliases }) => aliases);
     const pattern = known.findLast((one) => one.has(alias))?.get(alias);
-    if (pattern) return pattern.build(params);
+    if (pattern) return pattern.build(params) + queryText(query);
     const hint = didYouMean(alias, known.flatMap((one) => [...one.keys()]));
     throw new ReferenceError(
       `Cannot make a URL: no route has the alias "${alias}"${hint}`,

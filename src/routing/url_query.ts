@@ -1,0 +1,32 @@
+/** Owns the query of a URL that `getUrl` makes. */
+
+import { wrongKind } from "../errors.ts";
+import type { UrlParameters } from "./pattern.ts";
+
+type Value = UrlParameters[string];
+
+/** The values of a query by name. A list repeats the name; null and undefined are left out. */
+export type UrlQuery = Readonly<Record<string, Value | readonly Value[]>>;
+
+/** The types of values that print as themselves. */
+const KINDS = new Set(["string", "number", "bigint", "boolean"]);
+
+/** The encoded query with its question mark, or nothing. Throws `TypeError` for what is no record of values. */
+export function queryText(query: UrlQuery): string {
+  const action = "make the query of a URL";
+  if (Object(query) !== query || Array.isArray(query)) {
+    throw wrongKind(action, "it must be a record of values by name", query);
+  }
+  const fields = new URLSearchParams();
+  for (const [name, values] of Object.entries(query)) {
+    for (const value of [values].flat()) {
+      if (value === null || value === undefined) continue;
+      if (!KINDS.has(typeof value)) {
+        const rule = `"${name}" must be text, a number, a boolean or a list`;
+        throw wrongKind(action, rule, value);
+      }
+      fields.append(name, String(value));
+    }
+  }
+  return fields.size > 0 ? `?${fields}` : "";
+}
