@@ -7,13 +7,13 @@ import type { Application, Components } from "../application/application.ts";
 import { HttpRequest } from "../request/request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
-import { RouteTable } from "../routing/table.ts";
+import { Tree } from "../routing/tree.ts";
 import { Layered, Store } from "../state/layers.ts";
 import { View } from "../view/view.ts";
 
 /** The components of an application. */
 export function components(app: Application): Components {
-  const routes = new Layered(() => new RouteTable(), app.owner);
+  const routes = new Layered(() => new Tree(), app.owner);
   return {
     request: { type: HttpRequest, params: "scope", slot: "httpRequest" },
     response: { type: HttpResponse, params: "scope", slot: "httpResponse" },

@@ -14,7 +14,7 @@ import { startDeferred } from "./deferred.ts";
 import { respondPlainly } from "./pages.ts";
 import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
-import { callStart, matchOnce, search } from "./start.ts";
+import { callStart, matchOnce } from "./start.ts";
 
 /** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
@@ -57,7 +57,7 @@ function begin(scope: RequestScope): unknown {
 
 /** Reads the body for the route that matches, and runs `start`. */
 async function receiveThenStart(scope: RequestScope): Promise<void> {
-  await receive(scope, matchOnce(scope), search);
+  await receive(scope, matchOnce(scope));
   await callStart(scope);
 }
 

@@ -9,9 +9,7 @@ import { methodOverride } from "../request/request.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/router.ts";
 import { headerOf } from "../runtime.ts";
-
-/** Finds the route for a method and the path of a request. */
-type Search = (scope: RequestScope, method: string) => Match | undefined;
+import { allowedMethods, search } from "./search.ts";
 
 /** The methods that a form can ask for. */
 const OVERRIDES = ["PUT", "PATCH", "DELETE"];
@@ -30,13 +28,12 @@ export function hasUnreadBody({ root }: RequestScope): boolean {
 export async function receive(
   scope: RequestScope,
   match: Match | undefined,
-  search: Search,
 ): Promise<void> {
   if (match?.route.takesStream) return;
   const isForm = mayOverride(scope);
   if (match === undefined) {
-    const isPathTaken = scope.app.router(scope).hasOtherMethods;
-    if (!isForm || !isPathTaken) return;
+    const isPathTaken = isForm && allowedMethods(scope).length > 0;
+    if (!isPathTaken) return;
   }
   const others = isForm ? OVERRIDES.map((method) => search(scope, method)) : [];
   const routes = [match, ...others].flatMap((each) => each?.route ?? [])

@@ -6,7 +6,6 @@
 import type { RequestScope } from "../application/application.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
-import { withoutBase } from "../response/location.ts";
 import { keepOutcome } from "../response/outcome.ts";
 import { guardOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
@@ -14,6 +13,7 @@ import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { isOwn, respondWith, routeName } from "./respond.ts";
+import { allowedMethods, search } from "./search.ts";
 
 /** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
 export function callStart(scope: RequestScope): unknown {
@@ -40,18 +40,6 @@ export function matchOnce(scope: RequestScope): Match | undefined {
     return scope.match;
   }
   return scope.match = search(scope, scope.target.method);
-}
-
-/** The first route that matches the path of a request by a method. */
-export function search(
-  scope: RequestScope,
-  method: string,
-): Match | undefined {
-  const { app, plan, target: { path } } = scope;
-  const below = plan.base === "" ? path : withoutBase(path, plan.base);
-  const caseSensitive = plan.settings["framework.case_sensitive"];
-  const router = plan.router ?? app.router(scope);
-  return router.match(method, below, caseSensitive, scope);
 }
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
@@ -155,13 +143,10 @@ function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
 
 /** Responds when no route matches: with the methods of the path where it has others, else by `notFound`. */
 function respondUnmatched(scope: RequestScope): unknown {
-  const { app, target: { method, path } } = scope;
-  const { settings, base } = scope.plan;
-  const router = app.router(scope);
-  if (!router.hasOtherMethods) return app.call("notFound", [], scope);
-  const caseSensitive = settings["framework.case_sensitive"];
-  const below = withoutBase(path, base);
-  const methods = router.allowed(below, caseSensitive).join(", ");
+  const { app, plan: { settings }, target: { method } } = scope;
+  const allowed = allowedMethods(scope);
+  if (allowed.length === 0) return app.call("notFound", [], scope);
+  const methods = allowed.join(", ");
   const response = app.response(scope).header("allow", methods);
   if (method === "OPTIONS") {
     return void response.respond("the response to OPTIONS", { status: 204 });

@@ -8,7 +8,7 @@ import { HttpError, refusal, wrongKind } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import type { Route } from "../routing/route.ts";
-import type { Match } from "../routing/table.ts";
+import type { Match } from "../routing/match.ts";
 import { NO_TARGET, type Scope } from "../state/scope.ts";
 import { decode, hasBody, kindOf, parseForm, parseJson } from "./body.ts";
 import type { Data, Fields, Files, Form } from "./fields.ts";

@@ -3,8 +3,8 @@
  * of them from matching.
  */
 
-import type { Path } from "./path.ts";
-import type { Declaration, Route } from "./route.ts";
+import { Path } from "./path.ts";
+import { declared, type Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
 
@@ -16,6 +16,12 @@ export interface NearRoute {
   readonly reason: string;
 }
 
+/** How near a route is, in segments, and what keeps it from matching. */
+interface Miss {
+  readonly nearness: number;
+  readonly reason: string;
+}
+
 const MAX_ROUTES = 5;
 
 /** The longest path that is explained, in characters: nobody has mistyped a longer one. */
@@ -23,25 +29,29 @@ const MAX_LENGTH = 300;
 
 /** The nearest routes to a path: those that share its beginning, up to a misspelt segment. */
 export function nearRoutes(
-  declarations: readonly Declaration[],
+  routes: readonly Route[],
   method: string,
-  path: Path,
+  sent: string,
+  caseSensitive: boolean,
 ): NearRoute[] {
-  if (path.text.length > MAX_LENGTH) return [];
-  return declarations
-    .map(({ route, pattern }) => {
-      const misses = pattern.variants.map((variant) =>
-        variant.match(path)
-          ? { nearness: Infinity, reason: methodReason(method, route) }
-          : missOf(variant.segments, path)
-      );
-      const nearest = misses.reduce((a, b) => b.nearness > a.nearness ? b : a);
-      return { route, ...nearest };
-    })
+  if (sent.length > MAX_LENGTH) return [];
+  const path = new Path(sent, caseSensitive);
+  return routes
+    .map((route) => ({ route, ...missOf(route, method, path) }))
     .filter(({ nearness }) => nearness > 0)
     .sort((a, b) => b.nearness - a.nearness)
     .slice(0, MAX_ROUTES)
     .map(({ route, reason }) => ({ route, reason }));
+}
+
+/** How near a route is to a path, and why it does not match. */
+function missOf(route: Route, method: string, path: Path): Miss {
+  const { pattern } = declared(route);
+  if (pattern.match(path)) {
+    return { nearness: Infinity, reason: methodReason(method, route) };
+  }
+  return pattern.choices.map((segments) => missAmong(segments, path))
+    .reduce((a, b) => b.nearness > a.nearness ? b : a);
 }
 
 function methodReason(method: string, { methods }: Route): string {
@@ -54,24 +64,22 @@ function methodReason(method: string, { methods }: Route): string {
  * How many segments match, up to the first that is not even a misspelling (a misspelling counts half), and
  * why the first mismatch does not match.
  */
-function missOf(
-  segments: readonly Segment[],
-  path: Path,
-): { nearness: number; reason: string } {
-  const count = path.split();
-  let nearness = segments.length === count ? 0 : -1 / 4;
+function missAmong(segments: readonly Segment[], path: Path): Miss {
+  const { segments: texts, folded, caseSensitive } = path;
+  let nearness = segments.length === texts.length ? 0 : -1 / 4;
   let reason: string | undefined;
-  for (const [index, segment] of segments.entries()) {
-    const text = index < count ? path.segment(index) : undefined;
-    if (segment.match(text ?? "", path.caseSensitive)) nearness += 1;
+  for (const [at, segment] of segments.entries()) {
+    const text = texts[at] ?? "";
+    const compared = caseSensitive ? undefined : folded[at] ?? "";
+    if (!segment.isStar && segment.match(text, compared, [])) nearness += 1;
     else {
-      reason ??= reasonFor(segment, text);
-      const [meant] = suggestions(text ?? "", [segment.literal ?? ""]);
+      reason ??= reasonFor(segment, texts[at]);
+      const [meant] = suggestions(text, [segment.literal ?? ""]);
       if (meant === undefined) break;
       nearness += 1 / 2;
     }
   }
-  reason ??= `the path goes on with "/${path.rest(segments.length)}"`;
+  reason ??= `the path goes on with "/${path.text(segments.length)}"`;
   return { nearness, reason };
 }
 

@@ -3,14 +3,11 @@
  * segments for each choice of optional parts. What a segment matches is decided in `segment.ts`.
  */
 
-import { escapeText, type Part } from "./segment.ts";
+import { escapeText, type Parameter, Segment } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
 
-/**
- * A pattern with some of its optional parts and without the others: the parts of each segment. A segment
- * is empty at the start, at the end and between two slashes.
- */
-export type Choice = readonly (readonly Part[])[];
+/** Texts and parameters by segment: none at the start, at the end and between two slashes. */
+type Parts = readonly (readonly (string | Parameter)[])[];
 
 /** The most choices that a pattern may have: those of ten independent optional parts. */
 const MAX_CHOICES = 1_024;
@@ -113,14 +110,15 @@ export class Parser {
     this.#tokens = [...path.matchAll(TOKENS)];
   }
 
-  /** Every choice of optional parts, in the order in which they are tried. */
-  parse(): Choice[] {
+  /** The segments with each choice of optional parts, in the order in which they are tried. */
+  parse(): Segment[][] {
     const choices = this.#sequence();
     if (this.#token !== "") this.#fail("has an unopened parenthesis");
-    const mixed = choices.flat().filter((parts) => parts.length > 1);
-    const star = mixed.flat().find(({ kind }) => kind === "star");
-    if (star === undefined) return choices;
-    this.#fail("has a * that does not stand alone between slashes", star.at);
+    const mixed = choices.flat().filter((parts) => parts.length > 1).flat();
+    const star = mixed.find((part) => Object(part).name === "*");
+    if (star === undefined) return choices.map(segmentsOf);
+    const { at } = star as Parameter;
+    this.#fail("has a * that does not stand alone between slashes", at);
   }
 
   /** The next token; empty at the end. */
@@ -138,8 +136,8 @@ export class Parser {
   }
 
   /** The choices up to the end or to a closing parenthesis; those with an optional part come first. */
-  #sequence(): Choice[] {
-    let choices: Choice[] = [[[]]];
+  #sequence(): Parts[] {
+    let choices: Parts[] = [[[]]];
     while (this.#token !== "" && this.#token !== ")") {
       const added = this.#piece(this.#token);
       choices = choices.flatMap((one) =>
@@ -152,7 +150,7 @@ export class Parser {
     return choices;
   }
 
-  #piece(token: string): Choice[] {
+  #piece(token: string): Parts[] {
     const at = this.#at;
     if (token === "(") return this.#group();
     const next = this.#tokens[this.#next + 1]?.[0] ?? "";
@@ -161,13 +159,13 @@ export class Parser {
     this.#checkToken(MISTAKES);
     this.#take();
     if (token === "/") return [[[], []]];
-    if (token === "*") return [[[{ kind: "star", text: "*", source: "", at }]]];
+    if (token === "*") return [[[{ name: "*", place: -1, at }]]];
     return token.startsWith("@")
       ? [[[this.#parameter(token.slice(1), at)]]]
       : [[this.#text(token, at)]];
   }
 
-  #group(): Choice[] {
+  #group(): Parts[] {
     const at = this.#at;
     this.#take();
     const choices = this.#sequence();
@@ -179,40 +177,37 @@ export class Parser {
   }
 
   /** A text; a quantifier after it repeats its last character. */
-  #text(token: string, at: number): Part[] {
+  #text(token: string, at: number): (string | Parameter)[] {
     const text = token.startsWith("\\") ? token.slice(1) : decoded(token);
-    if (!TEXT_QUANTIFIER.test(this.#token)) return [textPart(text)];
+    if (!TEXT_QUANTIFIER.test(this.#token)) return [text];
     const last = [...text].at(-1)!;
     const repeated = this.#quantified(escapeText(last), at);
-    return [textPart(text.slice(0, -last.length)), repeated];
+    const before = text.slice(0, -last.length);
+    return before === "" ? [repeated] : [before, repeated];
   }
 
   /** An expression without a name: an atom that was read, and the quantifier after it. */
-  #quantified(atom: string, at: number): Part {
-    let source = atom;
+  #quantified(atom: string, at: number): Parameter {
+    let expression = atom;
     if (QUANTIFIER.test(this.#token)) {
-      source += this.#take();
-      if (this.#token === "?") source += this.#take();
+      expression += this.#take();
+      if (this.#token === "?") expression += this.#take();
     }
-    this.#checkExpression(source, at);
-    return { kind: "expression", text: source, source };
+    this.#checkExpression(expression, at);
+    return { name: "", expression, place: -1, at };
   }
 
-  #parameter(name: string, at: number): Part {
+  #parameter(name: string, at: number): Parameter {
     if (this.names.includes(name)) {
       this.#fail(`has the name "${name}" twice, again`, at);
     }
     if (this.#token === "?") {
       this.#fail(`has "@${name}?", where (/@${name}) is meant,`, at);
     }
-    this.names.push(name);
-    if (this.#token !== ":") {
-      return { kind: "any", text: `@${name}`, source: `(?<${name}>.+)`, name };
-    }
+    const place = this.names.push(name) - 1;
+    if (this.#token !== ":") return { name, place, at };
     this.#take();
-    const expression = this.#constraint(name);
-    const source = `(?<${name}>${expression})`;
-    return { kind: "expression", text: `@${name}:${expression}`, source, name };
+    return { name, expression: this.#constraint(name), place, at };
   }
 
   /** The expression of a parameter. */
@@ -269,14 +264,18 @@ export class Parser {
   }
 }
 
-function textPart(text: string): Part {
-  return { kind: "text", text, source: escapeText(text) };
-}
-
-/** Joins two lists of segments: the last of one and the first of the other become one segment. */
-function joined(before: Choice, after: Choice): Choice {
+/** Joins two lists: the last segment of one and the first of the other become one. */
+function joined(before: Parts, after: Parts): Parts {
   const middle = [...before.at(-1)!, ...after[0]!];
   return [...before.slice(0, -1), middle, ...after.slice(1)];
+}
+
+/** The segments of a choice, with the slash at its end. */
+function segmentsOf(choice: Parts): Segment[] {
+  const segments = choice.filter((parts) => parts.length > 0);
+  const end = choice.at(-1)!.length === 0 ? "/" : "";
+  const last = segments.length - 1;
+  return segments.map((parts, n) => new Segment(parts, n === last ? end : ""));
 }
 
 /** A class or escape as JavaScript reads it, without escapes that only protect punctuation. */

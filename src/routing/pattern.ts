@@ -1,18 +1,20 @@
 /**
- * Owns a pattern: its methods, its names, its variants, which match paths and read values from them, and
- * making a URL of values. A variant is the pattern with one choice of its optional parts. Patterns are searched
- * in `table.ts`.
+ * Owns a pattern: its methods, its names, the values that it reads from a path, and making a URL of values.
+ * Patterns are searched in `tree.ts`.
  */
 
 import { HttpError } from "../errors.ts";
-import { type Choice, Parser, withSlash } from "./notation.ts";
+import { Parser, withSlash } from "./notation.ts";
 import { Path } from "./path.ts";
-import { Segment } from "./segment.ts";
+import type { Segment } from "./segment.ts";
 
 /** The values of a URL by parameter, `*` included; null and undefined are no values. */
 export type UrlParameters = Readonly<
   Record<string, string | number | bigint | boolean | null | undefined>
 >;
+
+/** The values of the named parameters in order; null where an optional part is absent. */
+export type Values = (string | null)[];
 
 /** The values that are given for a URL, by name. */
 type Texts = ReadonlyMap<string, string>;
@@ -28,23 +30,46 @@ const UNENCODABLE = /[\p{Surrogate}\0]/u;
 
 /** A pattern such as `GET|POST /post/@slug`. */
 export class Pattern {
+  /** In upper case; none when every method matches. */
+  readonly methods: readonly string[];
   /** The pattern without its methods. */
   readonly path: string;
   /** The names of the parameters, in order of appearance. */
   readonly names: readonly string[];
-  /** A variant for every choice of optional parts, in the order in which they are tried. */
-  readonly variants: readonly Variant[];
+  /** The segments with each choice of optional parts, in the order in which they are tried. */
+  readonly choices: readonly (readonly Segment[])[];
 
-  /**
-   * The methods are in upper case; without any, every method matches. Throws `SyntaxError` when the path is
-   * malformed, quoting it and the position.
-   */
-  constructor(readonly methods: readonly string[], path: string) {
+  /** Throws `SyntaxError` when the path is malformed, quoting it and the position. */
+  constructor(methods: readonly string[], path: string) {
+    this.methods = methods;
     this.path = withSlash(path);
     const parser = new Parser(this.path);
-    const choices = parser.parse();
+    this.choices = parser.parse();
     this.names = parser.names;
-    this.variants = choices.map((choice) => new Variant(choice, this.names));
+  }
+
+  /**
+   * The values in a path, or undefined when it does not match. What the stars take is appended to `splats`,
+   * where it is given.
+   */
+  match(path: Path, splats?: string[]): Values | undefined {
+    for (const segments of this.choices) {
+      const values: Values = this.names.map(() => null);
+      if (matches(segments, path, values, splats)) return values;
+    }
+    return undefined;
+  }
+
+  /**
+   * What the stars take in a path that matches, joined by slashes. Throws `HttpError` 400 when it has a
+   * segment `..`: code that appends it to a folder would leave that folder.
+   */
+  splat(path: Path): string {
+    const splats: string[] = [];
+    this.match(path, splats);
+    const splat = splats.join("/");
+    if (!PARENT_SEGMENT.test(splat)) return splat;
+    throw new HttpError(400, 'The path has a segment ".." where "*" matches');
   }
 
   /**
@@ -52,7 +77,7 @@ export class Pattern {
    * segment, so that an author's expression never sees more than one segment.
    */
   regex(caseSensitive: boolean): RegExp {
-    const sources = this.variants.map(({ segments }) =>
+    const sources = this.choices.map((segments) =>
       segments.map(({ source }) => source).join("")
     );
     const source = `^(?:${sources.join("|")})\\/?$`;
@@ -76,27 +101,29 @@ export class Pattern {
       }
       if (text !== "") texts.set(name, text);
     }
-    const { segments, hasSlash } = this.#choose(texts);
-    const path = segments.map((one) => this.#fill(one, texts)).join("");
-    const url = (hasSlash ? `${path}/` : path) || "/";
+    const segments = this.#choose(texts);
+    const url = segments.map((one) => this.#fill(one, texts)).join("") || "/";
     const isStable = this.#readsBack(url, texts, true) &&
       this.#readsBack(url, texts, false);
     if (isStable) return url;
     this.#fail(RangeError, `"${url}" would be read back differently`);
   }
 
-  /** The variant with exactly the parameters that have values. */
-  #choose(texts: Texts): Variant {
-    const able = this.variants.filter(({ names, hasStar }) =>
-      [...texts.keys()].every((name) =>
+  /** The segments with exactly the parameters that have values. */
+  #choose(texts: Texts): readonly Segment[] {
+    const able = this.choices.filter((segments) => {
+      const names = namesOf(segments);
+      const hasStar = segments.some(({ isStar }) => isStar);
+      return [...texts.keys()].every((name) =>
         names.includes(name) || name === "*" && hasStar
-      )
+      );
+    });
+    const chosen = able.findLast((segments) =>
+      namesOf(segments).every((name) => texts.has(name))
     );
-    const isFull = ({ names }: Variant) =>
-      names.every((name) => texts.has(name));
-    const chosen = able.findLast(isFull);
     if (chosen) return chosen;
-    const missing = able.at(-1)?.names.find((name) => !texts.has(name));
+    const missing = namesOf(able.at(-1) ?? [])
+      .find((name) => !texts.has(name));
     const problem = missing === undefined
       ? "it has no place for all values"
       : `the value of "${missing}" is missing`;
@@ -105,33 +132,34 @@ export class Pattern {
 
   /** A slash and the encoded segment with its values; empty for a star without a value. */
   #fill(segment: Segment, texts: Texts): string {
-    if (segment.isStar) {
+    const { parts, end, isStar } = segment;
+    if (isStar) {
       const splat = encodeURIComponent(texts.get("*") ?? "");
-      return splat && `/${splat.replaceAll("%2F", "/")}`;
+      return (splat && `/${splat.replaceAll("%2F", "/")}`) + end;
     }
-    const { parts } = segment;
-    if (parts.some(({ kind, name }) => kind === "expression" && !name)) {
-      this.#fail(TypeError, `"${segment}" has an expression without a name`);
+    let [text, encoded] = ["", ""];
+    for (const part of parts) {
+      if (typeof part === "string") {
+        text += part;
+        encoded += encodeText(part);
+      } else if (part.name === "") {
+        this.#fail(TypeError, `"${segment}" has an expression without a name`);
+      } else {
+        text += texts.get(part.name)!;
+        encoded += encodeURIComponent(texts.get(part.name)!);
+      }
     }
-    const filled = parts.map(({ name = "", text }) => texts.get(name) ?? text);
-    const text = filled.join("");
-    if (segment.match(text, true) === null) {
-      this.#fail(RangeError, `"${text}" does not match "${segment}"`);
-    }
-    const encoded = filled.map((text, n) =>
-      parts[n]!.name ? encodeURIComponent(text) : encodeText(text)
-    );
-    return `/${encoded.join("")}`;
+    if (segment.match(text, undefined, [])) return `/${encoded}${end}`;
+    this.#fail(RangeError, `"${text}" does not match "${segment}"`);
   }
 
   /** Whether matching a URL gives these values again. */
   #readsBack(url: string, texts: Texts, caseSensitive: boolean): boolean {
     const splat = texts.get("*") ?? "";
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
-    const path = new Path().read(url, caseSensitive);
-    const found = this.variants.find((variant) => variant.match(path));
-    if (found?.splat(path) !== splat) return false;
-    const values = found.values(path);
+    const path = new Path(url, caseSensitive);
+    const values = this.match(path);
+    if (values === undefined || this.splat(path) !== splat) return false;
     return this.names.every((name, n) =>
       values[n] === (texts.get(name) ?? null)
     );
@@ -142,122 +170,69 @@ export class Pattern {
   }
 }
 
-/** The segments of a pattern with some of its optional parts and without the others. */
-export class Variant {
-  readonly segments: readonly Segment[];
-  /** Whether it ends with a slash. */
-  readonly hasSlash: boolean;
-  /** The names of its parameters, in order of appearance. */
-  readonly names: readonly string[];
-  /** The segments before the first star. */
-  readonly head: readonly Segment[];
-  /** Whether it has a star. */
-  readonly hasStar: boolean;
-  /** Whether it has only literals and parameters that take any text, and perhaps a star at the end. */
-  readonly isPlain: boolean;
-  /** The segments before, between and after the stars. */
-  readonly #runs: readonly (readonly Segment[])[];
-  /** Whether each value is a whole segment before the first star. */
-  readonly #isDirect: boolean;
-  /** For each name of the pattern, its segment if values are direct, or else its place among `names`; or -1. */
-  readonly #places: readonly number[];
-
-  constructor(choice: Choice, names: readonly string[]) {
-    const segments = choice.filter((parts) => parts.length > 0)
-      .map((parts) => new Segment(parts));
-    this.segments = segments;
-    this.hasSlash = segments.length > 0 && choice.at(-1)!.length === 0;
-    this.names = segments.flatMap((segment) => segment.names);
-    this.#runs = runsOf(segments);
-    this.head = this.#runs[0]!;
-    this.hasStar = this.#runs.length > 1;
-    this.isPlain = this.head.every((one) => one.isFree || one.literal) &&
-      segments.length <= this.head.length + 1;
-    const whole = this.head.filter(({ isWhole }) => isWhole);
-    this.#isDirect = whole.length === this.names.length;
-    this.#places = names.map((name) =>
-      this.#isDirect
-        ? segments.findIndex((one) => one.names.includes(name))
-        : this.names.indexOf(name)
-    );
+/** Whether segments match a path. */
+function matches(
+  segments: readonly Segment[],
+  path: Path,
+  values: Values,
+  splats?: string[],
+): boolean {
+  const { segments: texts, folded, caseSensitive } = path;
+  for (let n = 0; n < segments.length; n++) {
+    const segment = segments[n]!;
+    if (segment.isStar) return matchesStars(segments, n, path, values, splats);
+    if (n >= texts.length) return false;
+    const compared = caseSensitive ? undefined : folded[n];
+    if (!segment.match(texts[n]!, compared, values)) return false;
   }
-
-  /** Whether a path matches; the tree of a table must have checked how many segments the path has. */
-  matches(path: Path): boolean {
-    const hasTail = this.segments.length > this.head.length + 1;
-    return hasTail ? this.match(path) !== undefined : fits(this.head, path, 0);
-  }
-
-  /** The values in a path that matches, in the order of the pattern's names; null for an absent one. */
-  values(path: Path): readonly (string | null)[] {
-    const places = this.#places;
-    if (!this.#isDirect) {
-      const { values } = this.match(path)!;
-      return places.map((place) => values[place] ?? null);
-    }
-    const valueAt = (place: number): string | null =>
-      place < 0 ? null : path.segment(place);
-    // One value is the most frequent, and far cheaper without a callback.
-    return places.length === 1 ? [valueAt(places[0]!)] : places.map(valueAt);
-  }
-
-  /**
-   * The values in the order of `names` and the texts of the stars, or undefined when a path does not
-   * match. A run between two stars is placed where it first fits: no other place leaves more room.
-   */
-  match(
-    path: Path,
-  ): { values: readonly string[]; splats: readonly string[] } | undefined {
-    const count = path.split();
-    const values: string[] = [];
-    const splats: string[] = [];
-    let end = 0;
-    if (count < this.head.length) return undefined;
-    for (const [n, run] of this.#runs.entries()) {
-      const isLast = n === this.#runs.length - 1;
-      const latest = n === 0 ? 0 : count - run.length;
-      let at = isLast ? Math.max(end, latest) : end;
-      while (at <= latest && !fits(run, path, at)) at++;
-      if (at > latest) return undefined;
-      if (at > end) {
-        splats.push(at === count ? path.rest(end) : path.segment(end, at));
-      }
-      for (const segment of run) {
-        values.push(...segment.match(path.segment(at++), path.caseSensitive)!);
-      }
-      end = at;
-    }
-    return end === count ? { values, splats } : undefined;
-  }
-
-  /**
-   * What the stars match in a path that matches, joined by slashes. Throws `HttpError` 400 when it has a
-   * segment `..`: code that appends it to a folder would leave that folder.
-   */
-  splat(path: Path): string {
-    const splat = this.match(path)!.splats.join("/");
-    if (!PARENT_SEGMENT.test(splat)) return splat;
-    throw new HttpError(400, 'The path has a segment ".." where "*" matches');
-  }
+  return segments.length === texts.length;
 }
 
-/** The segments before, between and after the stars. */
-function runsOf(segments: readonly Segment[]): Segment[][] {
-  const runs: Segment[][] = [[]];
-  for (const segment of segments) {
-    if (segment.isStar) runs.push([]);
-    else runs.at(-1)!.push(segment);
+/**
+ * Whether segments from a star on match a path from the same place on. Each star takes as few segments as it
+ * can: when what follows does not match, the last star takes one more, and no earlier one needs to.
+ */
+function matchesStars(
+  segments: readonly Segment[],
+  first: number,
+  path: Path,
+  values: Values,
+  splats: string[] = [],
+): boolean {
+  const { segments: texts, folded, caseSensitive } = path;
+  const count = texts.length;
+  const taken: string[] = [];
+  let star = first;
+  let start = first; // the star takes the segments from `start` up to `end`
+  let end = first;
+  for (let n = first, at = first; n < segments.length || at < count;) {
+    const segment = segments[n];
+    const compared = caseSensitive ? undefined : folded[at];
+    if (segment?.isStar) {
+      if (end > start) taken.push(path.text(start, end));
+      star = n++;
+      start = at;
+      at = end = n === segments.length ? count : at;
+    } else if (
+      segment && at < count && segment.match(texts[at]!, compared, values)
+    ) {
+      n++;
+      at++;
+    } else {
+      if (end >= count) return false;
+      n = star + 1;
+      at = ++end;
+    }
   }
-  return runs;
-}
-
-/** Whether a run of segments matches the path from the segment `at` on; the path must be long enough. */
-function fits(run: readonly Segment[], path: Path, at: number): boolean {
-  for (let index = 0; index < run.length; index++) {
-    const text = path.segment(at + index);
-    if (run[index]!.match(text, path.caseSensitive) === null) return false;
-  }
+  if (end > start) taken.push(path.text(start, end));
+  splats.push(...taken);
   return true;
+}
+
+function namesOf(segments: readonly Segment[]): string[] {
+  return segments.flatMap(({ parameters }) =>
+    parameters.map(({ name }) => name)
+  );
 }
 
 /** Encodes a text of the pattern itself; what a segment may contain stays (RFC 3986, section 3.3). */

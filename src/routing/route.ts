@@ -1,6 +1,6 @@
 /**
  * Owns the route object, which declaring a route returns and `passRoute` passes to a callback. Routes are
- * searched in `table.ts`.
+ * searched in `tree.ts`.
  */
 
 import { wrongKind } from "../errors.ts";
@@ -40,19 +40,30 @@ export interface DeclareRoute {
   ): Route;
 }
 
-/** A declared route with its callback. */
-export interface Declaration {
-  readonly route: Route;
+/** What declaring a route has made of it; users see it through `Route`. */
+export interface Declared {
   readonly pattern: Pattern;
   readonly callback: (...params: unknown[]) => unknown;
   readonly passRoute: boolean;
+  readonly alias: string;
+  /** The place in the order of declaration. */
+  readonly order: number;
+  /** Whether the route may still change. */
+  readonly isOpen: () => boolean;
+  readonly middleware: Middleware[];
+  takesStream: boolean;
+  bodyLimit: number | undefined;
 }
 
-/** The values of a route in the path of one request; for a declared route, whether it may still change. */
-interface RouteState extends Partial<Pick<Route, "params" | "splat">> {
-  readonly caseSensitive?: boolean;
-  readonly isOpen?: () => boolean;
+/** What one request's path gives a route. */
+export interface Matched {
+  readonly params: RouteParameters;
+  readonly splat: string;
+  readonly caseSensitive: boolean;
 }
+
+/** What a router keeps of a route, which is no part of its public face. */
+export let declared: (route: Route) => Declared;
 
 /**
  * A route as declared, or, passed to its callback, as one request matched it.
@@ -87,35 +98,33 @@ export class Route {
   readonly alias: string;
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
-  #takesStream = false;
-  #bodyLimit: number | undefined;
-  readonly #pattern: Pattern;
-  readonly #state: RouteState;
+  readonly #declared: Declared;
+  readonly #matched: Matched | undefined;
+
+  static {
+    declared = (route) => route.#declared;
+  }
 
   /**
-   * Made by the router. A declared route can be changed while `isOpen` says so; that of a callback has the
-   * values of the request, and cannot.
+   * Made by the router. The route of a callback has the values of its request, and cannot be changed.
    *
    * @ignore
    */
-  constructor(
-    pattern: Pattern,
-    alias: string,
-    middleware: readonly Middleware[],
-    state: RouteState,
-  ) {
+  constructor(declared: Declared, matched?: Matched) {
+    const { pattern, alias, middleware } = declared;
     this.methods = pattern.methods.length > 0 ? [...pattern.methods] : ["*"];
-    this.params = state.params ?? {};
+    this.params = matched?.params ?? {};
     this.pattern = pattern.path;
     this.alias = alias;
-    this.middleware = [...middleware];
-    this.#pattern = pattern;
-    this.#state = state;
+    this.middleware = matched ? [...middleware] : middleware;
+    this.#declared = declared;
+    this.#matched = matched;
   }
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    return this.#pattern.regex(this.#state.caseSensitive ?? false);
+    const caseSensitive = this.#matched?.caseSensitive ?? false;
+    return this.#declared.pattern.regex(caseSensitive);
   }
 
   /**
@@ -123,7 +132,7 @@ export class Route {
    * `HttpError` 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
    */
   get splat(): string {
-    return this.#state.splat ?? "";
+    return this.#matched?.splat ?? "";
   }
 
   /**
@@ -134,7 +143,7 @@ export class Route {
   addMiddleware(...middleware: Middleware[]): this {
     this.#checkOpen();
     middleware.forEach(checkMiddleware);
-    (this.middleware as Middleware[]).push(...middleware);
+    this.#declared.middleware.push(...middleware);
     return this;
   }
 
@@ -147,18 +156,18 @@ export class Route {
    */
   bodyLimit(bytes: number): this;
   bodyLimit(...[bytes]: [number?]): this | number | undefined {
-    if (bytes === undefined) return this.#bodyLimit;
+    if (bytes === undefined) return this.#declared.bodyLimit;
     const action = `limit the bodies of the route "${this.pattern}"`;
     const rule = "the limit must be a number of bytes from 0";
     if (typeof bytes !== "number") throw wrongKind(action, rule, bytes);
     if (!(bytes >= 0)) {
       throw new RangeError(`Cannot ${action}: ${rule}, got ${bytes}`);
     }
-    if (this.#takesStream) {
+    if (this.#declared.takesStream) {
       throw new Error(`Cannot ${action}: it takes them as streams`);
     }
     this.#checkOpen();
-    this.#bodyLimit = bytes;
+    this.#declared.bodyLimit = bytes;
     return this;
   }
 
@@ -169,17 +178,17 @@ export class Route {
    */
   streamed(): this {
     this.#checkOpen();
-    this.#takesStream = true;
+    this.#declared.takesStream = true;
     return this;
   }
 
   /** Whether `streamed()` was called: bodies are left unread. */
   get takesStream(): boolean {
-    return this.#takesStream;
+    return this.#declared.takesStream;
   }
 
   #checkOpen(): void {
-    if (this.#state.isOpen?.()) return;
+    if (this.#matched === undefined && this.#declared.isOpen()) return;
     const reason = "a request is being handled";
     throw new Error(`Cannot change the route "${this.pattern}": ${reason}`);
   }

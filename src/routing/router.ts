@@ -1,6 +1,6 @@
 /**
  * Owns declaring routes, also in groups and as resources, and finding those that match a request. Patterns are
- * parsed in `notation.ts`, routes are searched in `table.ts`, and called in `handling/start.ts`.
+ * parsed in `notation.ts`, routes are searched in `tree.ts`, and called in `handling/start.ts`.
  */
 
 import { type Classes, resolveCallback } from "../callback.ts";
@@ -12,19 +12,15 @@ import { type NearRoute, nearRoutes } from "./explain.ts";
 import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
-import {
-  type Declaration,
-  type DeclareRoute,
-  Route,
-  type RouteCallback,
-} from "./route.ts";
+import type { Match } from "./match.ts";
+import { type DeclareRoute, Route, type RouteCallback } from "./route.ts";
 import { Layered } from "../state/layers.ts";
 import type { Scope } from "../state/scope.ts";
 import { isThenable } from "../steps.ts";
+import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
-import { Match, RouteTable } from "./table.ts";
 
-export { Match, type NearRoute, RouteTable, type UrlParameters, type UrlQuery };
+export type { Match, NearRoute, UrlParameters, UrlQuery };
 
 /** The methods that a route without methods allows, besides OPTIONS. */
 const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -51,15 +47,8 @@ const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
  * ```
  */
 export class Router {
-  /**
-   * Whether the last `match()`, if it found no route, met routes of other methods for the path.
-   *
-   * @ignore
-   */
-  hasOtherMethods = false;
-  readonly #layers: Layered<RouteTable>;
+  readonly #layers: Layered<Tree>;
   readonly #classes: Classes;
-  readonly #path = new Path();
   /** The prefix and the middleware of the current group. */
   #group = { prefix: "", middleware: [] as readonly Middleware[] };
 
@@ -79,12 +68,12 @@ export class Router {
   readonly delete: DeclareRoute = this.#declarer("DELETE");
 
   /**
-   * `layers` has the tables of routes, `classes` finds the classes of callbacks such as `"Class->method"`.
+   * `layers` has the trees of routes, `classes` finds the classes of callbacks such as `"Class->method"`.
    *
    * @ignore
    */
   constructor(
-    layers: Layered<RouteTable> = new Layered(() => new RouteTable()),
+    layers: Layered<Tree> = new Layered(() => new Tree()),
     classes: Classes = NO_CLASSES,
   ) {
     this.#layers = layers;
@@ -116,10 +105,19 @@ export class Router {
     const parsed = new Pattern(methods, joinPaths(this.#group.prefix, path));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
-    const table = this.#layers.writable;
-    const isOpen = () => this.#layers.writable === table;
-    const route = new Route(parsed, alias, this.#group.middleware, { isOpen });
-    table.add({ route, pattern: parsed, callback: called, passRoute });
+    const tree = this.#layers.writable;
+    const route = new Route({
+      pattern: parsed,
+      callback: called,
+      passRoute,
+      alias,
+      order: tree.routes.length,
+      isOpen: () => this.#layers.writable === tree,
+      middleware: [...this.#group.middleware],
+      takesStream: false,
+      bodyLimit: undefined,
+    });
+    tree.add(route);
     return route;
   }
 
@@ -186,7 +184,7 @@ export class Router {
     params: UrlParameters = {},
     query: UrlQuery = {},
   ): string {
-    const known = this.#tables().map(({ aliases }) => aliases);
+    const known = this.#trees().map(({ aliases }) => aliases);
     const pattern = known.findLast((one) => one.has(alias))?.get(alias);
     if (pattern) return pattern.build(params) + queryText(query);
     const hint = didYouMean(alias, known.flatMap((one) => [...one.keys()]));
@@ -197,7 +195,7 @@ export class Router {
 
   /** The declared routes, in order. */
   routes(): Route[] {
-    return this.#declarations().map(({ route }) => route);
+    return this.#trees().flatMap(({ routes }) => routes);
   }
 
   /**
@@ -212,16 +210,14 @@ export class Router {
     caseSensitive: boolean,
     scope?: Scope,
   ): Match | undefined {
-    const decoded = this.#path.read(path, caseSensitive);
+    const decoded = new Path(path, caseSensitive);
     const asGet = method === "HEAD" && !this.#methods(decoded).has("HEAD");
     const wanted = asGet ? "GET" : method;
     const { application } = this.#layers;
+    const found = application.find(decoded, wanted);
+    if (found !== undefined) return found;
     const hasOwn = scope === undefined || scope.root.own !== undefined;
-    let entry = application.find(decoded, wanted);
-    const own = hasOwn && !entry ? this.#layers.own(scope) : undefined;
-    entry ??= own?.find(decoded, wanted);
-    this.hasOtherMethods = application.hasOthers || own?.hasOthers === true;
-    return entry && new Match(entry, decoded, path, wanted);
+    return hasOwn ? this.#layers.own(scope)?.find(decoded, wanted) : undefined;
   }
 
   /**
@@ -229,13 +225,11 @@ export class Router {
    *
    * @ignore
    */
-  next({ entry, sent, method, caseSensitive }: Match): Match | undefined {
-    const { table, next } = entry;
-    const path = this.#path.read(sent, caseSensitive);
-    const isOwn = table !== this.#layers.application;
-    const found = table.find(path, method, next) ??
-      (isOwn ? undefined : this.#layers.own()?.find(path, method));
-    return found && new Match(found, path, sent, method);
+  next({ route, path, method }: Match): Match | undefined {
+    const { application } = this.#layers;
+    const own = this.#layers.own();
+    if (!application.has(route)) return own?.find(path, method, route);
+    return application.find(path, method, route) ?? own?.find(path, method);
   }
 
   /**
@@ -244,7 +238,7 @@ export class Router {
    * @ignore
    */
   allowed(path: string, caseSensitive: boolean): string[] {
-    const methods = this.#methods(this.#path.read(path, caseSensitive));
+    const methods = this.#methods(new Path(path, caseSensitive));
     if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
     if (methods.has("GET")) methods.add("HEAD");
     return methods.size > 0 ? [...methods.add("OPTIONS")] : [];
@@ -252,23 +246,18 @@ export class Router {
 
   /** The routes that nearly match, the nearest first, and what keeps each of them from matching. */
   explain(method: string, path: string, caseSensitive = false): NearRoute[] {
-    const decoded = this.#path.read(path, caseSensitive);
-    return nearRoutes(this.#declarations(), method, decoded);
+    return nearRoutes(this.routes(), method, path, caseSensitive);
   }
 
   /** The methods of all routes that match a path; `*` for every method. */
   #methods(path: Path): Set<string> {
-    return new Set(this.#tables().flatMap((table) => table.methods(path)));
+    return new Set(this.#trees().flatMap((tree) => tree.methods(path)));
   }
 
-  #tables(): RouteTable[] {
+  #trees(): Tree[] {
     const { application } = this.#layers;
     const own = this.#layers.own();
     return own ? [application, own] : [application];
-  }
-
-  #declarations(): Declaration[] {
-    return this.#tables().flatMap((table) => table.declarations);
   }
 
   /** Makes `get` and the like: each declares routes of one method, typed from the path. */

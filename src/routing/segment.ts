@@ -1,62 +1,64 @@
 /**
- * Owns one segment of a pattern, which stands between two slashes: its parts, which texts it matches, and
- * the values of its parameters. The notation is parsed in `notation.ts`, sequences of segments are matched in
- * `pattern.ts`.
+ * Owns one segment of a pattern, which stands between two slashes: which texts it matches, and the values of
+ * its parameters. The notation is parsed in `notation.ts`, sequences of segments are matched in `pattern.ts`.
  */
 
 import { longestText } from "./backtracking.ts";
-import { areAlike, foldText } from "./path.ts";
+import { foldText } from "./path.ts";
 
-/** A part of a segment: a text, a parameter that takes any text, an expression with or without a name. */
-export interface Part {
-  readonly kind: "text" | "any" | "expression" | "star";
-  /** The part as it is written in a pattern. */
-  readonly text: string;
-  /** The part as an expression; a parameter is a group of its name. */
-  readonly source: string;
-  readonly name?: string;
-  /** The position of a star in the pattern. */
-  readonly at?: number;
+/** What stands in a segment in place of a text: a parameter, an expression without a name, or a star. */
+export interface Parameter {
+  /** `*` for a star, "" for an expression without a name. */
+  readonly name: string;
+  /** What its text must match; undefined for a parameter that takes any text, and for a star. */
+  readonly expression?: string;
+  /** The place of its value among those of the pattern; -1 for what has no value of its own. */
+  readonly place: number;
+  /** The position in the pattern. */
+  readonly at: number;
 }
 
 /** One segment of a pattern. None but `*` matches an empty text. */
 export class Segment {
-  /** The names of the parameters, in order of appearance. */
-  readonly names: readonly string[];
+  /** Its texts, which stand for themselves, and its parameters, in order. */
+  readonly parts: readonly (string | Parameter)[];
+  /** The slash that ends the pattern behind this segment, if any. */
+  readonly end: "" | "/";
+  /** The parameters with values, in order of appearance. */
+  readonly parameters: readonly Parameter[];
   /** The text of a segment without parameters and expressions. */
   readonly literal: string | undefined;
-  /** Whether the whole text is the value of the only parameter. */
-  readonly isWhole: boolean;
-  /** Whether the segment is one parameter that takes any text. */
-  readonly isFree: boolean;
+  /** The same in lower case. */
+  readonly folded: string | undefined;
   /** Whether the segment is `*`, which stands for any number of segments. */
   readonly isStar: boolean;
+  /** Whether the whole text is the value of the only parameter. */
+  readonly #isWhole: boolean;
   readonly #source: string;
   /** The texts around several parameters without expressions, in lower case and as they are. */
   readonly #texts: readonly (readonly string[])[];
-  /** The expression that ignores case, and the one that does not. */
+  /** The expression that ignores case, and the one that does not; none where texts are enough. */
   readonly #expressions: readonly RegExp[];
   /** The longest text on which the expression is tried: on a longer one it could take too long. */
   readonly #limit: number;
 
-  constructor(readonly parts: readonly Part[]) {
-    const kinds = parts.map(({ kind }) => kind);
-    const isText = kinds.every((kind) => kind === "text");
-    const isSimple = !kinds.includes("expression");
-    const source = parts.map((part) => part.source).join("");
-    this.names = parts.flatMap(({ name }) => name ?? []);
-    this.isStar = kinds.includes("star");
-    this.isWhole = parts.length === 1 && this.names.length === 1;
-    this.isFree = this.isWhole && isSimple;
-    this.literal = isText ? this.toString() : undefined;
-    this.#source = source;
-    const isDivided = isSimple && !isText && !this.isFree;
-    const texts = isDivided ? textsOf(parts) : [];
+  constructor(parts: readonly (string | Parameter)[], end: "" | "/" = "") {
+    const holes = parts.filter((part) => typeof part !== "string");
+    const hasExpression = holes.some(({ expression }) => expression);
+    const texts = hasExpression ? [] : textsOf(parts);
+    this.parts = parts;
+    this.end = end;
+    this.parameters = holes.filter(({ place }) => place >= 0);
+    this.literal = holes.length === 0 ? parts.join("") : undefined;
+    this.folded = this.literal && foldText(this.literal);
+    this.isStar = holes[0]?.name === "*";
+    this.#isWhole = parts.length === 1 && this.parameters.length === 1;
+    this.#source = parts.map(sourceOf).join("");
     this.#texts = [texts.map(foldText), texts];
-    this.#expressions = isSimple
-      ? []
-      : ["isu", "su"].map((flags) => new RegExp(`^${source}$`, flags));
-    this.#limit = isSimple ? Infinity : longestText(source);
+    this.#expressions = hasExpression
+      ? ["isu", "su"].map((flags) => new RegExp(`^${this.#source}$`, flags))
+      : [];
+    this.#limit = hasExpression ? longestText(this.#source) : Infinity;
   }
 
   /** The segment and the slash before it as an expression for whole paths. */
@@ -66,35 +68,61 @@ export class Segment {
     return start + confined(this.#source);
   }
 
-  /** The values of the parameters in order, or null when a decoded text does not match. */
-  match(text: string, caseSensitive: boolean): readonly string[] | null {
-    if (text === "" || text.length > this.#limit) return null;
-    if (this.isFree) return [text];
+  /**
+   * Whether a decoded text matches; the values of the parameters are written to their places. `folded` is the
+   * text in lower case, or undefined when upper and lower case differ.
+   */
+  match(
+    text: string,
+    folded: string | undefined,
+    values: (string | null)[],
+  ): boolean {
     if (this.literal !== undefined) {
-      const isSame = text === this.literal ||
-        !caseSensitive && areAlike(text, this.literal);
-      return isSame ? [] : null;
+      return folded === undefined
+        ? text === this.literal
+        : folded === this.folded;
     }
-    const exact = caseSensitive ? 1 : 0;
+    if (text === "" || text.length > this.#limit) return false;
+    const exact = folded === undefined ? 1 : 0;
     const expression = this.#expressions[exact];
-    if (expression === undefined) {
-      const folded = caseSensitive ? text : foldText(text);
-      return divide(text, folded, this.#texts[exact]!);
+    if (this.#isWhole) {
+      if (expression && !expression.test(text)) return false;
+      values[this.parameters[0]!.place] = text;
+      return true;
     }
-    if (this.isWhole) return expression.test(text) ? [text] : null;
-    const found = expression.exec(text);
-    return found && found.slice(1);
+    const found = expression
+      ? expression.exec(text)?.slice(1)
+      : divide(text, folded ?? text, this.#texts[exact]!);
+    if (found === undefined) return false;
+    this.parameters.forEach(({ place }, n) => values[place] = found[n]!);
+    return true;
   }
 
   /** The segment as it is written. */
   toString(): string {
-    return this.parts.map(({ text }) => text).join("");
+    return this.parts.map(textOf).join("");
   }
 }
 
 /** A text as an expression that matches nothing else. */
 export function escapeText(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
+
+/** A part as it is written. */
+function textOf(part: string | Parameter): string {
+  if (typeof part === "string") return part;
+  const { name, expression } = part;
+  if (name === "*") return name;
+  if (name === "") return expression!;
+  return expression === undefined ? `@${name}` : `@${name}:${expression}`;
+}
+
+/** A part as an expression; a parameter is a group of its name. */
+function sourceOf(part: string | Parameter): string {
+  if (typeof part === "string") return escapeText(part);
+  const { name, expression = ".+" } = part;
+  return name === "" ? expression : `(?<${name}>${expression})`;
 }
 
 /** The expression with atoms that never match a slash, for whole paths. */
@@ -107,10 +135,10 @@ function confined(source: string): string {
 }
 
 /** The texts before, between and after parameters. */
-function textsOf(parts: readonly Part[]): string[] {
+function textsOf(parts: readonly (string | Parameter)[]): string[] {
   const texts = [""];
-  for (const { name, text } of parts) {
-    if (name === undefined) texts.push(texts.pop() + text);
+  for (const part of parts) {
+    if (typeof part === "string") texts.push(texts.pop() + part);
     else texts.push("");
   }
   return texts;
@@ -125,16 +153,16 @@ function divide(
   text: string,
   folded: string,
   texts: readonly string[],
-): string[] | null {
+): string[] | undefined {
   const [first = "", last = ""] = [texts[0], texts.at(-1)];
-  if (!folded.startsWith(first) || !folded.endsWith(last)) return null;
+  if (!folded.startsWith(first) || !folded.endsWith(last)) return undefined;
   const values: string[] = [];
   let end = text.length - last.length;
   for (let n = texts.length - 2; n >= 0; n--) {
     const separator = texts[n]!;
     const latest = end - 1 - separator.length;
     const at = n > 0 ? folded.lastIndexOf(separator, latest) : 0;
-    if (at < 0 || at > latest) return null;
+    if (at < 0 || at > latest) return undefined;
     values.unshift(text.slice(at + separator.length, end));
     end = at;
   }

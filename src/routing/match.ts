@@ -1,0 +1,47 @@
+/** Owns a match: a route that matches the path of a request, with the values that it reads from it. */
+
+import type { RouteParameters } from "./middleware.ts";
+import type { Path } from "./path.ts";
+import type { Values } from "./pattern.ts";
+import { declared, type Matched, Route } from "./route.ts";
+
+/** A route that matches a path. */
+export class Match implements Matched {
+  /** `method` is the one that was looked for: GET for most HEAD requests. */
+  constructor(
+    readonly route: Route,
+    readonly path: Path,
+    readonly method: string | undefined,
+    readonly values: Values,
+  ) {}
+
+  /** Whether upper and lower case differ. */
+  get caseSensitive(): boolean {
+    return this.path.caseSensitive;
+  }
+
+  /** The values by name, in a new object each time. */
+  get params(): RouteParameters {
+    const params: RouteParameters = Object.create(null);
+    const { names } = declared(this.route).pattern;
+    names.forEach((name, place) => params[name] = this.values[place]!);
+    return params;
+  }
+
+  /** What `*` matches; throws `HttpError` 400 when it has a segment `..`. */
+  get splat(): string {
+    return declared(this.route).pattern.splat(this.path);
+  }
+
+  /** Calls the callback with the values. */
+  call(): unknown {
+    const { callback, passRoute } = declared(this.route);
+    if (passRoute) return callback(...this.values, this.toRoute());
+    return callback(...this.values);
+  }
+
+  /** A route object of this request's own. */
+  toRoute(): Route {
+    return new Route(declared(this.route), this);
+  }
+}

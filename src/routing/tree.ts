@@ -1,0 +1,156 @@
+/**
+ * Owns the routes of one layer, and finding the first that matches a path: a tree of segments finds the same
+ * one as trying all routes in the order of declaration.
+ */
+
+import { Match } from "./match.ts";
+import type { Path } from "./path.ts";
+import type { Pattern } from "./pattern.ts";
+import { declared, type Route } from "./route.ts";
+import type { Segment } from "./segment.ts";
+
+/** The routes whose segments begin alike. A route is in as many nodes as it has choices of optional parts. */
+interface Node {
+  /** The nodes for literals, by their text in lower case. */
+  readonly literals: Map<string, Node>;
+  /** The node for every other segment. */
+  other: Node | undefined;
+  /** The routes whose last segment leads here, in the order of declaration. */
+  readonly ends: Route[];
+  /** The routes that have their first star here. */
+  readonly stars: Route[];
+}
+
+/** The routes of the application, or those of one request. */
+export class Tree {
+  /** In the order of declaration. */
+  readonly routes: Route[] = [];
+  /** The patterns by alias. */
+  readonly aliases: Map<string, Pattern> = new Map();
+  readonly #root: Node = newNode();
+
+  /** Appends a route; throws when its alias is that of another path. */
+  add(route: Route): void {
+    const { pattern, alias } = declared(route);
+    const known = this.aliases.get(alias)?.path ?? pattern.path;
+    if (known !== pattern.path) {
+      throw new Error(
+        `Cannot make a route: the alias "${alias}" of "${pattern.path}" is taken by "${known}"`,
+      );
+    }
+    if (alias !== "") this.aliases.set(alias, pattern);
+    for (const segments of pattern.choices) {
+      const place = this.#place(segments);
+      if (place.at(-1) !== route) place.push(route);
+    }
+    this.routes.push(route);
+  }
+
+  /** Whether a route is one of these. */
+  has(route: Route): boolean {
+    return this.routes[declared(route).order] === route;
+  }
+
+  /** The first route that matches, of those behind `after`; without a method, one of any method. */
+  find(path: Path, method?: string, after?: Route): Match | undefined {
+    return this.#search(this.#root, 0, path, method, after, undefined);
+  }
+
+  /** The methods of the routes that match a path, `*` for those that take every method. */
+  methods(path: Path): string[] {
+    const methods: string[] = [];
+    let match = this.find(path);
+    for (; match; match = this.find(path, undefined, match.route)) {
+      methods.push(...match.route.methods);
+    }
+    return methods;
+  }
+
+  /** The list for a route with these segments. */
+  #place(segments: readonly Segment[]): Route[] {
+    let node = this.#root;
+    for (const { folded, isStar } of segments) {
+      if (isStar) return node.stars;
+      if (folded === undefined) node = node.other ??= newNode();
+      else {
+        const child = node.literals.get(folded) ?? newNode();
+        node.literals.set(folded, child);
+        node = child;
+      }
+    }
+    return node.ends;
+  }
+
+  /** The first match below a node for the segments from `at` on, or the one that is known, if that is earlier. */
+  #search(
+    node: Node,
+    at: number,
+    path: Path,
+    method: string | undefined,
+    after: Route | undefined,
+    known: Match | undefined,
+  ): Match | undefined {
+    let first = known;
+    if (node.stars.length > 0) {
+      first = this.#try(node.stars, path, method, after, first);
+    }
+    const segment = path.folded[at];
+    if (segment === undefined) {
+      return this.#try(node.ends, path, method, after, first);
+    }
+    if (segment === "") return first; // only a star matches an empty segment
+    const literal = node.literals.get(segment);
+    if (literal) {
+      first = this.#search(literal, at + 1, path, method, after, first);
+    }
+    return node.other
+      ? this.#search(node.other, at + 1, path, method, after, first)
+      : first;
+  }
+
+  /** The first of some routes that matches, or the one that is known, if that is earlier. */
+  #try(
+    routes: readonly Route[],
+    path: Path,
+    method: string | undefined,
+    after: Route | undefined,
+    known: Match | undefined,
+  ): Match | undefined {
+    const end = known ? declared(known.route).order : Infinity;
+    for (
+      let n = after ? indexAfter(routes, after) : 0;
+      n < routes.length;
+      n++
+    ) {
+      const route = routes[n]!;
+      const { order, pattern } = declared(route);
+      if (order >= end) return known;
+      if (!takes(pattern, method)) continue;
+      const values = pattern.match(path);
+      if (values) return new Match(route, path, method, values);
+    }
+    return known;
+  }
+}
+
+function newNode(): Node {
+  return { literals: new Map(), other: undefined, ends: [], stars: [] };
+}
+
+/** Where the routes that were declared after another begin in a list. */
+function indexAfter(routes: readonly Route[], after: Route): number {
+  const { order } = declared(after);
+  let [low, high] = [0, routes.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (declared(routes[middle]!).order > order) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Whether a pattern is for a method; without one, every pattern is. */
+function takes({ methods }: Pattern, method: string | undefined): boolean {
+  return methods.length === 0 || methods[0] === method ||
+    method === undefined || methods.includes(method);
+}
