@@ -29,7 +29,7 @@ import type { CallbackForm, Class, Method } from "./callback.ts";
 import { exposeDeferredWork } from "./deferred_work.ts";
 import { wrongKind } from "./errors.ts";
 import { builtIns } from "./handling/defaults.ts";
-import { handleRequest } from "./handling/handle.ts";
+import { handleRequest, refuseRequest } from "./handling/handle.ts";
 import type { Mountable } from "./handling/mount.ts";
 import type { HttpRequest } from "./request/request.ts";
 import { webRequest } from "./request/web_request.ts";
@@ -41,7 +41,12 @@ import type { Router, UrlParameters, UrlQuery } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/deno_serve.ts";
-import { configure, type ConnectionInfo, Owner } from "./state/scope.ts";
+import {
+  configure,
+  type ConnectionInfo,
+  contextScope,
+  Owner,
+} from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
@@ -280,8 +285,16 @@ export class Engine {
     this.#app.clear(typeof key === "string" ? [key] : key);
   }
 
-  /** Resets everything: variables, methods, filters, classes and routes. Throws inside a request. */
+  /**
+   * Resets everything: variables, methods, filters, classes and routes. Throws inside a request, and while a
+   * server of {@linkcode start} or `deno serve` runs. After a `Deno.serve` of your own has shut down, which the
+   * engine does not see, the application can be declared anew.
+   */
   init(): void {
+    const isOfRuntime = this.#server !== undefined || this.#owner.isPlain;
+    if (!isOfRuntime && contextScope() === undefined) {
+      this.#owner.isServing = false;
+    }
     this.#app = new Application(this.#owner, builtIns);
   }
 
@@ -332,7 +345,12 @@ export class Engine {
       ? "a request is being handled"
       : this.#server && "it is listening already";
     if (why) throw new Error(`Cannot start the server: ${why}`);
-    const server = listen(this.fetch, options, this.#owner);
+    const server = listen(
+      this.fetch,
+      (...refused) => refuseRequest(this.#app, ...refused),
+      options,
+      this.#owner,
+    );
     this.#owner.isServing = true;
     const release = (): void => {
       this.#server = undefined;
@@ -476,7 +494,7 @@ export interface Engine {
   /**
    * Called last for every request, with the final web response, also of a 304, 404, 500, a refused request and
    * a HEAD. By itself it returns the response. Filter it to look at the response or to replace it; the error
-   * of a filter is logged, and the client gets a plain 500.
+   * of a filter is logged, and the client gets a plain 500 with the headers so far.
    */
   send(response: Response): MaybePromise<Response>;
 

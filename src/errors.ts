@@ -3,6 +3,8 @@
  * into the server's error log. Who responds to an error, and with which page, is decided in `handling/`.
  */
 
+import { placeOf } from "./stack.ts";
+
 /** What an {@linkcode HttpError} carries besides its status and message. */
 export interface HttpErrorOptions extends ErrorOptions {
   /** Headers for the response, such as `Allow` or `Retry-After`. */
@@ -165,25 +167,89 @@ export function reportError(thrown: unknown, place: string): void {
     thrown.status < 500 && thrown.cause === undefined;
   const text = isRefusal
     ? `${thrown.status} ${JSON.stringify(thrown.message)}`
-    : shown(thrown);
+    : errorText(thrown);
   report(`Error ${place}: ${text}`);
 }
 
-/** Writes a line to the server's error log, with the time before it. */
-export function report(line: string): void {
-  // deno-lint-ignore no-console -- this is the error log
-  console.error(`${new Date().toISOString()} ${line}`);
+/**
+ * Writes to the server's error log, with the time before it. A log that cannot be written, such as on a full
+ * disk, is ignored: it must cost no response.
+ */
+export function report(text: string): void {
+  const line = `${new Date().toISOString()} ${printable(text)}`;
+  try {
+    // deno-lint-ignore no-console -- this is the error log
+    console.error(line);
+  } catch {
+    // there is no other place to say so
+  }
 }
 
-/** The line of the application that called the framework, for messages under debug. */
-export function callSite(): string {
-  const own = new URL(".", import.meta.url).href;
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 50;
-  const lines = new Error().stack?.split("\n").slice(1) ?? [];
-  Error.stackTraceLimit = limit;
-  const place = lines.find((line) =>
-    line.includes("://") && !line.includes(own)
-  );
-  return place ? ` (${place.trim()})` : "";
+/** Tells the person at the terminal something; an output that cannot be written is ignored. */
+export function announce(line: string): void {
+  try {
+    // deno-lint-ignore no-console -- it is meant for the terminal
+    console.log(line);
+  } catch {
+    // the server goes on without it
+  }
 }
+
+/** The characters that change how a log reads, or what a terminal does: controls, and those of writing direction. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\p{Bidi_Control}]/gu;
+
+/** A text in one line, its control characters escaped: what a client sends cannot forge a line of the log. */
+export function inOneLine(text: string): string {
+  return text.replace(UNPRINTABLE, escaped);
+}
+
+/** A text whose further lines are indented, and whose other control characters are escaped. */
+function printable(text: string): string {
+  return text.split("\n").map((line) => inOneLine(line)).join("\n")
+    .replace(/\n(?=\S)/g, "\n    ");
+}
+
+function escaped(character: string): string {
+  if (character === "\n") return "\\n";
+  const code = character.charCodeAt(0).toString(16).padStart(4, "0");
+  return `\\u${code}`;
+}
+
+/** An error with its stack and causes, as text of which each message is one line. */
+export function errorText(thrown: unknown): string {
+  return messagesOf(thrown).reduce(
+    (text, message) => text.replaceAll(message, () => inOneLine(message)),
+    shown(thrown),
+  );
+}
+
+/** The messages with more than one line of an error, its causes and its parts; a limit ends a circle. */
+function messagesOf(thrown: unknown, limit = 8): string[] {
+  if (limit === 0 || !Error.isError(thrown)) return [];
+  try {
+    const { message, cause, errors } = thrown as AggregateError;
+    const inner = [cause, ...Array.isArray(errors) ? errors : []]
+      .flatMap((each) => messagesOf(each, limit - 1));
+    return String(message).includes("\n") ? [message, ...inner] : inner;
+  } catch {
+    return []; // some errors throw when they are looked at
+  }
+}
+
+/** An error in one line: its name, its message and its first place in the application's code. */
+export function errorLine(error: Error): string {
+  try {
+    const { name, message } = error;
+    const text = message ? `${name}: ${message}` : String(name);
+    const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+    const place = error instanceof TemplateError
+      ? `${error.place.file}:${error.place.line}`
+      : placeOf(error);
+    return inOneLine(place === undefined ? short : `${short} at ${place}`);
+  } catch {
+    return "An error that throws when it is looked at";
+  }
+}
+
+/** How many characters of an error a line of the log has at most: a message may quote what a client sent. */
+const LONGEST = 1_000;

@@ -408,7 +408,7 @@ onBothForms(
     for (const mapping of [undefined, ...mappings]) {
       if (mapping) app.map("error", mapping);
       const [line, ...more] = await log("/boom?token=1");
-      assertMatch(line!, /^Error while handling GET \/boom: TypeError: boom\n/);
+      assertMatch(line!, /^[0-9a-f]{8} GET \/boom TypeError: boom\n/);
       assertEquals(more, []);
       assertEquals(await log("/staff"), []);
     }

@@ -37,17 +37,18 @@ onBothForms(
       });
       assert(!text.includes("postgres"), text);
       const reference = /Reference: ([0-9a-f]{8})/.exec(text)?.[1];
-      assertEquals(
-        line,
-        `Error ${reference} while handling GET /boom: "${SECRET}"`,
+      assertStringIncludes(
+        line!,
+        `${reference} GET /boom Error: ${SECRET} at `,
       );
+      assertMatch(line!, /\/pages_test\.ts:\d+$/);
       assertEquals(more, []);
     }
   },
 );
 
 onBothForms(
-  "an error tells a client on this machine its message, unless a proxy stands between",
+  "an error tells a client on this machine its message under `framework.debug`, unless a proxy stands between",
   async (app) => {
     app.route("/boom", () => {
       throw new Error("the message");
@@ -63,7 +64,14 @@ onBothForms(
       const request = new Request("http://localhost/boom", { headers });
       return await (await app.fetch(request, local)).text();
     };
-    assertStringIncludes(await ask(), "the message");
+    await logOf(async () => {
+      assert(!(await ask()).includes("the message"));
+      app.set("framework.debug", true);
+      assertStringIncludes(await ask(), "the message");
+      app.set("framework.trust_proxy", true);
+      assert(!(await ask()).includes("the message"));
+      app.set("framework.trust_proxy", false);
+    });
     for (const name of proxies) {
       await logOf(async () => {
         const text = await ask({ [name]: "x" });
@@ -124,7 +132,7 @@ onBothForms(
     });
     const reference = /Reference: (\w+)/.exec(text)?.[1];
     assertMatch(line!, /TypeError: whole\n +at /);
-    assertStringIncludes(line!, `Error ${reference} while handling GET /boom`);
+    assertStringIncludes(line!, `${reference} GET /boom TypeError`);
     assertEquals(more, []);
   },
 );

@@ -16,13 +16,13 @@ export interface Settings {
   "framework.case_sensitive": boolean;
   /** Whether errors go to `error`; when false, `fetch` rejects with them. */
   "framework.handle_errors": boolean;
-  /** Whether errors of status 500 and above are written to the error log, each whole. */
+  /** Whether the error log has each error whole, in place of a line; also of the program's own requests. */
   "framework.log_errors": boolean;
   /** The folder that holds the view templates. */
   "framework.views.path": string;
   /** The extension that is added to a template's name when no file has the bare name. */
   "framework.views.extension": string;
-  /** Whether pages of errors show the stack, the request and near routes, to loopback clients only. */
+  /** Whether pages of errors show their message, the stack, the request and near routes, to loopback clients only. */
   "framework.debug": boolean;
   /** The largest request body, in bytes; a larger one is a 413. */
   "framework.body_limit": number;
@@ -40,6 +40,8 @@ export interface Settings {
   "framework.wait_timeout": number;
   /** How many seconds requests, uploads and deferred work get to finish when the server shuts down. */
   "framework.shutdown_timeout": number;
+  /** The form of error pages: HTML, JSON, or "auto", what the client prefers. */
+  "framework.error_format": "auto" | "html" | "json";
   /** The hosts that are served, with a port or for all ports; another is a 421. Null: any host. */
   "framework.hosts": readonly string[] | null;
 }
@@ -132,6 +134,7 @@ export const defaults: Readonly<Settings> = Object.freeze({
   "framework.method_override": false,
   "framework.wait_timeout": 10,
   "framework.shutdown_timeout": 10,
+  "framework.error_format": "auto",
   "framework.hosts": null,
 });
 
@@ -166,6 +169,10 @@ const rules: Readonly<Record<string, Rule>> = {
   "framework.hosts": [
     'a list of hosts such as "example.com" or "localhost:8000"',
     (value) => Array.isArray(value) && value.every((host) => isHost(host)),
+  ],
+  "framework.error_format": [
+    '"auto", "html" or "json"',
+    (value) => value === "auto" || value === "html" || value === "json",
   ],
   string: TEXT,
   boolean: ["true or false", (value) => typeof value === "boolean"],

@@ -8,14 +8,11 @@ import { type SourcePlace, TemplateError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { escape } from "../html.ts";
 import type { Route } from "../routing/route.ts";
+import { counted } from "../state/background.ts";
+import { isForeignFrame } from "../stack.ts";
 import { masked, maskedIfSecret } from "./secrets.ts";
 
 const LINES_AROUND = 4;
-
-const FRAMEWORK = new URL("..", import.meta.url).href;
-
-/** The frames of Vento and of the runtime. */
-const FOREIGN = /node_modules\/ventojs\/|\/ventojs[@/]\d|\b(?:ext|node):/;
 
 const STYLE = `<style>
 body { max-width: 60em; }
@@ -56,15 +53,12 @@ function errors(thrown: unknown, title = "Error", limit = 8): string {
 /** A stack without the frames of the framework, of Vento and of the runtime, which are counted. */
 function folded(stack: string): string {
   const lines = stack.split("\n");
-  const shown = lines.filter((line) => !isForeign(line));
+  const shown = lines.filter((line) => !isForeignFrame(line));
   const hidden = lines.length - shown.length;
-  if (hidden > 0) shown.push(`    (${hidden} frames of the framework)`);
+  if (hidden > 0) {
+    shown.push(`    (${counted(hidden, "frame")} of the framework)`);
+  }
   return shown.join("\n");
-}
-
-function isForeign(line: string): boolean {
-  return /^\s+at /.test(line) &&
-    (line.includes(FRAMEWORK) || FOREIGN.test(line));
 }
 
 /** The first place in a folded stack; undefined when its file cannot be read without a prompt. */

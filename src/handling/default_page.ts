@@ -5,21 +5,22 @@
 
 import { accepts } from "@std/http/negotiation";
 import { STATUS_TEXT, type StatusCode } from "@std/http/status";
+import type { RequestScope } from "../application/application.ts";
 import { escape } from "../html.ts";
-import { HTML } from "../response/outcome.ts";
+import { JSON_TYPE } from "../media_type.ts";
+import { HTML, type Outcome } from "../response/outcome.ts";
 import { headerOf } from "../runtime.ts";
 
-/** Short: with the head, the page still fits into one write of Deno. */
-const STYLE =
-  ":root{color-scheme:light dark}body{font:1em/1.5 system-ui;margin:3em auto;max-width:40em;overflow-wrap:anywhere;padding:0 1em}";
+const PROBLEM = "application/problem+json";
 
-const FORMS = ["text/html", "application/problem+json", "application/json"];
+const HTML_FORM = "text/html";
+const JSON_FORMS = [PROBLEM, "application/json"];
 
 /** Caches must keep the two forms of a page apart. */
-export const VARY = "Accept";
+const VARY = "Accept";
 
 /** A page, as an outcome. */
-type Page = ReturnType<typeof pageWith>;
+type Page = Required<Outcome> & { readonly status: number };
 
 /** The HTML pages that have nothing but their status, by status. */
 const bare = new Map<number, Page>();
@@ -29,18 +30,14 @@ const bare = new Map<number, Page>();
  * of which the HTML page shows `detail`; `details` is HTML for that page only.
  */
 export function pageOf(
-  request: Request,
+  scope: RequestScope,
   status: number,
   problem: Readonly<Record<string, unknown>> = {},
   details = "",
 ): Page {
-  const title = STATUS_TEXT[status as StatusCode] ?? "Error";
+  if (wantsJson(scope)) return problemPage(status, problem);
+  const title = titleOf(status);
   const detail = problem.detail === title ? undefined : problem.detail;
-  if (wantsJson(request)) {
-    const members = { type: "about:blank", title, ...problem, status, detail };
-    const text = JSON.stringify(members);
-    return pageWith(status, "application/problem+json", text);
-  }
   const heading = `${status} ${title}`;
   if (detail !== undefined || details !== "") {
     return pageWith(status, HTML, htmlPage(heading, detail, details));
@@ -50,25 +47,81 @@ export function pageOf(
   return known;
 }
 
-function pageWith(status: number, type: string, text: string) {
+/** A text that ends a request with a status of an error: the detail for JSON clients, else the whole body. */
+export function messagePage(
+  scope: RequestScope,
+  status: number,
+  text: string,
+): Page {
+  const page = wantsJson(scope)
+    ? problemPage(status, { detail: text || undefined })
+    : pageWith(status, HTML, text);
+  const vary = varyWith(scope.httpResponse?.header("vary"));
+  return { ...page, headers: { vary } };
+}
+
+/** The value of `Vary` for a response that may have one already. */
+export function varyWith(vary: string | null | undefined): string {
+  return vary ? `${vary}, ${VARY}` : VARY;
+}
+
+/** The problem details of a status. */
+function problemPage(
+  status: number,
+  problem: Readonly<Record<string, unknown>>,
+): Page {
+  const title = titleOf(status);
+  const detail = problem.detail === title ? undefined : problem.detail;
+  const members = { type: "about:blank", title, ...problem, status, detail };
+  return pageWith(status, PROBLEM, JSON.stringify(members));
+}
+
+function titleOf(status: number): string {
+  return STATUS_TEXT[status as StatusCode] ?? "Error";
+}
+
+function pageWith(status: number, type: string, text: string): Page {
   return { status, type, text, headers: { vary: VARY } };
 }
 
 function htmlPage(heading: string, detail: unknown = "", details = ""): string {
+  // A page without a style of its own suits every Content-Security-Policy.
   const paragraph = detail && `<p>${escape(String(detail))}</p>\n`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
 <title>${heading}</title>
-<style>${STYLE}</style>
 <main>
 <h1>${heading}</h1>
 ${paragraph}${details}</main>
 `;
 }
 
-function wantsJson(request: Request): boolean {
-  if (!headerOf(request, "accept")?.includes("json")) return false;
-  return accepts(request, ...FORMS)?.includes("json") ?? false;
+/** Whether an error is sent as JSON: by the setting, else by what the client prefers, else by what it has sent. */
+function wantsJson({ request, root }: RequestScope): boolean {
+  const format = root.plan.settings["framework.error_format"];
+  if (format !== "auto") return format === "json";
+  const accept = headerOf(request, "accept") ?? "";
+  if (accept !== lastAccept.accept) {
+    lastAccept = { accept, prefersJson: prefersJson(request) };
+  }
+  return lastAccept.prefersJson ??
+    JSON_TYPE.test(headerOf(request, "content-type") ?? "");
+}
+
+/** The last `Accept` header and what it means: reading one takes longer than the rest of a page. */
+let lastAccept: { accept: string; prefersJson: boolean | undefined } = {
+  accept: "",
+  prefersJson: undefined,
+};
+
+/** Whether a client prefers JSON to HTML; undefined when it prefers neither. */
+function prefersJson(request: Request): boolean | undefined {
+  const first = accepts(request, HTML_FORM, ...JSON_FORMS);
+  if (first !== HTML_FORM) return first === undefined ? undefined : true;
+  // Of forms that are liked equally, the one that is offered first is returned.
+  const last = accepts(request, ...JSON_FORMS, HTML_FORM);
+  return last === HTML_FORM ? false : undefined;
 }

@@ -5,12 +5,13 @@
 
 import type { Application, RequestScope } from "../application/application.ts";
 import { HttpError, isStop, reportError, toError } from "../errors.ts";
-import { checkHost, targetOf } from "../request/target.ts";
+import { checkHost, checkPlain, targetOf } from "../request/target.ts";
 import { textResponse } from "../response/outcome.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
+import { logError, logNotedErrors } from "./error_log.ts";
 import { respondPlainly } from "./pages.ts";
 import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
@@ -32,6 +33,21 @@ export function handleRequest(
   return enter(scope, handle);
 }
 
+/** Responds with the page of an error to a request that its server does not pass on. */
+export function refuseRequest(
+  app: Application,
+  request: Request,
+  info: ConnectionInfo | undefined,
+  error: HttpError,
+): Promise<Response> {
+  const scope = new Scope(app, request, info) as RequestScope;
+  return enter(scope, () => {
+    const plan = scope.plan = app.plan ?? app.compile();
+    if (plan.send !== undefined) scope.began = performance.now();
+    return recover(scope, error);
+  });
+}
+
 /** Handles a request synchronously, until there is something to wait for. */
 function handle(scope: RequestScope): Response | Promise<Response> {
   try {
@@ -50,6 +66,7 @@ function begin(scope: RequestScope): unknown {
   const plan = scope.plan = app.plan ?? app.compile();
   if (plan.send !== undefined) scope.began = performance.now();
   scope.target = targetOf(request);
+  if (scope.owner.isPlain) checkPlain(request);
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(request, hosts, plan.trustsProxy);
   return hasUnreadBody(scope) ? receiveThenStart(scope) : callStart(scope);
@@ -87,6 +104,7 @@ function finish(scope: RequestScope): Response | Promise<Response> {
   const response = isKept && request.method !== "HEAD"
     ? textResponse(outcome, scope)
     : app.response(scope).toResponse();
+  if (scope.errors !== undefined) logNotedErrors(scope, response.status);
   const sent = plan.send === undefined
     ? response
     : run(send(scope, plan.send, response));
@@ -125,6 +143,7 @@ async function recover(scope: RequestScope, error: unknown): Promise<Response> {
     }
     return await finish(scope);
   } catch (unhandled) {
+    logNotedErrors(scope, 500);
     conclude(scope, 500);
     throw unhandled;
   }
@@ -134,6 +153,7 @@ async function recover(scope: RequestScope, error: unknown): Promise<Response> {
 async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
   const { app, plan: { settings } } = scope;
   const error = toError(thrown);
+  if (error !== thrown) scope.errors?.delete(thrown); // noted by middleware
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   const response = app.response(scope);
@@ -142,8 +162,9 @@ async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
     await app.call("error", [error]);
   } catch (second) {
     if (isStop(second)) return;
-    reportError(second, 'in "error"');
-    reportError(error, 'that "error" was to respond to');
+    logError(scope, toError(second));
+    if (second !== error) logError(scope, error);
+    scope.errors?.delete(error);
     response.reopen();
     respondPlainly(scope, error);
   }

@@ -31,8 +31,12 @@ export function mount(
   const forward = (route: Route): Response | Promise<Response> => {
     const { root } = app.scope("mount()");
     const { target, nesting, info } = root;
-    if (FORBIDDEN.has(target.method)) throw new HttpError(501);
-    if (nesting.length > MAX_DEPTH) throw new HttpError(508);
+    if (FORBIDDEN.has(target.method)) {
+      throw new HttpError(501, `No request can be made with ${target.method}`);
+    }
+    if (nesting.length > MAX_DEPTH) {
+      throw new HttpError(508, "The applications are mounted in a circle");
+    }
     const path = below(target.path, root.plan.base, route);
     return fetch(forwarded(root, path + target.search), info);
   };

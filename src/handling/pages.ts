@@ -5,14 +5,15 @@
 
 import type { Application, RequestScope } from "../application/application.ts";
 import type { Wrapper } from "../application/callable.ts";
-import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
+import { HttpError, isStop, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { run, type Steps } from "../steps.ts";
-import { isLocal } from "./client.ts";
-import { pageOf, VARY } from "./default_page.ts";
+import { isFromProgram, seesDetails } from "./client.ts";
+import { pageOf, varyWith } from "./default_page.ts";
+import { noteError } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "./secrets.ts";
 
@@ -38,7 +39,7 @@ export function onPage(name: "notFound" | "error"): Wrapper<RequestScope> {
     const { app } = scope;
     // Most misses need no `HttpResponse`: the page is kept as the outcome.
     if (method.isUnchanged && name === "notFound" && isUntouched(scope)) {
-      return app.respond(scope, "notFound()", pageOf(scope.request, 404));
+      return app.respond(scope, "notFound()", pageOf(scope, 404));
     }
     if (method.isUnchanged) return method.run(params);
     if (scope.page?.name === name) {
@@ -87,6 +88,7 @@ export function* onMiddlewareError(
   callHandler: () => unknown,
 ): Steps<void> {
   const failure = new Failure(scope, thrown);
+  noteError(scope, thrown);
   const response = scope.app.response(scope);
   const { sent } = response;
   if (!sent) {
@@ -96,10 +98,9 @@ export function* onMiddlewareError(
   const returned = yield callHandler();
   if (!sent) yield respondWith(scope, returned);
   if (sent || !response.sent && response.isEmpty) throw thrown;
-  failure.log();
 }
 
-/** An error of a request, or a path that was not found: its page, who may read its message, what is logged. */
+/** An error of a request, or a path that was not found: its page, and who may read its message. */
 class Failure {
   readonly name: "notFound" | "error";
   readonly error: Error;
@@ -116,7 +117,7 @@ class Failure {
 
   /** Puts an empty page in place of the response; returns undefined when that is sealed. */
   openPage(): HttpResponse | undefined {
-    this.log();
+    if (this.thrown !== MISS) noteError(this.scope, this.thrown);
     const page = this.scope.app.response(this.scope).replace(`${this.name}()`);
     if (page !== undefined) this.setHead(page);
     return page;
@@ -126,7 +127,6 @@ class Failure {
   takeOver(page: HttpResponse): void {
     const opened = this.scope.page as Failure;
     if (opened.thrown === this.thrown) return;
-    this.log();
     if (page.status() === opened.#status) this.setHead(page);
     this.scope.page = this;
   }
@@ -151,9 +151,7 @@ class Failure {
     const page = isOpen ? scope.app.response(scope) : this.openPage();
     if (page === undefined) return;
     if (isOpen) this.takeOver(page);
-    if (!scope.root.plan.settings["framework.debug"] || !isLocal(scope)) {
-      return this.fillPage(page);
-    }
+    if (!seesDetails(scope)) return this.fillPage(page);
     const thrown = error === MISS ? undefined : error;
     // A module that is loaded inside a request would leave its context behind in Deno.
     return withoutRequest(() => import("./debug.ts")).then((debug) =>
@@ -165,39 +163,19 @@ class Failure {
   fillPage(page: HttpResponse, details?: string): void {
     const detail = this.#message() || this.#http?.problem.detail;
     const problem = { ...this.#http?.problem, detail };
-    const { request } = this.scope;
-    const { text, type } = pageOf(request, page.status(), problem, details);
-    const vary = page.header("vary");
-    page.body(text, type).header("vary", vary ? `${vary}, ${VARY}` : VARY);
+    const { text, type } = pageOf(this.scope, page.status(), problem, details);
+    page.body(text, type).header("vary", varyWith(page.header("vary")));
   }
 
   /**
-   * What the client may read: the message of an `HttpError`, and on this machine that of any error. Clients
-   * elsewhere get a reference; a log line with the same reference has the message.
+   * What the client may read: the message of an `HttpError`; that of any other error only where the program
+   * asked itself, or under debug. Other clients get the reference of the line in the log.
    */
   #message(): string {
     const { scope, error: { message } } = this;
     const [line = ""] = message.split("\n", 1);
     if (this.#http) return line;
-    if (isLocal(scope)) return masked(line);
-    if (!scope.root.plan.settings["framework.log_errors"]) {
-      report(`Error ${this.#place()}: ${JSON.stringify(message)}`);
-    }
+    if (isFromProgram(scope) || seesDetails(scope)) return masked(line);
     return `Reference: ${scope.app.request().id}`;
-  }
-
-  /** Logs an error whole, if `framework.log_errors` asks for it. */
-  log(): void {
-    const { settings } = this.scope.root.plan;
-    if (this.#status < 500 || !settings["framework.log_errors"]) return;
-    reportError(this.error, this.#place());
-  }
-
-  /** Names the request for the log, with the reference where the client gets one. */
-  #place(): string {
-    const { app, target: { method, path } } = this.scope;
-    const seesMessage = this.#http || isLocal(this.scope);
-    const reference = seesMessage ? "" : `${app.request().id} `;
-    return `${reference}while handling ${method} ${path}`;
   }
 }

@@ -14,6 +14,7 @@ import { type BodyContent, streamOf } from "../response/stream.ts";
 import { Route } from "../routing/route.ts";
 import { type Match, Router } from "../routing/router.ts";
 import { View } from "../view/view.ts";
+import { messagePage } from "./default_page.ts";
 
 const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
 
@@ -51,10 +52,14 @@ export function stop(app: Application, code?: number): never {
   throwStop();
 }
 
-/** Ends the request with a message in place of the content so far. */
+/** Ends the request with a message in place of the content so far; that of an error in the client's form. */
 export function halt(app: Application, code = 200, message = ""): never {
   const scope = app.scope("halt()");
-  app.respond(scope, "halt()", { status: code, text: String(message) });
+  const text = String(message);
+  const outcome = code >= 400
+    ? messagePage(scope, code, text)
+    : { status: code, text };
+  app.respond(scope, "halt()", outcome);
   throwStop();
 }
 

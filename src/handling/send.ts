@@ -3,31 +3,95 @@
  * this step is left out.
  */
 
+import type { RequestScope } from "../application/application.ts";
 import type { MappedMethod } from "../application/callable.ts";
-import { isStop, reportError, wrongKind } from "../errors.ts";
+import { isStop, toError, wrongKind } from "../errors.ts";
 import { discard, valueOf } from "../response/stream.ts";
-import type { Scope } from "../state/scope.ts";
 import type { Steps } from "../steps.ts";
+import { logError } from "./error_log.ts";
 
-/** Runs a changed `send` in the request's scope. An error in it is logged, and becomes a plain 500. */
+/** The headers that describe a body, let clients store it, or lead elsewhere. */
+const OF_CONTENT =
+  /^(?:content-.*|location|transfer-encoding|etag|last-modified|cache-control|expires|connection|upgrade|sec-websocket-.*)$/;
+
+/**
+ * Runs a changed `send` in the request's scope. When a filter or the method fails, the error is logged, and
+ * what follows gets a plain 500 with the headers so far: filters further on still add theirs.
+ */
 export function* send(
-  scope: Scope,
-  method: MappedMethod,
+  scope: RequestScope,
+  { method, filters }: MappedMethod,
   response: Response,
 ): Steps<Response> {
-  try {
-    const sent = yield method.call([response], scope);
-    const rule = '"send" must return a web Response that nobody has read';
-    const isOpen = sent instanceof Response && !sent.bodyUsed;
-    if (!isOpen) throw wrongKind("send the response", rule, sent);
-    // A stream in its place may still read it, but a text does not.
-    if (valueOf(sent) !== undefined || sent.body === null) discard(response);
-    return sent;
-  } catch (thrown) {
-    if (isStop(thrown)) return response; // too late for `halt()`: there is a response already
-    discard(response);
-    const { target } = scope;
-    reportError(thrown, `in "send" of ${target.method} ${target.path}`);
-    return new Response("Internal Server Error", { status: 500 });
+  let current = changeable(response);
+  const params: unknown[] = [current];
+  const output: { value: unknown } = { value: undefined };
+  for (const filter of filters.before) {
+    const call = () => filter(params, output);
+    const returned = yield* attempt(call, () => params[0]);
+    params[0] = current;
+    if (returned === false) break;
   }
+  yield* attempt(() => method(...params), (returned) => returned);
+  for (const filter of filters.after) {
+    output.value = current;
+    const call = () => filter(params, output);
+    const returned = yield* attempt(call, () => output.value);
+    if (returned === false) break;
+  }
+  // A stream in its place may still read it, but a text does not.
+  if (valueOf(current) !== undefined || current.body === null) {
+    discard(response);
+  }
+  return current;
+
+  /** Takes over the response that is there after a call. It is too late for `halt()`: that only ends the call. */
+  function* attempt(
+    call: () => unknown,
+    result: (returned: unknown) => unknown,
+  ): Steps<unknown> {
+    try {
+      const returned = yield call();
+      const next = result(returned);
+      checkOpen(next);
+      if (next !== current) current = changeable(next);
+      return returned;
+    } catch (thrown) {
+      if (isStop(thrown)) return;
+      logError(scope, toError(thrown));
+      discard(current);
+      current = failed(current);
+    }
+  }
+}
+
+function checkOpen(sent: unknown): asserts sent is Response {
+  if (sent instanceof Response && !sent.bodyUsed) return;
+  const rule = '"send" must return a web Response that nobody has read';
+  throw wrongKind("send the response", rule, sent);
+}
+
+/** A response whose headers filters can change: those of `fetch()` and `Response.redirect()` are fixed. */
+function changeable(response: Response): Response {
+  if (response.status === 101) return response; // an upgrade cannot be copied
+  try {
+    response.headers.delete("x-changeable"); // throws also when there is none
+    return response;
+  } catch {
+    const copy = new Response(valueOf(response) ?? response.body, response);
+    // The body of `fetch()` is decoded already.
+    if (response.url !== "" && copy.headers.has("content-encoding")) {
+      copy.headers.delete("content-encoding");
+      copy.headers.delete("content-length");
+    }
+    return copy;
+  }
+}
+
+/** A plain 500 with the headers of a response that could not be sent. */
+function failed(response: Response): Response {
+  const headers = [...response.headers].filter(([name]) =>
+    !OF_CONTENT.test(name)
+  );
+  return new Response("Internal Server Error", { status: 500, headers });
 }

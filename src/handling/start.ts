@@ -108,7 +108,9 @@ function checkAllowed(
   match: Match,
 ): void {
   if (value === undefined || value === true || isOwn(value)) return;
-  if (value === false) throw new HttpError(403);
+  if (value === false) {
+    throw new HttpError(403, "You may not open this address");
+  }
   throw wrongKind(
     `go on after ${nameOf(middleware)} of ${routeName(match)}`,
     "it must return nothing, true, false, text or a Response",

@@ -36,6 +36,7 @@
  */
 
 import type { Engine, Framework } from "../../mod.ts";
+import { reportError } from "../errors.ts";
 
 /** The record of a request and its response. */
 export interface LogRecord {
@@ -82,8 +83,7 @@ export function log(
     try {
       write(recordOf(app, given, sent, secrets));
     } catch (error) {
-      // deno-lint-ignore no-console -- a log that fails must not take the response with it
-      console.error(`${new Date().toISOString()} Error in the log:`, error);
+      reportError(error, "in the log"); // it must not take the response with it
     }
   });
 }

@@ -62,7 +62,7 @@ export async function readBody(
   const inTime = timeoutSeconds === 0 || await settles(reading, timeoutSeconds);
   try {
     if (!inTime) {
-      throw closing(408, `it did not arrive within ${timeoutSeconds} seconds`);
+      throw refused(408, `it did not arrive within ${timeoutSeconds} seconds`);
     }
     const bytes = await reading;
     if (bytes.length < length) throw endedEarly();
@@ -104,19 +104,19 @@ async function collect(
 
 /** The error for a body that is larger than a limit in bytes. */
 export function tooLarge(limit: number): HttpError {
-  return closing(413, `it is larger than ${limit} bytes`);
+  return refused(413, `it is larger than ${limit} bytes`);
 }
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
 function endedEarly(cause?: unknown): HttpError {
   return contextScope()?.nesting.some(({ owner }) => owner.isDraining)
-    ? closing(503, "the server is shutting down", cause)
-    : closing(400, "it ended early", cause);
+    ? refused(503, "the server is shutting down", cause)
+    : refused(400, "it ended early", cause);
 }
 
-/** A refusal that leaves part of the body unread, and so closes the connection (RFC 9112, section 9.3). */
-function closing(status: number, state: string, cause?: unknown): HttpError {
-  const headers = { connection: "close" };
+/** A refusal of a body. Deno says that it closes the connection when part of the body is unread, unless it shuts down. */
+function refused(status: number, state: string, cause?: unknown): HttpError {
+  const headers: HeadersInit = status === 503 ? { connection: "close" } : {};
   return refusal(status, SOURCE, state, { cause, headers });
 }
 

@@ -8,7 +8,7 @@
  */
 
 import { HttpError } from "../errors.ts";
-import { headerOf } from "../runtime.ts";
+import { headerOf, isFromServer } from "../runtime.ts";
 import type { Target } from "../state/scope.ts";
 
 /**
@@ -63,6 +63,21 @@ export function targetOf(request: Request): Target {
   if (MALFORMED.test(sent)) throw badRequest(MALFORMED_TARGET, sent);
   const encoded = new URL(`http://localhost${sent}`);
   return { method, path: encoded.pathname, search: encoded.search };
+}
+
+/**
+ * Throws {@linkcode HttpError} 400 when a request to a server without TLS names https: in an absolute-form it can
+ * (RFC 9112, section 3.2.2), and would pass for secure.
+ */
+export function checkPlain(request: Request): void {
+  if (/^https:/i.test(request.url) && isFromServer(request)) {
+    throw foreignScheme();
+  }
+}
+
+/** The error for a target whose scheme is not that of its server. */
+export function foreignScheme(): HttpError {
+  return new HttpError(400, "The request target has another scheme");
 }
 
 /**

@@ -7,9 +7,10 @@
  * too: what is written to a dropped section is never sent.
  */
 
-import { callSite, checkStatus, report } from "../errors.ts";
+import { checkStatus, report } from "../errors.ts";
 import type { Markup } from "../html.ts";
 import { JSON_TYPE } from "../media_type.ts";
+import { callSite } from "../stack.ts";
 import {
   type EventsOptions,
   eventStream,

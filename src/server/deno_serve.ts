@@ -35,6 +35,8 @@ export function whenServed<Application extends object>(
 export function endWithRuntime(owner: Owner): void {
   reads += 1;
   if (reads === 1) surviveErrors(() => void endProcess(owner));
+  if (reads < 2) return;
+  owner.isPlain = true; // `deno serve` has no TLS
   if (reads === 2) drainOnSignals(owner);
 }
 

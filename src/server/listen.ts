@@ -3,9 +3,10 @@
  * runs and ends is in `server.ts`.
  */
 
-import { reportError } from "../errors.ts";
+import { announce, HttpError, reportError } from "../errors.ts";
+import { foreignScheme } from "../request/target.ts";
 import { ABORTED } from "../state/background.ts";
-import type { Fetch, Owner } from "../state/scope.ts";
+import type { ConnectionInfo, Fetch, Owner } from "../state/scope.ts";
 import { endWithProcess } from "./process.ts";
 import { DrainingServer, type Server } from "./server.ts";
 
@@ -35,6 +36,13 @@ export interface StartOptions {
   readonly onShutdown?: () => unknown;
 }
 
+/** Responds to a request that the server does not pass on. */
+type Refuse = (
+  request: Request,
+  info: ConnectionInfo | undefined,
+  error: HttpError,
+) => Promise<Response>;
+
 /** The options that cannot be combined with `path`: the runtime would ignore them. */
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
@@ -45,6 +53,7 @@ const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
  */
 export function listen(
   fetch: Fetch,
+  refuse: Refuse,
   options: StartOptions,
   owner: Owner,
 ): DrainingServer {
@@ -58,7 +67,12 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is aborted already");
   }
-  const handler = withRefusals(fetch, options.cert !== undefined, owner);
+  const handler = withRefusals(
+    fetch,
+    refuse,
+    options.cert !== undefined,
+    owner,
+  );
   const listenOn = (port?: number) => serve(handler, options, port);
   const server = new DrainingServer(listenOn, owner, options.onShutdown);
   const shutdown = (): void => void server.shutdown();
@@ -68,7 +82,7 @@ export function listen(
   if (signals) endWithProcess(server);
   try {
     if (options.onListen) options.onListen(server.addr);
-    else announce(server.addr, options);
+    else announceAddress(server.addr, options);
   } catch (error) {
     shutdown();
     throw error;
@@ -95,19 +109,24 @@ function serve(
  * Refuses new requests while the server drains, when it listens only for bodies that are arriving; and a request
  * whose absolute-form names the other scheme (RFC 9112, section 3.2.2), by which it would pass for secure.
  */
-function withRefusals(fetch: Fetch, isSecure: boolean, owner: Owner): Fetch {
+function withRefusals(
+  fetch: Fetch,
+  refuse: Refuse,
+  isSecure: boolean,
+  owner: Owner,
+): Fetch {
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
     if (owner.isDraining) {
-      const init = { status: 503, headers: { connection: "close" } };
-      return new Response("The server is shutting down", init);
+      const headers = { connection: "close" };
+      const text = "The server is shutting down";
+      return refuse(request, info, new HttpError(503, text, { headers }));
     }
     const { url } = request;
     if (url.startsWith(own) || /^https:/i.test(url) === isSecure) {
       return fetch(request, info);
     }
-    const text = "The request target has another scheme";
-    return new Response(text, { status: 400 });
+    return refuse(request, info, foreignScheme());
   };
 }
 
@@ -119,15 +138,14 @@ function onError(error: unknown): Response {
 }
 
 /** Prints where the server listens. */
-function announce(address: Deno.Addr, options: StartOptions): void {
+function announceAddress(address: Deno.Addr, options: StartOptions): void {
   const { cert, signals = true } = options;
   const scheme = cert === undefined ? "http" : "https";
   const at = "hostname" in address
     ? `${scheme}://${hostWithPort(address.hostname, address.port)}/`
     : (address as Deno.UnixAddr).path;
   const hint = signals ? " (press Ctrl+C to stop)" : "";
-  // deno-lint-ignore no-console -- it tells where to find the server
-  console.log(`Listening on ${at}${hint}`);
+  announce(`Listening on ${at}${hint}`);
 }
 
 /** A host and a port as a URL joins them. */

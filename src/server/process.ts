@@ -3,6 +3,7 @@
  * module fails or a server cannot go on.
  */
 
+import { announce } from "../errors.ts";
 import { unfinished } from "../state/background.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import type { DrainingServer } from "./server.ts";
@@ -52,7 +53,7 @@ export function onSignals(
 function onSignal(signal: Deno.Signal, status: number): void {
   firstSignal ??= performance.now();
   if (performance.now() - firstSignal > ONE_PRESS) exit(status);
-  if (ending === undefined) announce(signal);
+  if (ending === undefined) announceEnd(signal);
   endProcess(0);
 }
 
@@ -64,13 +65,12 @@ function endProcess(status: number): void {
 }
 
 /** Prints what the process waits for, if anything. */
-function announce(signal: Deno.Signal): void {
+function announceEnd(signal: Deno.Signal): void {
   const parts = unfinished(...[...servers].map(({ owner }) => owner));
   if (parts.length === 0) return;
   const list = new Intl.ListFormat("en").format(parts);
   const hint = signal === "SIGINT" ? ", press again to end now" : "";
-  // deno-lint-ignore no-console -- it tells why the process goes on
-  console.log(`Finishing ${list}${hint}`);
+  announce(`Finishing ${list}${hint}`);
 }
 
 /** Ends the process; under `deno run --watch` only the program, where `Deno.exit()` then throws. */

@@ -51,6 +51,8 @@ export class Owner {
   isServing = false;
   /** Whether that server is shutting down: bodies that are still arriving may be cut off. */
   isDraining = false;
+  /** Whether the server that passes requests to it is known to have no TLS. */
+  isPlain = false;
   /** Deferred work that is running, also that of engines that it passes requests to. */
   readonly deferred: Set<Promise<unknown>> = new Set();
   /** The functions that abort the streams being sent. */
@@ -107,6 +109,8 @@ export class Scope {
   failure: { readonly reason: unknown } | undefined;
   /** The application's plan, or one of the request's own once it has declared something. */
   plan: CompiledPlan | undefined;
+  /** What was thrown and has a page, until it is known whether it is logged; kept by the root alone. */
+  errors: Set<unknown> | undefined;
   /** Values of this request alone by key, such as its layers; undefined until one is set. */
   own: Map<unknown, unknown> | undefined;
 
@@ -308,8 +312,9 @@ export function writingScope(owner: Owner): Scope | undefined {
   if (!owner.isServing && !isOfOther) return undefined;
   if (configuring.get(id) === owner) return undefined;
   throw new Error(
-    "Cannot change the application here: a server runs, and this code belongs to no request of it. " +
-      "Wrap the change in configure() when it is meant for every request",
+    "Cannot change the application here: it has served, and this code belongs to no request of it. " +
+      "Wrap the change in configure() when it is meant for every request, or call init() to begin anew " +
+      "once no server runs",
   );
 }
 

@@ -4,7 +4,13 @@
  * errors are Deno's, unless a server keeps the process alive.
  */
 
-import { EndedError, isStop, report, reportError } from "../errors.ts";
+import {
+  EndedError,
+  errorText,
+  isStop,
+  report,
+  reportError,
+} from "../errors.ts";
 import { withoutRequest } from "./without_request.ts";
 import { contextScope, type Scope } from "./scope.ts";
 
@@ -18,11 +24,12 @@ const failed = new WeakMap<Promise<unknown>, Scope>();
 let main: Promise<unknown> | undefined;
 let mainError: { readonly reason: unknown } | undefined;
 
-globalThis.addEventListener("error", (event) => catchError(event, event.error));
+globalThis.addEventListener("error", (event) => {
+  catchError(event, event.error, reportUnawaited);
+});
 globalThis.addEventListener("unhandledrejection", (event) => {
-  const scope = catchError(event, event.reason);
+  const scope = catchError(event, event.reason, reportRejection);
   if (scope) failed.set(event.promise, scope);
-  else if (event.defaultPrevented) endIfFatal(event.reason);
 });
 globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
   const scope = failed.get(promise);
@@ -42,8 +49,12 @@ export function surviveErrors(end: () => void): () => void {
   return () => void keepers.delete(end);
 }
 
-/** Gives an uncaught error to its request, and returns that; logs one that no response can show. */
-function catchError(event: Event, reason: unknown): Scope | undefined {
+/** Gives an uncaught error to its request, and returns that; calls `late` for one that no response can show. */
+function catchError(
+  event: Event,
+  reason: unknown,
+  late: (reason: unknown) => void,
+): Scope | undefined {
   const scope = contextScope();
   // Deno drops the context of a timer that throws: only the framework's own errors are known then.
   const isOwn = isStop(reason) ||
@@ -51,18 +62,26 @@ function catchError(event: Event, reason: unknown): Scope | undefined {
   if (scope === undefined && !isOwn && keepers.size === 0) return undefined;
   event.preventDefault();
   if (!scope || scope.responded || scope.failure || isStop(reason)) {
-    reportError(reason, "in work that nobody awaited");
+    late(reason);
     return undefined;
   }
   scope.failure = { reason };
   return scope;
 }
 
-/** The error of the main module is known a turn later, since it is a rejection itself. */
-function endIfFatal(reason: unknown): void {
-  if (keepers.size === 0 || contextScope() !== undefined) return;
+function reportUnawaited(reason: unknown): void {
+  reportError(reason, "in work that nobody awaited");
+}
+
+/** Reports a rejection; that of the main module, which is known a turn later, ends the process. */
+function reportRejection(reason: unknown): void {
+  if (keepers.size === 0 || contextScope() !== undefined) {
+    return reportUnawaited(reason);
+  }
   setTimeout(() => {
-    const isMain = mainError?.reason === reason;
+    const isMain = mainError !== undefined && mainError.reason === reason;
+    if (isMain) report(`The main module failed: ${errorText(reason)}`);
+    else reportUnawaited(reason);
     if (!isMain && !(reason instanceof Deno.errors.Http)) return;
     const what = isMain ? "the main module failed" : "a server failed";
     report(`The process ends with status 1: ${what}`);

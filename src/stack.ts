@@ -1,0 +1,56 @@
+/** Owns telling whose code the frames of a stack are: the application's, the framework's, or another's. */
+
+const FRAMEWORK = new URL(".", import.meta.url).href;
+
+/** The frames of packages and of the runtime. */
+const FOREIGN = /\/node_modules\/|\/ventojs[@/]\d|\b(?:ext|node):/;
+
+/** The place at the end of a frame. */
+const PLACE = /([a-z]+:\/\/.+?):(\d+):\d+\)?$/;
+
+/** Whether a line of a stack is a frame of the framework, of a package or of the runtime. */
+export function isForeignFrame(line: string): boolean {
+  return /^\s+at /.test(line) &&
+    (line.includes(FRAMEWORK) || FOREIGN.test(line));
+}
+
+/**
+ * The first place of the application in an error's stack, as `/srv/app.ts:12`; undefined when there is none.
+ * Code that was loaded over the network counts only when there is no other.
+ */
+export function placeOf({ stack = "", message }: Error): string | undefined {
+  // The message may look like a frame.
+  const begin = stack.includes(message)
+    ? stack.indexOf(message) + message.length
+    : 0;
+  const frames = stack.slice(begin).split("\n")
+    .filter((line) => /^\s+at /.test(line) && !isForeignFrame(line))
+    .map((line) => PLACE.exec(line)).filter((place) => place !== null);
+  const isFile = ([, url]: RegExpExecArray): boolean =>
+    url!.startsWith("file:");
+  const [, url, line] = frames.find(isFile) ?? frames[0] ?? [];
+  return url === undefined ? undefined : `${pathOf(url)}:${line}`;
+}
+
+/** The path of a file; any other URL as it is. */
+function pathOf(url: string): string {
+  const parsed = URL.parse(url);
+  if (parsed?.protocol !== "file:") return url;
+  try {
+    return decodeURIComponent(parsed.pathname);
+  } catch {
+    return parsed.pathname;
+  }
+}
+
+/** The line of the application that called the framework, for messages under debug. */
+export function callSite(): string {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const lines = new Error().stack?.split("\n").slice(1) ?? [];
+  Error.stackTraceLimit = limit;
+  const place = lines.find((line) =>
+    line.includes("://") && !line.includes(FRAMEWORK)
+  );
+  return place ? ` (${place.trim()})` : "";
+}
