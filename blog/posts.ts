@@ -1,7 +1,7 @@
 /**
  * Owns what a post is, what a store of posts does, and the store that the blog uses by default: one JSON
- * file, read whole on each load and rewritten whole on each save. The store over PostgreSQL is in
- * `postgres.ts`; how a post is shown, and under which address, is decided in `routes.ts`.
+ * file, read whole on each load and rewritten whole on each save. `postgres/` has the store over PostgreSQL,
+ * `app.ts` the pages that show posts.
  *
  * Saving to the file loses nothing: a lock on a second file lets writers take turns, also those of several
  * processes. The new list is written to a third file, synced to the disk and renamed over the old list, so
@@ -9,6 +9,7 @@
  */
 
 import { dirname } from "@std/path/dirname";
+import { resolve } from "@std/path/resolve";
 
 /** One post; fields that the blog does not know are kept. */
 export interface Post {
@@ -21,7 +22,7 @@ export interface Post {
 
 /** One page of the list of posts, and the places of the pages before and after it. */
 export interface PostList {
-  /** The posts in the order of creation; the content may be its first line alone. */
+  /** Summaries of the posts, in the order of creation. */
   readonly posts: readonly Post[];
   /** The place where the page before this one ends; undefined on the first page. */
   readonly earlier?: string | undefined;
@@ -29,10 +30,13 @@ export interface PostList {
   readonly later?: string | undefined;
 }
 
-/** Which page of the list: the one after a place, or the one before it; without either the first. */
+/**
+ * Which page of the list: the one after a place, or the one before it; without either the first. The places
+ * come from an address: anything but text counts as not given.
+ */
 export interface PostRange {
-  readonly after?: string | undefined;
-  readonly before?: string | undefined;
+  readonly after?: unknown;
+  readonly before?: unknown;
 }
 
 /** A store of posts. */
@@ -60,6 +64,26 @@ export function cleanText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\ufffd");
 }
 
+/** The most characters of a title, or of the first line of a content, that a list shows. */
+export const SUMMARY_LENGTH = 200;
+
+/** A post as a list shows it: the beginnings of its title and of the first line of its content. */
+export function summaryOf(post: Post): Post {
+  const [firstLine = ""] = post.content.trim().split("\n", 1);
+  return {
+    ...post,
+    title: beginningOf(post.title),
+    content: beginningOf(firstLine),
+  };
+}
+
+/** The beginning of a text; no character is cut in half. */
+function beginningOf(text: string): string {
+  if (text.length <= SUMMARY_LENGTH) return text;
+  const characters = [...text.slice(0, 2 * SUMMARY_LENGTH)];
+  return characters.slice(0, SUMMARY_LENGTH).join("");
+}
+
 /** A post to be saved, and the promise of its `create()`. */
 interface Pending {
   readonly post: Post;
@@ -82,8 +106,9 @@ export class PostFile implements PostStore {
   async seed(from: string): Promise<void> {
     if (await this.#read() !== undefined) return;
     const text = await Deno.readTextFile(from);
-    using _lock = await this.#lock();
-    if (await this.#read() === undefined) await this.#replace(text);
+    const path = await targetOf(this.#path);
+    using _lock = await lock(path);
+    if (await this.#read() === undefined) await replace(path, text);
   }
 
   /** Reads every post, in the order of the file; none when there is no file. */
@@ -96,9 +121,9 @@ export class PostFile implements PostStore {
     return parseExact(await this.#read(), this.#path);
   }
 
-  /** Reads every post: the whole file is read in any case. */
+  /** Lists every post on one page: the whole file is read in any case. */
   async list(): Promise<PostList> {
-    return { posts: await this.all() };
+    return { posts: (await this.all()).map(summaryOf) };
   }
 
   /** Finds the first post with that slug. */
@@ -133,44 +158,58 @@ export class PostFile implements PostStore {
   }
 
   async #append(added: Post[]): Promise<void> {
-    using _lock = await this.#lock();
+    const path = await targetOf(this.#path);
+    using _lock = await lock(path);
     const posts = parseExact(await this.#read(), this.#path);
-    await this.#replace(JSON.stringify([...posts, ...added], null, 2) + "\n");
-  }
-
-  /** Waits until no other writer holds the lock; it is released when the returned file is closed. */
-  async #lock(): Promise<Deno.FsFile> {
-    const lock = await Deno.open(`${this.#path}.lock`, {
-      write: true,
-      create: true,
-    });
-    await lock.lock(true);
-    return lock;
+    await replace(path, JSON.stringify([...posts, ...added], null, 2) + "\n");
   }
 
   async #read(): Promise<Uint8Array | undefined> {
-    try {
-      return await Deno.readFile(this.#path);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+    return await found(Deno.readFile(this.#path));
   }
+}
 
-  /** Replaces the text of the file in one step. */
-  async #replace(text: string): Promise<void> {
-    const fresh = `${this.#path}.new`;
-    await Deno.writeTextFile(fresh, text);
-    await sync(fresh);
-    await Deno.rename(fresh, this.#path);
-    // Syncing the folder makes the rename durable; Windows cannot open a folder.
-    if (Deno.build.os !== "windows") await sync(dirname(this.#path));
-  }
+/** Follows symbolic links to the file that is meant, which need not exist. */
+async function targetOf(path: string): Promise<string> {
+  const { isSymlink = false } = await found(Deno.lstat(path)) ?? {};
+  if (!isSymlink) return path;
+  const folder = await Deno.realPath(dirname(path));
+  return await targetOf(resolve(folder, await Deno.readLink(path)));
+}
+
+/** Waits until no other writer holds the lock of a file; closing the returned file releases it. */
+async function lock(path: string): Promise<Deno.FsFile> {
+  const options = { write: true, create: true };
+  const file = await Deno.open(`${path}.lock`, options);
+  await file.lock(true);
+  return file;
+}
+
+/** Replaces the text of a file in one step; its mode stays. */
+async function replace(path: string, text: string): Promise<void> {
+  const fresh = `${path}.new`;
+  const mode = (await found(Deno.stat(path)))?.mode;
+  const options = typeof mode === "number" ? { mode: mode & 0o777 } : {};
+  await Deno.writeTextFile(fresh, text, options);
+  await sync(fresh);
+  await Deno.rename(fresh, path);
+  // Syncing the folder makes the rename durable; Windows cannot open a folder.
+  if (Deno.build.os !== "windows") await sync(dirname(path));
 }
 
 async function sync(path: string): Promise<void> {
   using file = await Deno.open(path);
   await file.sync();
+}
+
+/** What is known of a file, or read from it; undefined when the file does not exist. */
+async function found<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 type Reviver = (

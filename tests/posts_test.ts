@@ -93,6 +93,25 @@ onEveryStore(
 );
 
 onEveryStore(
+  "`list()` has at most 200 characters of a title and of a first line",
+  [
+    { slug: "a", title: "é".repeat(201), content: `${"x".repeat(201)}\ny` },
+    { slug: "b", title: "😀".repeat(201), content: ` ${"😀".repeat(201)}` },
+    { slug: "c", title: "😀".repeat(200), content: "x".repeat(200) },
+  ],
+  async (posts) => {
+    assertEquals(
+      (await posts.list()).posts.map(({ title, content }) => [title, content]),
+      [
+        ["é".repeat(200), "x".repeat(200)],
+        ["😀".repeat(200), "😀".repeat(200)],
+        ["😀".repeat(200), "x".repeat(200)],
+      ],
+    );
+  },
+);
+
+onEveryStore(
   "`find()` returns the first post with the slug, with every field",
   HELD,
   async (posts) => {
@@ -236,6 +255,37 @@ Deno.test("`create()` leaves no file but the posts and the lock", async () => {
     assertEquals(names.sort(), ["posts.json", "posts.json.lock"]);
   });
 });
+
+Deno.test("`create()` keeps the mode of the file", async () => {
+  await withFile("[]", async (posts, file) => {
+    for (const mode of [0o600, 0o640, 0o666]) {
+      await Deno.chmod(file, mode);
+      await posts.create("A", "");
+      assertEquals((await Deno.stat(file)).mode! & 0o777, mode);
+    }
+  });
+});
+
+for (const target of ["the file", "the missing file"]) {
+  Deno.test(`\`create()\` writes ${target} that symbolic links lead to`, async () => {
+    await withFile("[]", async (posts, file, folder) => {
+      await Deno.mkdir(`${folder}/disk`);
+      await Deno.symlink("disk/second.json", `${folder}/first.json`);
+      await Deno.symlink("../posts.json", `${folder}/disk/second.json`);
+      if (target === "the missing file") await Deno.remove(file);
+      await new PostFile(`${folder}/first.json`).create("A", "");
+      assertEquals((await posts.all()).map(({ title }) => title), ["A"]);
+      assertEquals((await Deno.lstat(`${folder}/first.json`)).isSymlink, true);
+      const names = await Array.fromAsync(Deno.readDir(folder));
+      assertEquals(names.map(({ name }) => name).sort(), [
+        "disk",
+        "first.json",
+        "posts.json",
+        "posts.json.lock",
+      ]);
+    });
+  });
+}
 
 Deno.test("`create()` works after a killed writer has left half a list", async () => {
   await withFile("[]", async (posts, file) => {
