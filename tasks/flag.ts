@@ -31,8 +31,8 @@ const BLOG: Program = {
   isTold: false,
 };
 const BLOG_OVER_POSTGRES: Program = {
-  lock: "blog/deno.lock",
-  modules: ["blog/main.ts", "blog/import.ts"],
+  lock: "blog/postgres/deno.lock",
+  modules: ["blog/main.ts", "blog/postgres/import.ts"],
   isTold: false,
 };
 const NAMED: Readonly<Record<string, Program>> = {

@@ -126,6 +126,16 @@ Deno.test("`deno task blog` has no permission that it does not need", async () =
   assertStringIncludes(slow.printed, "is not written");
 });
 
+Deno.test("no link leads out of the folder of the static files of `deno task blog`", async () => {
+  await using copy = await BlogCopy.make();
+  const link = `${copy.folder}/blog/public/main.css`;
+  const linked = new Deno.Command("ln", { args: ["-s", "../main.ts", link] });
+  assert((await linked.output()).success);
+  await using blog = await copy.start();
+  assertEquals(await statusOf(blog, "/public/style.css"), 200);
+  assertEquals(await statusOf(blog, "/public/main.css"), 404);
+});
+
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(`\`deno task blog\` ends cleanly on ${signal}`, async () => {
     await using copy = await BlogCopy.make();

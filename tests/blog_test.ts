@@ -7,31 +7,19 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { Engine } from "@framework/core";
+import { Framework } from "@framework/core";
+import "../blog/app.ts";
 import { type Post, PostFile, type PostStore } from "../blog/posts.ts";
-import { declareBlog } from "../blog/routes.ts";
 import { type StoreKind, STORES } from "./stores.ts";
 
 const FOLDER = new URL("../blog/", import.meta.url);
 
 /** A blog over a temporary store, with the real pages. */
 class Visit {
-  readonly app = new Engine();
-
-  constructor(
-    readonly posts: PostStore,
-    readonly folder: string,
-    files: string = path("public"),
-  ) {
-    declareBlog(this.app, posts, {
-      views: path("views"),
-      cache: `${folder}/cache`,
-      public: files,
-    });
-  }
+  constructor(readonly posts: PostStore) {}
 
   async get(address: string, headers: HeadersInit = {}): Promise<Response> {
-    return await this.app.fetch(
+    return await this.#fetch(
       new Request(`http://localhost${address}`, { headers }),
     );
   }
@@ -45,9 +33,14 @@ class Visit {
   }
 
   async send(body: BodyInit, headers: HeadersInit = {}): Promise<Response> {
-    return await this.app.fetch(
+    return await this.#fetch(
       new Request("http://localhost/create", { method: "POST", body, headers }),
     );
+  }
+
+  async #fetch(request: Request): Promise<Response> {
+    Framework.configure(() => Framework.map("posts", () => this.posts));
+    return await Framework.fetch(request);
   }
 }
 
@@ -72,20 +65,8 @@ function blogTest(
       ignore: kind.ignore,
     }, async () => {
       await using store = await kind.create();
-      await visiting(store.posts, test);
+      await test(new Visit(store.posts));
     });
-  }
-}
-
-async function visiting(
-  posts: PostStore,
-  test: (blog: Visit) => Promise<void>,
-): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "blog" });
-  try {
-    await test(new Visit(posts, folder));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
   }
 }
 
@@ -209,6 +190,32 @@ blogTest(
   },
 );
 
+blogTest(
+  "`GET /` stays small over eight posts of 8 MB",
+  async (blog) => {
+    const text = "x".repeat(8 * 1024 * 1024);
+    for (let index = 0; index < 8; index++) {
+      await blog.posts.create(`Post ${index}`, text);
+    }
+    const page = await blog.text("/");
+    assertStringIncludes(page, `<p>${"x".repeat(200)}</p>`);
+    assert(page.length < 10_000, `${page.length} characters`);
+  },
+);
+
+blogTest(
+  "`POST /create` takes 256 KiB at most",
+  async (blog) => {
+    const post = async (size: number): Promise<number> =>
+      (await blog.send("title=A&content=".padEnd(size, "x"), {
+        "content-type": "application/x-www-form-urlencoded",
+      })).status;
+    assertEquals(await post(256 * 1024), 303);
+    assertEquals(await post(256 * 1024 + 1), 413);
+    assertEquals((await blog.posts.all()).length, 1);
+  },
+);
+
 blogTest("`POST /create` reads JSON as well", async (blog) => {
   const body = JSON.stringify({ title: "From JSON", content: "text" });
   await blog.send(body, JSON_TYPE);
@@ -310,11 +317,13 @@ blogTest("a form of another site creates no post", async (blog) => {
 });
 
 Deno.test("every response has a policy that allows no script", async () => {
-  await visiting(new PostFile("no/such/folder/posts.json"), async (blog) => {
-    const writable = new PostFile(`${blog.folder}/posts.json`);
+  const folder = await Deno.makeTempDir({ prefix: "blog" });
+  const blog = new Visit(new PostFile("no/such/folder/posts.json"));
+  const writable = new Visit(new PostFile(`${folder}/posts.json`));
+  try {
     const responses = {
       200: await blog.get("/create"),
-      303: await new Visit(writable, blog.folder).post({}),
+      303: await writable.post({}),
       304: await blog.get("/public/style.css", {
         "if-modified-since": new Date().toUTCString(),
       }),
@@ -332,7 +341,9 @@ Deno.test("every response has a policy that allows no script", async () => {
       assertEquals(response.headers.get("x-content-type-options"), "nosniff");
       assertEquals(response.headers.get("referrer-policy"), "same-origin");
     }
-  });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 blogTest(
@@ -380,35 +391,20 @@ for (const [address, status] of Object.entries(escapes)) {
   );
 }
 
-Deno.test("no link leads out of the folder of the static files", async () => {
-  const posts = new PostFile("unused.json");
-  await visiting(posts, async ({ folder }) => {
-    const linked = new Deno.Command("ln", {
-      args: ["-s", path("main.ts"), `${folder}/style.css`],
-    });
-    assert((await linked.output()).success);
-    const blog = new Visit(posts, folder, folder);
-    const response = await blog.get("/public/style.css");
-    await response.body?.cancel();
-    assertEquals(response.status, 404);
-  });
-});
-
 Deno.test("a corrupt file of posts is a 500 on every page that needs it, and stays as it is", async () => {
   const file = await Deno.makeTempFile({ prefix: "posts" });
   await Deno.writeTextFile(file, `[{"slug": "half`);
   try {
-    await visiting(new PostFile(file), async (blog) => {
-      const responses = [
-        await blog.get("/"),
-        await blog.get("/post/half"),
-        await blog.post({ title: "a", content: "" }),
-      ];
-      for (const response of responses) await response.body?.cancel();
-      assertEquals(responses.map(({ status }) => status), [500, 500, 500]);
-      assertEquals(await Deno.readTextFile(file), `[{"slug": "half`);
-      assertEquals((await blog.get("/create")).status, 200);
-    });
+    const blog = new Visit(new PostFile(file));
+    const responses = [
+      await blog.get("/"),
+      await blog.get("/post/half"),
+      await blog.post({ title: "a", content: "" }),
+    ];
+    for (const response of responses) await response.body?.cancel();
+    assertEquals(responses.map(({ status }) => status), [500, 500, 500]);
+    assertEquals(await Deno.readTextFile(file), `[{"slug": "half`);
+    assertEquals((await blog.get("/create")).status, 200);
   } finally {
     await Deno.remove(file);
   }

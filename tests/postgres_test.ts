@@ -8,17 +8,16 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Engine } from "@framework/core";
-import { addressOf } from "../blog/database.ts";
+import { Framework } from "@framework/core";
+import postgres from "npm:postgres@^3.4.9";
+import "../blog/app.ts";
+import { addressOf } from "../blog/postgres/address.ts";
 import { type Post, PostFile } from "../blog/posts.ts";
-import { PostTable, type PostTableOptions } from "../blog/postgres.ts";
-import { declareBlog } from "../blog/routes.ts";
+import { PostTable, type PostTableOptions } from "../blog/postgres/table.ts";
 import { isBefore29 } from "./deno_version.ts";
 import { logOf } from "./log.ts";
 import { isMissing } from "./postgres.ts";
 import { server } from "./stores.ts";
-
-const BLOG = decodeURIComponent(new URL("../blog/", import.meta.url).pathname);
 
 /** Every character that `trim()` may remove. */
 const WHITE_SPACE = Array.from(
@@ -40,22 +39,15 @@ function databaseTest(
 
 /** The blog over a database. */
 class Blog implements AsyncDisposable {
-  readonly #app = new Engine();
-
-  private constructor(readonly posts: PostTable) {
-    declareBlog(this.#app, posts, {
-      views: `${BLOG}views`,
-      cache: `${BLOG}cache`,
-      public: `${BLOG}public`,
-    });
-  }
+  private constructor(readonly posts: PostTable) {}
 
   static async open(url: string, options?: PostTableOptions): Promise<Blog> {
     return new Blog(await PostTable.open(url, options));
   }
 
   async get(path: string): Promise<Response> {
-    return await this.#app.fetch(new Request(`http://localhost${path}`));
+    Framework.configure(() => Framework.map("posts", () => this.posts));
+    return await Framework.fetch(new Request(`http://localhost${path}`));
   }
 
   async text(path: string): Promise<string> {
@@ -393,6 +385,60 @@ databaseTest(
 );
 
 databaseTest(
+  "a lock in the database takes no connection beyond `connections`, and stops no reader",
+  async (url, database) => {
+    const options = { connections: 4, timeout: 1 };
+    await using one = await Blog.open(url, options);
+    await using two = await Blog.open(url, options);
+    {
+      await using _lock = await lockPosts(url);
+      const creations = Array.from(
+        { length: 80 },
+        (_, index) => (index % 2 ? one : two).posts.create(`${index}`, ""),
+      );
+      const outcomes = Promise.allSettled(creations);
+      for (let second = 0; second < 3; second++) {
+        assertEquals(await one.status(), [200, null]);
+        const count = await server().execute(
+          `select count(*) from pg_stat_activity
+            where application_name = 'blog' and datname = '${database}'`,
+        );
+        assert(Number(count) <= 8, `${count} connections`);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+      for (const outcome of await outcomes) {
+        assertEquals((outcome as PromiseRejectedResult).reason.status, 503);
+      }
+    }
+    await one.posts.create("After the lock", "");
+    assertEquals(await two.status("/post/after-the-lock"), [200, null]);
+    assertEquals((await one.posts.all()).length, 1);
+  },
+);
+
+databaseTest(
+  "a statement that takes too long is ended in the database itself",
+  async (url, database) => {
+    await using posts = await PostTable.open(url, { timeout: 1 });
+    await using _lock = await lockPosts(url);
+    const error = await assertRejects(() => posts.create("A", "")) as Error;
+    assertStringIncludes(`${error.cause}`, "statement timeout");
+    const waiting = await server().execute(
+      `select count(*) from pg_stat_activity
+        where datname = '${database}' and wait_event_type = 'Lock'`,
+    );
+    assertEquals(waiting, "0");
+  },
+);
+
+Deno.test("`open()` refuses fewer connections than one for reads and one for writes", async () => {
+  for (const connections of [1, 0, NaN]) {
+    const url = "postgres://me@127.0.0.1:1/none";
+    await assertRejects(() => PostTable.open(url, { connections }), RangeError);
+  }
+});
+
+databaseTest(
   "a standby, which takes no posts, is a 503 for a post and no error for a reader",
   async (url, database) => {
     await (await PostTable.open(url))[Symbol.asyncDispose]();
@@ -416,6 +462,26 @@ databaseTest(
     assertEquals(await blog.status(), [500, null]);
   },
 );
+
+/** Locks the table against new posts until it is disposed of. */
+async function lockPosts(url: string): Promise<AsyncDisposable> {
+  const sql = postgres(url, { max: 1, fetch_types: false });
+  const isLocked = Promise.withResolvers<void>();
+  const isOver = Promise.withResolvers<void>();
+  const transaction = sql.begin(async (sql) => {
+    await sql`lock table blog_posts in exclusive mode`;
+    isLocked.resolve();
+    await isOver.promise;
+  });
+  await isLocked.promise;
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver.resolve();
+      await transaction;
+      await sql.end();
+    },
+  };
+}
 
 /** A proxy in front of the server. */
 class Proxy implements Disposable {

@@ -4,7 +4,7 @@
  */
 
 import postgres from "npm:postgres@^3.4.9";
-import { PostTable } from "../blog/postgres.ts";
+import { PostTable } from "../blog/postgres/table.ts";
 import { type Post, PostFile, type PostStore } from "../blog/posts.ts";
 import { isMissing, PostgresServer } from "./postgres.ts";
 

@@ -8,7 +8,7 @@
 
 import { HttpError } from "@framework/core";
 import postgres from "npm:postgres@^3.4.9";
-import { addressOf } from "./database.ts";
+import { addressOf } from "./address.ts";
 import {
   cleanText,
   FIELDS,
@@ -17,7 +17,7 @@ import {
   type PostRange,
   type PostStore,
   slugOf,
-} from "./posts.ts";
+} from "../posts.ts";
 
 /** Limits that tests set lower. */
 export interface PostTableOptions {

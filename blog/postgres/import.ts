@@ -4,10 +4,11 @@
  */
 
 import { join } from "@std/path/join";
-import { PostTable } from "./postgres.ts";
-import { PostFile } from "./posts.ts";
+import { PostTable } from "./table.ts";
+import { PostFile } from "../posts.ts";
 
-const path = Deno.args[0] ?? join(import.meta.dirname!, "data", "posts.json");
+const path = Deno.args[0] ??
+  join(import.meta.dirname!, "..", "data", "posts.json");
 
 try {
   await Deno.stat(path); // A store without a file is empty, an import without one is a mistake.
