@@ -1,14 +1,14 @@
 /**
- * Owns the posts in a table of PostgreSQL: its migrations, its statements, and the 503 for requests while the
- * database is out of reach. The module is loaded only when `DATABASE_URL` is set.
+ * Owns the posts in a table of PostgreSQL: its migrations and its statements. The module is loaded only when
+ * `DATABASE_URL` is set.
  *
  * Every value is a parameter of a statement, never part of its text. A post is saved once its `insert`
  * has been confirmed; if the connection is lost before, it may or may not be saved, and the client gets a 503.
  */
 
 import { HttpError } from "@framework/core";
-import postgres from "npm:postgres@^3.4.9";
 import { addressOf } from "./address.ts";
+import { Connections } from "./connections.ts";
 import {
   cleanText,
   FIELDS,
@@ -17,17 +17,16 @@ import {
   type PostRange,
   type PostStore,
   slugOf,
+  SUMMARY_LENGTH,
 } from "../posts.ts";
 
 /** Limits that tests set lower. */
 export interface PostTableOptions {
-  /** The most connections of this process, 10 when not given. */
+  /** The most connections of this process, 10 when not given and 2 at least. */
   readonly connections?: number;
-  /** Seconds that a statement may take, 5 when not given. */
+  /** Seconds that a statement waits for a connection, and that it may take then; 5 when not given. */
   readonly timeout?: number;
 }
-
-type Sql = ReturnType<typeof postgres>;
 
 /** A row of the table; `fields` holds the fields of a post that the blog does not know. */
 interface Row {
@@ -65,49 +64,30 @@ const MIGRATION_LOCK = 20_250_711;
 /** How many posts a page lists. */
 const PAGE_SIZE = 50;
 
-/** The place at the end of the list, in an address; and the largest number that a post can have. */
+/** The places before the first post and after the last; and the largest number that a post can have. */
+const START = "0";
 const END = "end";
 const LAST_ID = "9223372036854775807";
 
 /** How many posts one statement imports: a statement takes at most 65,534 parameters. */
 const IMPORT_SIZE = 1_000;
 
-/** Seconds after which a connection that nothing uses is closed. */
-const IDLE_TIMEOUT = 5;
-
-/** Seconds after which a client may try again. */
-const RETRY_AFTER = 5;
-
-/**
- * The classes of SQLSTATE for a database that cannot be used at the moment: connection exception, invalid
- * authorization, unknown database, insufficient resources, operator intervention, system error; and the state
- * of a standby, which takes no writes.
- */
-const UNAVAILABLE = /^(?:08|28|3D|53|57|58)|^25006$/;
-
 /** The posts in one table. */
 export class PostTable implements PostStore, AsyncDisposable {
-  readonly #connect: () => Sql;
-  readonly #timeout: number;
-  #sql: Sql;
-  #isReachable = true;
+  /** Reads and writes have their own connections: a lock that stops new posts leaves the pages readable. */
+  readonly #reads: Connections;
+  readonly #writes: Connections;
 
   private constructor(url: string, options: PostTableOptions) {
     const { connections = 10, timeout = 5 } = options;
-    this.#timeout = timeout;
-    this.#connect = () =>
-      postgres(url, {
-        max: connections,
-        connect_timeout: timeout,
-        // An open connection keeps the process alive, also when its server has been drained.
-        idle_timeout: IDLE_TIMEOUT,
-        fetch_types: false,
-        // Seconds between two attempts to connect; the driver's own grow up to 20.
-        backoff: () => 0.1,
-        connection: { application_name: "blog" },
-        onnotice: () => {},
-      });
-    this.#sql = this.#connect();
+    if (!(connections >= 2)) {
+      throw new RangeError(
+        `Cannot open the posts: it takes 2 connections at least, got ${connections}`,
+      );
+    }
+    const half = Math.floor(connections / 2);
+    this.#writes = new Connections(url, half, timeout, " for new posts");
+    this.#reads = new Connections(url, connections - half, timeout);
   }
 
   /**
@@ -124,7 +104,7 @@ export class PostTable implements PostStore, AsyncDisposable {
       await table.#migrate();
       return table;
     } catch (cause) {
-      await table.#sql.end({ timeout: table.#timeout });
+      await table[Symbol.asyncDispose]();
       const { message } = cause as Error;
       throw new Error(`Cannot use the database ${name}: ${message}`, { cause });
     }
@@ -132,23 +112,26 @@ export class PostTable implements PostStore, AsyncDisposable {
 
   /** Reads every post, in the order of creation. */
   async all(): Promise<Post[]> {
-    const rows = await this.#query((sql) =>
+    const rows = await this.#reads.run((sql) =>
       sql<Row[]>`
         select id, slug, title, content, fields from blog_posts order by id`
     );
     return rows.map(toPost);
   }
 
-  /** Reads one page of the list, with only the first line of each content. */
-  async list({ after = "0", before }: PostRange = {}): Promise<PostList> {
-    const isBackward = before !== undefined;
-    const place = toId(before ?? after);
-    const rows = await this.#query((sql) => {
+  /** Reads one page of the list, of each post no more than its summary. */
+  async list(range: PostRange = {}): Promise<PostList> {
+    const after = typeof range.after === "string" ? range.after : START;
+    const { before } = range;
+    const isBackward = typeof before === "string";
+    const place = isBackward ? toId(before) : toId(after);
+    const rows = await this.#reads.run((sql) => {
       const range = isBackward
         ? sql`where id < ${place} order by id desc`
         : sql`where id > ${place} order by id`;
       return sql<Row[]>`
-        select id, slug, title, first_line as content from blog_posts
+        select id, slug, left(title, ${SUMMARY_LENGTH}) as title,
+          left(first_line, ${SUMMARY_LENGTH}) as content from blog_posts
         ${range} limit ${PAGE_SIZE + 1}`;
     });
     const hasMore = rows.length > PAGE_SIZE;
@@ -156,7 +139,9 @@ export class PostTable implements PostStore, AsyncDisposable {
     if (isBackward) page.reverse();
     return {
       posts: page.map(toPost),
-      earlier: (isBackward ? hasMore : after !== "0") ? page[0]?.id : undefined,
+      earlier: (isBackward ? hasMore : after !== START)
+        ? page[0]?.id
+        : undefined,
       later: (isBackward ? before !== END : hasMore)
         ? page.at(-1)?.id
         : undefined,
@@ -165,7 +150,7 @@ export class PostTable implements PostStore, AsyncDisposable {
 
   /** Finds the first post with that slug. */
   async find(slug: string): Promise<Post | undefined> {
-    const [row] = await this.#query((sql) =>
+    const [row] = await this.#reads.run((sql) =>
       sql<Row[]>`
         select id, slug, title, content, fields from blog_posts
         where md5(slug) = md5(${slug}) and slug = ${slug}
@@ -177,7 +162,7 @@ export class PostTable implements PostStore, AsyncDisposable {
   /** Appends a post, and returns it once the database has confirmed it. */
   async create(title: string, content: string): Promise<Post> {
     const post = { slug: slugOf(title), title, content };
-    await this.#query((sql) =>
+    await this.#writes.run((sql) =>
       sql`insert into blog_posts ${sql(post, ...FIELDS)}`
     );
     return post;
@@ -186,7 +171,7 @@ export class PostTable implements PostStore, AsyncDisposable {
   /** Adds the posts of another store in their order, all or none; throws unless the table is empty. */
   async import(posts: readonly Post[]): Promise<void> {
     const rows = posts.map(toRow);
-    await this.#sql.begin(async (sql) => {
+    await this.#writes.transact(async (sql) => {
       await sql`lock table blog_posts in exclusive mode`;
       const [first] = await sql`select from blog_posts limit 1`;
       if (first !== undefined) throw new Error("the table is not empty");
@@ -200,12 +185,13 @@ export class PostTable implements PostStore, AsyncDisposable {
 
   /** Closes the connections, once running statements have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#sql.end({ timeout: this.#timeout });
+    await this.#reads[Symbol.asyncDispose]();
+    await this.#writes[Symbol.asyncDispose]();
   }
 
   /** Runs the migrations that have not run yet; processes that start together take turns. */
   async #migrate(): Promise<void> {
-    await this.#sql.begin(async (sql) => {
+    await this.#writes.transact(async (sql) => {
       await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
       const [database] = await sql`
         select current_setting('server_encoding') as encoding`;
@@ -221,45 +207,6 @@ export class PostTable implements PostStore, AsyncDisposable {
         await sql`insert into blog_migrations values (${index})`;
       }
     });
-  }
-
-  /** Runs a statement of a request; rejects with a 503 when the database cannot be used. */
-  async #query<T>(statement: (sql: Sql) => Promise<T>): Promise<T> {
-    const sql = this.#sql;
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      this.#reconnect(sql);
-      reject(new Deno.errors.TimedOut(`No result within ${this.#timeout} s`));
-    }, this.#timeout * 1_000);
-    try {
-      const result = await Promise.race([statement(sql), late]);
-      this.#report(undefined);
-      return result;
-    } catch (cause) {
-      if (!isUnavailable(cause)) throw cause;
-      this.#report((cause as Error).message);
-      throw new HttpError(503, "The posts are out of reach at the moment", {
-        cause,
-        headers: { "retry-after": `${RETRY_AFTER}` },
-      });
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** Logs when the database goes out of reach and when it is back, but not each request in between. */
-  #report(problem: string | undefined): void {
-    if (this.#isReachable === (problem === undefined)) return;
-    this.#isReachable = !this.#isReachable;
-    const state = this.#isReachable ? "back" : `out of reach: ${problem}`;
-    console.error(`${new Date().toISOString()} The database is ${state}`);
-  }
-
-  /** Replaces the connections: those to a machine that has vanished would stay open for many minutes. */
-  #reconnect(stale: Sql): void {
-    if (this.#sql !== stale) return;
-    this.#sql = this.#connect();
-    stale.end({ timeout: this.#timeout });
   }
 }
 
@@ -290,14 +237,4 @@ function toRow(
     );
   }
   return { slug, title, content, fields };
-}
-
-/** Whether an error says that the database cannot be used at the moment, and not that a statement is wrong. */
-function isUnavailable(error: unknown): boolean {
-  if (error instanceof Deno.errors.TimedOut) return true;
-  const { code } = error as { code?: unknown };
-  if (error instanceof postgres.PostgresError) {
-    return UNAVAILABLE.test(`${code}`);
-  }
-  return typeof code === "string"; // of the socket, or of the driver's connection
 }
