@@ -6,6 +6,7 @@
 import type { RequestScope } from "../application/application.ts";
 import type { MappedMethod } from "../application/callable.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
+import { mutable } from "../response/draft.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
 import { logError } from "./error_log.ts";
@@ -23,7 +24,7 @@ export function* send(
   { method, filters }: MappedMethod,
   response: Response,
 ): Steps<Response> {
-  let current = changeable(response);
+  let current = mutable(response);
   const params: unknown[] = [current];
   const output: { value: unknown } = { value: undefined };
   for (const filter of filters.before) {
@@ -54,7 +55,7 @@ export function* send(
       const returned = yield call();
       const next = result(returned);
       checkOpen(next);
-      if (next !== current) current = changeable(next);
+      if (next !== current) current = mutable(next);
       return returned;
     } catch (thrown) {
       if (isStop(thrown)) return;
@@ -69,23 +70,6 @@ function checkOpen(sent: unknown): asserts sent is Response {
   if (sent instanceof Response && !sent.bodyUsed) return;
   const rule = '"send" must return a web Response that nobody has read';
   throw wrongKind("send the response", rule, sent);
-}
-
-/** A response whose headers filters can change: those of `fetch()` and `Response.redirect()` are fixed. */
-function changeable(response: Response): Response {
-  if (response.status === 101) return response; // an upgrade cannot be copied
-  try {
-    response.headers.delete("x-changeable"); // throws also when there is none
-    return response;
-  } catch {
-    const copy = new Response(valueOf(response) ?? response.body, response);
-    // The body of `fetch()` is decoded already.
-    if (response.url !== "" && copy.headers.has("content-encoding")) {
-      copy.headers.delete("content-encoding");
-      copy.headers.delete("content-length");
-    }
-    return copy;
-  }
 }
 
 /** A plain 500 with the headers of a response that could not be sent. */

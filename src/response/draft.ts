@@ -81,16 +81,48 @@ export function makeResponse(draft: Draft, scope: ResponseSource): Response {
 
 /**
  * A copy of the application's own response with the collected headers; the response's own win, the cookies of
- * both are kept. A copy, since the application may send the same response to other requests.
+ * both are kept. A copy, since the application may send the same response to other requests. One of `fetch()`
+ * cannot be sent twice, and the runtime sends it natively when it is the same object.
  */
 function copyOf(own: Response, draft: Draft, scope: ResponseSource): Response {
   if (own.status === 101) return own; // an upgrade cannot be copied
+  const hasMore = draft.headers.size > 0 || isHead(scope);
+  if (isFetched(own) && !hasMore) return own;
   const value = valueOf(own);
-  const copy = new Response(sendable(value ?? own.body ?? "", scope), own);
+  const copy = copyWith(sendable(value ?? own.body ?? "", scope), own);
   if (isHead(scope) && value && !copy.headers.has("content-length")) {
     copy.headers.set("content-length", String(bytesIn(value)));
   }
   append(draft.headers, copy.headers, [...copy.headers.keys()]);
+  return copy;
+}
+
+/** The response itself, or a copy of one whose headers are fixed: one of `fetch()` or `Response.redirect()`. */
+export function mutable(response: Response): Response {
+  try {
+    response.headers.delete("x-never-sent");
+    return response;
+  } catch {
+    return copyWith(valueOf(response) ?? response.body, response);
+  }
+}
+
+/** Whether a response is one of `fetch()`: its headers are fixed. */
+function isFetched(response: Response): boolean {
+  return response.url !== "";
+}
+
+/** The encodings that `fetch()` undoes. */
+const UNDONE = ["gzip", "br"];
+
+/** A copy with another body. That of `fetch()` has been decoded: the headers of its encoded form are left out. */
+function copyWith(body: BodyInit | null, response: Response): Response {
+  const copy = new Response(body, response);
+  const encoding = response.headers.get("content-encoding");
+  if (isFetched(response) && UNDONE.includes(encoding ?? "")) {
+    copy.headers.delete("content-encoding");
+    copy.headers.delete("content-length");
+  }
   return copy;
 }
 
