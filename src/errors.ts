@@ -94,6 +94,14 @@ export class TemplateError extends Error {
   }
 }
 
+/** The error for a template without a file: the message names what was tried. */
+export class MissingTemplate extends Error {
+  /** The error with the place of the call in its message: its stack leads there no more. */
+  calledAt(place: string): Error {
+    return place === "" ? this : new MissingTemplate(this.message + place);
+  }
+}
+
 /** Throws `RangeError` unless a status is an integer in the range; the action goes into the message. */
 export function checkStatus(
   action: string,

@@ -183,7 +183,7 @@ Deno.test("`fetch()` lists what it tried when there is no template", async () =>
     await assertRejects(
       () => view.fetch("home"),
       Error,
-      `Cannot find the template "home": tried "${folder}/home", "${folder}/home.php", "${folder}/home.vto"`,
+      `Cannot find the template "home": tried "${folder}/home", "${folder}/home.vto", "${folder}/home.php"`,
     );
   });
 });
@@ -546,7 +546,7 @@ Deno.test("`fetch()` names the absolute paths that it tried below a relative fol
     await assertRejects(
       () => view.fetch("home"),
       Error,
-      `tried "${root}/home", "${root}/home.php", "${root}/home.vto"`,
+      `tried "${root}/home", "${root}/home.vto", "${root}/home.php"`,
     );
   });
 });
@@ -861,4 +861,62 @@ Deno.test("`framework.debug` folds the frames of the framework, of Vento and of 
   assertMatch(page, /at broken \(file:.*view_test\.ts:\d+:\d+\)/);
   assertMatch(page, /\(\d+ frames of the framework\)/);
   assertFalse(/at .*(?:\/src\/|ventojs)/.test(page));
+});
+
+Deno.test("`fetch()` counts to 10,000 at most in a loop over a number", async () => {
+  const template = "<ul>\n{{ for tag of tags }}.{{ /for }}";
+  const text = await rendered(template, { tags: 10_000 });
+  assertEquals(text.length, "<ul>\n".length + 10_000);
+  const tooMany = [10_001, 1e8, Infinity, () => 1e8];
+  for (const tags of tooMany) {
+    for (const loop of ["tag", "n, tag"]) {
+      await assertRejects(
+        () => rendered(template.replace("tag", loop), { tags }),
+        Error,
+        'page.vto" at line 2: a loop counts to 10000 at most, not ',
+      );
+    }
+  }
+});
+
+Deno.test("`framework.debug` names the `render()` call of a missing template", async () => {
+  await withApp({}, async (app, visit) => {
+    app.set("framework.debug", true);
+    app.route("/", () => app.render("home"));
+    let page = "";
+    await logOf(async () => page = await visit("/"));
+    assertMatch(page, /home\.php&quot; \(at .*view_test\.ts:\d+:\d+\)/);
+    assertMatch(page, /<mark>\d+ .*app\.render\(&quot;home&quot;\)/);
+  });
+});
+
+Deno.test("`framework.debug` counts one frame of the framework as one", async () => {
+  await withApp({}, async (app, visit) => {
+    app.set("framework.debug", true);
+    app.route("/", () => {
+      const stack = "Error: wrong\n    at read (ext:core/read.js:1:1)";
+      throw Object.assign(new Error("wrong"), { stack });
+    });
+    let page = "";
+    await logOf(async () => page = await visit("/"));
+    assertStringIncludes(page, "(1 frame of the framework)");
+  });
+});
+
+Deno.test("`framework.views.path` of requests keeps the templates of the last folders alone", async () => {
+  const names = Array.from({ length: 33 }, (_, index) => `${index}`);
+  const files = names.map((name) => [`${name}/home.vto`, "old"]);
+  await withApp(Object.fromEntries(files), async (app, visit) => {
+    const root = app.get("framework.views.path");
+    app.route("/@name", (name) => {
+      app.set("framework.views.path", `${root}/${name}`);
+      return app.render("home");
+    });
+    assertEquals(await visit("/0"), "200 old");
+    await Deno.writeTextFile(`${root}/0/home.vto`, "new");
+    for (const name of names.slice(1, -1)) await visit(`/${name}`);
+    assertEquals(await visit("/0"), "200 old");
+    for (const name of names.slice(1)) await visit(`/${name}`);
+    assertEquals(await visit("/0"), "200 new");
+  });
 });

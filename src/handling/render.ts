@@ -5,7 +5,9 @@
 
 import type { Application, RequestScope } from "../application/application.ts";
 import type { MappedMethod } from "../application/callable.ts";
+import { MissingTemplate } from "../errors.ts";
 import { markup } from "../html.ts";
+import { callSite } from "../stack.ts";
 import type { View } from "../view/view.ts";
 
 /** The key of a request's renders into variables: later renders wait for them. */
@@ -37,9 +39,15 @@ export function render(
     );
   }
   const stored = scope.root.own?.get(STORING);
+  const isDebugging = scope.root.plan.settings["framework.debug"];
+  const place = isDebugging ? callSite() : "";
   const renderText = async (): Promise<string> => {
     if (stored) await stored;
-    return await view.fetch(file, data);
+    try {
+      return await view.fetch(file, data);
+    } catch (error) {
+      throw error instanceof MissingTemplate ? error.calledAt(place) : error;
+    }
   };
   if (key === null) {
     const section = app.response(scope).section();

@@ -8,7 +8,7 @@
 import { resolve } from "@std/path/resolve";
 import { VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
-import { HttpError, TemplateError } from "../errors.ts";
+import { HttpError, MissingTemplate, TemplateError } from "../errors.ts";
 import { inside } from "../inside.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
@@ -91,9 +91,16 @@ export class Templates {
   async #compile(path: string): Promise<Template> {
     const file = await this.#find(path);
     if (typeof file !== "string") {
-      const tried = file.map((each) => `"${resolve(each)}"`).join(", ");
-      throw new Error(
-        `Cannot find the template "${path.slice(1)}": tried ${tried}`,
+      // The configured extension is named last: most often, that file is the one to make.
+      const isConfigured = (each: string) =>
+        each.endsWith(path + this.extension);
+      const tried = Map.groupBy(file, isConfigured);
+      const names = [...tried.get(false) ?? [], ...tried.get(true) ?? []]
+        .map((each) => `"${resolve(each)}"`);
+      throw new MissingTemplate(
+        `Cannot find the template "${path.slice(1)}": tried ${
+          names.join(", ")
+        }`,
       );
     }
     return this.#vento.compile(await Deno.readTextFile(file), path);

@@ -13,6 +13,9 @@ export type Vento = ReturnType<typeof make>;
 /** A compiled template. */
 export type Template = ReturnType<Vento["compile"]>;
 
+/** How far a loop counts: the number may be a client's, and all that it counts is in memory at once. */
+const MAX_COUNT = 10_000;
+
 /** A name that is not a property's. */
 const IDENTIFIER =
   /(?<!(?<!\.\.)\.)(?<![$\w])[$_\p{ID_Start}][$\p{ID_Continue}]*/gu;
@@ -23,6 +26,9 @@ const EXEMPT = ["globalThis", "name"];
 /** A tag that declares names of its own. */
 const DECLARATION =
   /^(?:import|export|function|async function)\b|^>[^]*\b(?:let|const|class|function)\b/;
+
+/** What Vento calls with the value of a loop. */
+type ToIterator = (value: unknown, withKeys?: boolean) => unknown;
 
 type Token = ReturnType<Vento["tokenize"]>[number];
 
@@ -35,8 +41,22 @@ export function makeVento(run: Vento["run"]): Vento {
       ? value.toString()
       : htmlOf(value);
   vento.tokenPreprocessors.push(declareLocals);
+  boundLoops(vento);
   vento.run = run;
   return vento;
+}
+
+/** Makes `{{ for … of value }}` throw for a number that is too large, which Vento would count up to. */
+function boundLoops({ utils }: Vento): void {
+  const toIterator = utils.toIterator as ToIterator;
+  const bounded: ToIterator = (value, withKeys) => {
+    if (typeof value === "function") return bounded(value(), withKeys);
+    if (typeof value !== "number" || value <= MAX_COUNT) {
+      return toIterator(value, withKeys);
+    }
+    throw new RangeError(`a loop counts to ${MAX_COUNT} at most, not ${value}`);
+  };
+  utils.toIterator = bounded;
 }
 
 /**

@@ -9,6 +9,9 @@ import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
 import type { Templates } from "./templates.ts";
 
+/** How many folders keep their compiled templates: each request may set another one. */
+const MAX_FOLDERS = 32;
+
 /** The settings that a view reads. */
 export interface ViewSettings {
   readonly "framework.views.path": string;
@@ -109,10 +112,20 @@ export class View {
     const extension = settings["framework.views.extension"];
     const key = `${folder}\0${extension}`;
     // The template engine is loaded with the first templates.
-    return madeOnce(this.#templates, key, async () => {
+    const current = madeOnce(this.#templates, key, async () => {
       const load = () => import("./templates.ts");
       const { Templates } = await withoutRequest(load);
       return new Templates(folder, extension);
     });
+    this.#keep(key, current);
+    return current;
+  }
+
+  /** Keeps the templates of the folders that were used last. */
+  #keep(key: string, templates: MaybePromise<Templates>): void {
+    this.#templates.delete(key);
+    this.#templates.set(key, templates);
+    const [oldest] = this.#templates.keys();
+    if (this.#templates.size > MAX_FOLDERS) this.#templates.delete(oldest!);
   }
 }
