@@ -34,7 +34,6 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { reportError } from "../errors.ts";
 
 /** The options of {@linkcode cors}. */
 export interface CorsOptions {
@@ -84,7 +83,7 @@ interface Policy {
 /**
  * Adds the headers of CORS to each response of an application.
  *
- * Throws `TypeError` when an origin is malformed, `"*"` is combined with credentials, or a name cannot be sent,
+ * Throws `TypeError` when an origin or the path is malformed, `"*"` is combined with credentials, or a name cannot be sent,
  * and `RangeError` when `maxAge` is not a whole number from 0.
  */
 export function cors(
@@ -112,10 +111,9 @@ export function cors(
     if (!isBelow(app, policy.path)) return;
     const add = (isAllowed: boolean): void =>
       addHeaders(policy, request, sent.headers, isAllowed);
-    const decided = decisions.get(request);
-    return decided === undefined
-      ? decideLate(policy, request).then(add)
-      : add(decided);
+    // A request that was refused before `start` has no decision yet.
+    const isAllowed = decisions.get(request) ?? allows(policy, request);
+    return isAllowed instanceof Promise ? isAllowed.then(add) : add(isAllowed);
   });
 }
 
@@ -235,19 +233,6 @@ function allows(
   return isAllowed instanceof Promise
     ? isAllowed.then((late) => late === true)
     : isAllowed === true;
-}
-
-/** The same for a request that was refused before `start`: it is too late for an error page. */
-async function decideLate(
-  policy: Policy,
-  request: HttpRequest,
-): Promise<boolean> {
-  try {
-    return await allows(policy, request);
-  } catch (thrown) {
-    reportError(thrown, 'in "origins" of cors');
-    return false;
-  }
 }
 
 /** Adds the headers that every response gets, and those for its origin where that is allowed. */

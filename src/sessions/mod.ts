@@ -103,7 +103,10 @@ export { Session, type SessionStore };
 
 /** The options of {@linkcode sessions}. */
 export interface SessionOptions {
-  /** At least 32 random characters, or a list of such secrets: the first seals cookies, each can open them. */
+  /**
+   * At least 32 random characters, or a list of such secrets: the first seals cookies, each can open them. Keep
+   * a former one for `maxAge` seconds: only a change seals a session anew.
+   */
   readonly secret: string | readonly string[];
   /** How many seconds after its start a session ends, a week when not given. */
   readonly maxAge?: number;
