@@ -79,7 +79,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class UploadedFile": "moveTo",
     "type Files": "",
     "class HttpResponse":
-      "cache clear clearBody cookie events header length sent status write",
+      "attachment cache clear clearBody cookie events header length sent status write",
     "type BodyContent": "",
     "type CookieOptions": "",
     "interface EventsOptions": "heartbeat",

@@ -4,6 +4,7 @@
  */
 
 import { setCookie } from "@std/http/cookie";
+import { wrongKind } from "../errors.ts";
 
 /** The attributes of a cookie (RFC 6265, section 4.1.2). */
 export type CookieOptions = {
@@ -105,4 +106,25 @@ export function cookieLine(
   const headers = new Headers();
   setCookie(headers, cookie);
   return headers.getSetCookie()[0]!;
+}
+
+/**
+ * A `Content-Disposition` that has clients save the response: with the name in a form that old clients read, in
+ * which what is not ASCII is `_`, and in the extended one (RFC 6266, section 4.3). Throws `TypeError` for a name
+ * with control characters.
+ */
+export function dispositionOf(name?: string): string {
+  if (name === undefined) return "attachment";
+  const file = String(name).toWellFormed().split("/").at(-1)!;
+  // deno-lint-ignore no-control-regex -- control characters are what must be found
+  if (file === "" || /[\x00-\x1f\x7f-\x9f\u2028\u2029]/.test(name)) {
+    const rule = "the name must have no control characters and not be empty";
+    throw wrongKind("send an attachment", rule, name);
+  }
+  const plain = file.replace(/[^\x20-\x7e]+/g, "_").replace(/["\\]/g, "\\$&");
+  const extended = encodeURIComponent(file).replace(
+    /['()*]/g,
+    (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${plain}"; filename*=UTF-8''${extended}`;
 }

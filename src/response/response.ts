@@ -9,7 +9,7 @@
 
 import { checkStatus, report } from "../errors.ts";
 import type { Markup } from "../html.ts";
-import { JSON_TYPE } from "../media_type.ts";
+import { JSON_TYPE, typeByExtension } from "../media_type.ts";
 import { callSite } from "../stack.ts";
 import {
   type EventsOptions,
@@ -20,6 +20,7 @@ import {
   checkHeader,
   cookieLine,
   type CookieOptions,
+  dispositionOf,
   type HeaderValue,
   isSealable,
   PAGE_HEADERS,
@@ -151,6 +152,40 @@ export class HttpResponse {
     throw new RangeError(
       `Cannot set the cache time: seconds must be 0 or more, got "${seconds}"`,
     );
+  }
+
+  /**
+   * Has clients save the response as a file: sets `Content-Disposition` with both forms of the name (RFC 6266),
+   * and the type that its extension says, unless one is set. Of a path, the last part counts. Throws `TypeError`
+   * for a name with control characters.
+   *
+   * @example
+   * ```ts
+   * import { Engine } from "@framework/core";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const app = new Engine();
+   * app.route("/export", () => {
+   *   app.response().attachment("Über uns.csv");
+   *   return "name;town\n";
+   * });
+   *
+   * const { headers } = await app.fetch("/export");
+   * assertEquals(headers.get("content-type"), "text/csv; charset=utf-8");
+   * assertEquals(
+   *   headers.get("content-disposition"),
+   *   "attachment; filename=\"_ber uns.csv\"; filename*=UTF-8''%C3%9Cber%20uns.csv",
+   * );
+   * ```
+   */
+  attachment(name?: string): this {
+    const disposition = dispositionOf(name);
+    if (this.sent) return this.#ignore("attachment()");
+    const type = name === undefined ? undefined : typeByExtension(name);
+    if (type !== undefined && this.header("content-type") === null) {
+      this.header("content-type", type);
+    }
+    return this.header("content-disposition", disposition);
   }
 
   /**
