@@ -17,6 +17,9 @@ const START = "if (import.meta.main) Framework.start();";
 const START_ON_A_FREE_PORT = "Framework.start({ port: 0 });";
 const SERVE = "export default Framework;";
 
+/** The folder of a new site. */
+const SITE = "site";
+
 /** A handler that must not compile: the parameter may be missing. */
 const MISTAKE = `
 import { Framework } from "@framework/core";
@@ -55,6 +58,20 @@ const STEPS: Readonly<Record<string, Step>> = {
     const outcome = await deno(["check", "mistake.ts"], consumer);
     return { ...outcome, success: outcome.report.includes(COMPLAINT) };
   },
+  "deno create": (consumer) =>
+    deno(["create", "-y", "jsr:@framework/core", "--", SITE], consumer),
+  "a new site is formatted": (consumer) =>
+    deno(["fmt", "--check"], siteOf(consumer)),
+  "a new site compiles": (consumer) => deno(["check"], siteOf(consumer)),
+  "the test of a new site passes": (consumer) =>
+    deno(["task", "test"], siteOf(consumer)),
+  "a new site runs": async (consumer) => {
+    const site = siteOf(consumer);
+    const main = await Deno.readTextFile(`${site.cwd}/main.ts`);
+    await write(site, "start.ts", main.replace(START, START_ON_A_FREE_PORT));
+    const permissions = ["--allow-net=127.0.0.1:0", "--allow-read=views"];
+    return await responds(site, ["run", ...permissions, "start.ts"]);
+  },
   "every export": async (consumer) => {
     await write(consumer, "exports.ts", await useOfExports());
     return await deno(["run", "--check", "-A", "exports.ts"], consumer);
@@ -82,6 +99,11 @@ export async function rehearse(
     await Deno.remove(cwd, { recursive: true });
     await Deno.remove(cache, { recursive: true });
   }
+}
+
+/** The same surroundings, in the folder of the new site. */
+function siteOf({ cwd, env }: Consumer): Consumer {
+  return { cwd: `${cwd}/${SITE}`, env };
 }
 
 async function addStandins(registry: Registry): Promise<void> {

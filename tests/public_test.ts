@@ -103,6 +103,9 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface CorsOptions":
       "credentials expose headers maxAge methods origins path",
   },
+  "src/create/mod.ts": {
+    "function create": "",
+  },
   "src/files/mod.ts": {
     "function files": "",
     "interface FilesOptions": "cacheControl index",
