@@ -6,6 +6,7 @@ import {
   sessions,
   type SessionStore,
 } from "@framework/core/sessions";
+import { Visitor } from "@framework/core/testing";
 import {
   assert,
   assertEquals,
@@ -439,6 +440,23 @@ Deno.test("the cookie of the last use is worth nothing with another session, or 
     }
     assertEquals(await ada.get("/user"), "Ada");
   });
+});
+
+Deno.test("two applications of one host do not log each other out", async () => {
+  const [shop, blog] = ["/shop", "/blog"].map((base) => {
+    const app = application();
+    app.set("framework.base_url", base);
+    return app;
+  });
+  const visitor = new Visitor({
+    fetch: (request) =>
+      (request.url.includes("/shop/") ? shop! : blog!).fetch(request),
+  });
+  await visitor.visit("/shop/login/Ada");
+  await visitor.visit("/blog/login/Grace");
+  assertEquals((await visitor.visit("/shop/user")).text, "Ada");
+  await visitor.visit("/shop/logout");
+  assertEquals((await visitor.visit("/blog/user")).text, "Grace");
 });
 
 Deno.test("`clear()` takes both cookies from the client", async () => {

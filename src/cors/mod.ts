@@ -83,8 +83,8 @@ interface Policy {
 /**
  * Adds the headers of CORS to each response of an application.
  *
- * Throws `TypeError` when an origin or the path is malformed, `"*"` is combined with credentials, or a name cannot be sent,
- * and `RangeError` when `maxAge` is not a whole number from 0.
+ * Throws `TypeError` when an origin or the path is malformed, `"*"` is combined with credentials, or a name
+ * cannot be sent, and `RangeError` when `maxAge` is not a whole number from 0.
  */
 export function cors(
   app: Engine | typeof Framework,

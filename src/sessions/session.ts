@@ -1,4 +1,4 @@
-/** Owns the session of one request: reading and changing it. Cookies and stores are in `mod.ts` and its other files. */
+/** Owns the session of one request: reading and changing it. Where it is kept is in `seal.ts` and `store.ts`. */
 
 /** Keys with their values: a list, since a client may have chosen a key such as `__proto__`. */
 export type Entries = [key: string, value: unknown][];
