@@ -3,7 +3,7 @@
  * into the server's error log. Who responds to an error, and with which page, is decided in `handling/`.
  */
 
-import { placeOf } from "./stack.ts";
+import { framesOf, placeOf } from "./stack.ts";
 
 /** What an {@linkcode HttpError} carries besides its status and message. */
 export interface HttpErrorOptions extends ErrorOptions {
@@ -223,24 +223,25 @@ function escaped(character: string): string {
   return `\\u${code}`;
 }
 
-/** An error with its stack and causes, as text of which each message is one line. */
-export function errorText(thrown: unknown): string {
-  return messagesOf(thrown).reduce(
-    (text, message) => text.replaceAll(message, () => inOneLine(message)),
-    shown(thrown),
-  );
-}
-
-/** The messages with more than one line of an error, its causes and its parts; a limit ends a circle. */
-function messagesOf(thrown: unknown, limit = 8): string[] {
-  if (limit === 0 || !Error.isError(thrown)) return [];
+/**
+ * An error with its stack, its own properties and its causes; each message is in one line. A limit ends circles
+ * of causes.
+ */
+export function errorText(thrown: unknown, limit = 8): string {
+  if (!Error.isError(thrown) || limit === 0) return shown(thrown);
   try {
-    const { message, cause, errors } = thrown as AggregateError;
-    const inner = [cause, ...Array.isArray(errors) ? errors : []]
-      .flatMap((each) => messagesOf(each, limit - 1));
-    return String(message).includes("\n") ? [message, ...inner] : inner;
+    const { name, message, stack: _, cause, errors, ...properties } = thrown as
+      & AggregateError
+      & Record<string, unknown>;
+    const lines = [inOneLine(titleOf(name, message)), ...framesOf(thrown)];
+    if (Object.keys(properties).length > 0) {
+      lines.push(`    ${shown(properties, { breakLength: Infinity })}`);
+    }
+    const inner = [...cause === undefined ? [] : [cause], ...errors ?? []]
+      .map((each) => `Caused by: ${errorText(each, limit - 1)}`);
+    return [...lines, ...inner].join("\n");
   } catch {
-    return []; // some errors throw when they are looked at
+    return UNREADABLE;
   }
 }
 
@@ -248,16 +249,22 @@ function messagesOf(thrown: unknown, limit = 8): string[] {
 export function errorLine(error: Error): string {
   try {
     const { name, message } = error;
-    const text = message ? `${name}: ${message}` : String(name);
+    const text = titleOf(name, message);
     const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
     const place = error instanceof TemplateError
       ? `${error.place.file}:${error.place.line}`
       : placeOf(error);
     return inOneLine(place === undefined ? short : `${short} at ${place}`);
   } catch {
-    return "An error that throws when it is looked at";
+    return UNREADABLE;
   }
 }
+
+function titleOf(name: string, message: string): string {
+  return message ? `${name}: ${message}` : String(name);
+}
+
+const UNREADABLE = "An error that throws when it is looked at";
 
 /** How many characters of an error a line of the log has at most: a message may quote what a client sent. */
 const LONGEST = 1_000;

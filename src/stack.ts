@@ -18,18 +18,22 @@ export function isForeignFrame(line: string): boolean {
  * The first place of the application in an error's stack, as `/srv/app.ts:12`; undefined when there is none.
  * Code that was loaded over the network counts only when there is no other.
  */
-export function placeOf({ stack = "", message }: Error): string | undefined {
-  // The message may look like a frame.
+export function placeOf(error: Error): string | undefined {
+  const places = framesOf(error).filter((frame) => !isForeignFrame(frame))
+    .map((frame) => PLACE.exec(frame)).filter((place) => place !== null);
+  const isFile = ([, url]: RegExpExecArray): boolean =>
+    url!.startsWith("file:");
+  const [, url, line] = places.find(isFile) ?? places[0] ?? [];
+  return url === undefined ? undefined : `${pathOf(url)}:${line}`;
+}
+
+/** The lines of a stack behind the message, which may look like one of them. */
+export function framesOf({ stack, message }: Error): string[] {
+  if (typeof stack !== "string") return [];
   const begin = stack.includes(message)
     ? stack.indexOf(message) + message.length
     : 0;
-  const frames = stack.slice(begin).split("\n")
-    .filter((line) => /^\s+at /.test(line) && !isForeignFrame(line))
-    .map((line) => PLACE.exec(line)).filter((place) => place !== null);
-  const isFile = ([, url]: RegExpExecArray): boolean =>
-    url!.startsWith("file:");
-  const [, url, line] = frames.find(isFile) ?? frames[0] ?? [];
-  return url === undefined ? undefined : `${pathOf(url)}:${line}`;
+  return stack.slice(begin).split("\n").filter((line) => /^\s+at /.test(line));
 }
 
 /** The path of a file; any other URL as it is. */

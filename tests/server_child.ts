@@ -11,6 +11,8 @@ export interface ChildOptions {
   readonly permissions?: readonly string[];
   /** How many files and connections it may have open at once; as many as this process when not given. */
   readonly descriptors?: number;
+  /** The file that its output is written to, in place of being read. */
+  readonly output?: string;
   /** Seconds after which it is killed if it has not ended; 60 when not given. */
   readonly limit?: number;
 }
@@ -35,13 +37,14 @@ export class ServerProcess extends Process {
       command = ["run"],
       permissions = ["--allow-net=127.0.0.1"],
       descriptors,
+      output,
       limit = 60,
     }: ChildOptions = {},
   ): Promise<ServerProcess> {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     await Deno.writeTextFile(file, source);
     const map = JSON.stringify({ imports: await absoluteImports() });
-    const child = limited(descriptors, [
+    const child = inShell(descriptors, output, [
       Deno.execPath(),
       ...command,
       "--no-prompt",
@@ -66,11 +69,14 @@ export class ServerProcess extends Process {
   }
 }
 
-/** A command that may have only so many files open: the shell lowers the limit and becomes the command. */
-function limited(
+/** A command of which the shell limits the open files, or redirects the output, before it becomes the command. */
+function inShell(
   descriptors: number | undefined,
+  output: string | undefined,
   command: [string, ...string[]],
 ): [string, ...string[]] {
-  if (descriptors === undefined) return command;
-  return ["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`, ...command];
+  if (descriptors === undefined && output === undefined) return command;
+  const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors}; `;
+  const target = output === undefined ? "" : ` >${output} 2>&1`;
+  return ["sh", "-c", `${limit}exec "$0" "$@"${target}`, ...command];
 }

@@ -134,6 +134,11 @@ for (const [how, code] of Object.entries(FAILING_MAIN)) {
     `);
     assertEquals((await process.ended()).code, 1);
     assertMatch(process.printed, /no database|already in use/);
+    assertMatch(
+      process.printed,
+      /The main module failed: [^]*no database|in use/,
+    );
+    assertEquals(process.printed.includes("nobody awaited"), false);
     assertMatch(process.printed, /status 1: the main module failed\n$/);
   });
 }

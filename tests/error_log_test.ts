@@ -1,0 +1,285 @@
+/** Tests the error log: which errors of requests are lines in it, what a line has, and that it can do no harm. */
+
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { Engine, HttpError } from "@framework/core";
+import { log } from "@framework/core/log";
+import { logOf } from "./log.ts";
+import { ServerProcess } from "./server_child.ts";
+
+/** What a server passes on about a client elsewhere. */
+const SERVED = {
+  remoteAddr: { transport: "tcp", hostname: "192.0.2.7", port: 5 } as const,
+};
+
+const BOOM =
+  /^[0-9a-f]{8} GET \/boom TypeError: boom at \S+error_log_test\.ts:\d+$/;
+
+function failing(): Engine {
+  const app = new Engine();
+  app.route("/boom", () => {
+    throw new TypeError("boom");
+  });
+  return app;
+}
+
+/** Visits as a client of a server; returns the status and what was logged. */
+async function served(
+  app: Engine,
+  path = "/boom",
+): Promise<[status: number, lines: string[]]> {
+  let status = 0;
+  const lines = await logOf(async () => {
+    const response = await app.fetch(`http://site.test${path}`, SERVED);
+    await response.text();
+    status = response.status;
+  });
+  return [status, lines];
+}
+
+/** Who can make the page of an error. */
+const PAGES: Readonly<Record<string, (app: Engine) => unknown>> = {
+  "the framework": () => {},
+  "a mapped `error`": (app) => app.map("error", () => "sorry"),
+  "an asynchronous `error`": (app) =>
+    app.map("error", async () => {
+      await null;
+      return { sorry: true };
+    }),
+  "an `error` that calls the original": (app) =>
+    app.map("error", (error: Error) => app.original("error")(error)),
+  "an `error` that halts": (app) =>
+    app.map("error", () => app.halt(503, "later")),
+  "a filter of `error`": (app) => app.after("error", () => {}),
+  "middleware": (app) =>
+    app.router().routes()[0]!.addMiddleware({ error: () => "sorry" }),
+};
+
+for (const [who, declare] of Object.entries(PAGES)) {
+  Deno.test(`an error of which ${who} makes the page is one line in the log`, async () => {
+    const app = failing();
+    declare(app);
+    const [status, lines] = await served(app);
+    assert(status >= 500);
+    assertEquals(lines.length, 1, lines.join("\n"));
+    assertMatch(lines[0]!, BOOM);
+  });
+}
+
+Deno.test("an error that `error` maps to a 404 is no line in the log, whole or not", async () => {
+  const app = failing();
+  app.map("error", () => app.response().status(404).write("none"));
+  assertEquals(await served(app), [404, []]);
+  app.set("framework.log_errors", true);
+  assertEquals(await served(app), [404, []]);
+});
+
+Deno.test("a filter that puts a 409 in place of an error leaves no line in the log", async () => {
+  const app = failing();
+  app.before("error", (params) => void (params[0] = new HttpError(409)));
+  assertEquals(await served(app), [409, []]);
+});
+
+Deno.test("an `HttpError` of 503 is a line in the log, and a 403 is none", async () => {
+  const app = new Engine();
+  app.route("/@status", (status) => {
+    throw new HttpError(Number(status), "Not now");
+  });
+  const [, lines] = await served(app, "/503");
+  assertEquals(lines.length, 1);
+  assertMatch(lines[0]!, /GET \/503 HttpError: Not now at /);
+  assertEquals(await served(app, "/403"), [403, []]);
+});
+
+Deno.test("an error of a request of the program's own is no line in the log, unless under `framework.log_errors`", async () => {
+  const app = failing();
+  assertEquals(await logOf(() => app.fetch("/boom")), []);
+  app.set("framework.log_errors", true);
+  const [whole] = await logOf(() => app.fetch("/boom"));
+  assertMatch(whole!, /^\w{8} GET \/boom TypeError: boom\n +at /);
+});
+
+Deno.test("`framework.debug` logs an error whole, whoever the client is", async () => {
+  const app = failing();
+  app.set("framework.debug", true);
+  const [, [line, ...more]] = await served(app);
+  assertMatch(line!, /GET \/boom TypeError: boom\n +at /);
+  assertEquals(more, []);
+});
+
+Deno.test("an error inside a mapped `error` is a line beside that of the first", async () => {
+  const app = failing();
+  app.map("error", () => {
+    throw new RangeError("no page");
+  });
+  const [status, lines] = await served(app);
+  assertEquals([status, lines.length], [500, 2]);
+  assertMatch(lines[0]!, /GET \/boom RangeError: no page at /);
+  assertMatch(lines[1]!, BOOM);
+});
+
+Deno.test("an `error` that throws what it got, and middleware that does, log it once", async () => {
+  const app = failing();
+  app.router().routes()[0]!.addMiddleware({
+    error: (thrown: unknown) => {
+      throw thrown;
+    },
+  });
+  app.map("error", (error: Error) => {
+    throw error;
+  });
+  const [, lines] = await served(app);
+  assertEquals(lines.length, 1);
+});
+
+Deno.test("what middleware gets and is no error is one line in the log", async () => {
+  const app = new Engine();
+  app.route("/boom", () => {
+    throw "text";
+  }).addMiddleware({ error: () => {} });
+  const [, lines] = await served(app);
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertMatch(lines[0]!, /Something that is no error was thrown: "text"/);
+});
+
+Deno.test("the page, the error log and `log` show the same reference, that of `request().id`", async () => {
+  const app = failing();
+  const references: (string | undefined)[] = [];
+  log(app, { write: (record) => references.push(record.reference) });
+  app.after("send", () => void references.push(app.request().id));
+  const [line] = await logOf(async () => {
+    const response = await app.fetch("http://site.test/boom", SERVED);
+    references.push(/Reference: (\w+)/.exec(await response.text())?.[1]);
+  });
+  references.push(line!.split(" ", 1)[0]);
+  assertEquals(references.length, 4);
+  assertEquals(new Set(references).size, 1, references.join());
+});
+
+Deno.test("text of a client in the log begins no line and sends no control character", async () => {
+  const codes = [0, 7, 8, 9, 10, 11, 12, 13, 27, 127, 0x85, 0x90, 0x9b, 0x9d];
+  const bidi = [0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066];
+  for (const code of [...codes, ...bidi]) {
+    const character = String.fromCharCode(code);
+    for (const isWhole of [false, true]) {
+      const app = new Engine();
+      app.set("framework.log_errors", isWhole);
+      app.route("/boom", () => {
+        const message = `before${character}2026-01-01T00:00:00.000Z forged`;
+        throw new Error(message, { cause: new Error(message) });
+      });
+      const [, [line]] = await served(app);
+      const frames = line!.replace(/\n {4}/g, ""); // those of the stack
+      assert(!frames.includes(character), `${code}: ${JSON.stringify(line)}`);
+      assert(!/\n\s*2026/.test(line!), JSON.stringify(line));
+    }
+  }
+});
+
+Deno.test("what is rejected too late begins no line of the log by its message", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    app.response().write("x");
+    app.defer(() => Promise.reject(new Error("a\n2026-01-01 forged\x1b[2J")));
+  });
+  const [line] = await logOf(async () => {
+    await app.fetch("/");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+  assertMatch(line!, /^Error in deferred work: Error: a\\n2026/);
+  assert(!line!.includes("\x1b"));
+});
+
+Deno.test("a message of megabytes is cut in the log", async () => {
+  const app = new Engine();
+  app.route("/boom", () => {
+    throw new Error("x".repeat(2_000_000));
+  });
+  const [, [line]] = await served(app);
+  assert(line!.length < 2_000, `${line!.length}`);
+  assertMatch(line!, /x… at \S+error_log_test\.ts:\d+$/);
+});
+
+Deno.test("an error without a stack, and one that throws when it is looked at, are a line and a 500", async () => {
+  const odd = Object.defineProperty(new Error("x"), "stack", {
+    get() {
+      throw new Error("No stack");
+    },
+  });
+  const bare = new Error("bare");
+  delete bare.stack;
+  const name = Object.assign(new Error("named"), { name: 42, stack: 7 });
+  for (const thrown of [odd, bare, name]) {
+    for (const isWhole of [false, true]) {
+      const app = new Engine();
+      app.set("framework.log_errors", isWhole);
+      app.route("/boom", () => {
+        throw thrown;
+      });
+      const [status, lines] = await served(app);
+      assertEquals([status, lines.length], [500, 1]);
+    }
+  }
+});
+
+Deno.test("a log that cannot be written costs no response", async () => {
+  using _error = stub(console, "error", () => {
+    throw new Error("No space left on device");
+  });
+  using _log = stub(console, "log", () => {
+    throw new Error("No space left on device");
+  });
+  const app = failing();
+  log(app);
+  app.route("/fine", () => "fine");
+  app.route("/late", () => {
+    app.defer(() => Promise.reject(new Error("late")));
+    return "sent";
+  });
+  const visit = (path: string) => app.fetch(`http://site.test${path}`, SERVED);
+  assertEquals(await (await visit("/fine")).text(), "fine");
+  assertMatch(await (await visit("/boom")).text(), /Reference: /);
+  assertEquals(await (await visit("/late")).text(), "sent");
+  await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+Deno.test({
+  name:
+    "`start()` serves, and ends by SIGTERM, when the disk of its log is full",
+  ignore: Deno.build.os !== "linux", // where /dev/full is
+  async fn() {
+    const port = freePort();
+    const source = `
+      import { Framework } from "@framework/core";
+      import { log } from "@framework/core/log";
+      log(Framework);
+      Framework.route("/fine", () => "fine");
+      Framework.route("/boom", () => { throw new Error("boom") });
+      Framework.route("/late", () => {
+        setTimeout(() => { throw new Error("late") });
+        return "sent";
+      });
+      Framework.start({ port: ${port} });
+    `;
+    await using process = await ServerProcess.start(source, {
+      output: "/dev/full",
+    });
+    const visit = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+    const textOf = async (path: string) => await (await visit(path)).text();
+    while (
+      !await visit("/fine").then((response) => response.text(), () => "")
+    ) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assertMatch(await textOf("/boom"), /Reference: /);
+    assertEquals(await textOf("/late"), "sent");
+    assertEquals(await textOf("/fine"), "fine");
+    process.kill("SIGTERM");
+    assertEquals((await process.ended()).code, 0);
+  },
+});
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
