@@ -42,7 +42,7 @@ export interface PostRange {
 /** A store of posts. */
 export interface PostStore {
   /** Reads every post, in the order of creation. */
-  all(): Promise<Post[]>;
+  all(): Promise<readonly Post[]>;
   /** Reads the part of the list that one page shows. */
   list(range?: PostRange): Promise<PostList>;
   /** Finds the first post with that slug. */
@@ -69,7 +69,8 @@ export const SUMMARY_LENGTH = 200;
 
 /** A post as a list shows it: the beginnings of its title and of the first line of its content. */
 export function summaryOf(post: Post): Post {
-  const [firstLine = ""] = post.content.trim().split("\n", 1);
+  const start = post.content.trimStart().slice(0, 2 * SUMMARY_LENGTH);
+  const [firstLine = ""] = start.split("\n", 1);
   return {
     ...post,
     title: beginningOf(post.title),
@@ -94,6 +95,8 @@ interface Pending {
 /** The posts in one JSON file. */
 export class PostFile implements PostStore {
   readonly #path: string;
+  #load: Promise<readonly Post[]> | undefined;
+  #nextLoad: Promise<readonly Post[]> | undefined;
   #queue: Pending[] = [];
   #isSaving = false;
 
@@ -112,7 +115,20 @@ export class PostFile implements PostStore {
   }
 
   /** Reads every post, in the order of the file; none when there is no file. */
-  async all(): Promise<Post[]> {
+  async all(): Promise<readonly Post[]> {
+    this.#nextLoad ??= this.#load = this.#loadAfter(this.#load);
+    return await this.#nextLoad;
+  }
+
+  /**
+   * Loads the file when the load before has ended. Whoever asks until then shares this load, so that a crowd
+   * of visitors does not have the whole file in memory for each of them.
+   */
+  async #loadAfter(
+    before: Promise<unknown> | undefined,
+  ): Promise<readonly Post[]> {
+    await before?.catch(() => {});
+    this.#nextLoad = undefined;
     return parse(await this.#read(), this.#path);
   }
 

@@ -1,6 +1,7 @@
 /** The stores of posts: what every store does, and what the file in particular reads, writes and refuses. */
 
 import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { type Post, PostFile, type PostStore, slugOf } from "../blog/posts.ts";
 import { STORES, type TemporaryStore } from "./stores.ts";
 
@@ -175,6 +176,30 @@ onEveryStore(
 Deno.test("`all()` returns no posts when there is no file", async () => {
   await withFile(undefined, async (posts) => {
     assertEquals(await posts.all(), []);
+  });
+});
+
+Deno.test("`all()` loads the file for 100 readers at once no more than twice", async () => {
+  await withFile("[]", async (posts) => {
+    const { readFile } = Deno;
+    using reads = stub(Deno, "readFile", (path) => readFile(path));
+    const first = posts.all();
+    await Promise.resolve(); // it has begun
+    await Promise.all(Array.from({ length: 99 }, () => posts.all()));
+    await first;
+    assertEquals(reads.calls.length, 2);
+  });
+});
+
+Deno.test("`all()` has every post that was saved before, also while another load is under way", async () => {
+  await withFile("[]", async (posts) => {
+    for (let count = 1; count <= 20; count++) {
+      const reading = posts.all();
+      await posts.create("A", "");
+      const earlier = posts.all();
+      assertEquals((await posts.all()).length, count);
+      await Promise.all([reading, earlier]);
+    }
   });
 });
 

@@ -111,7 +111,7 @@ export class PostTable implements PostStore, AsyncDisposable {
   }
 
   /** Reads every post, in the order of creation. */
-  async all(): Promise<Post[]> {
+  async all(): Promise<readonly Post[]> {
     const rows = await this.#reads.run((sql) =>
       sql<Row[]>`
         select id, slug, title, content, fields from blog_posts order by id`
