@@ -1,6 +1,11 @@
 /**
  * Owns the blog's template engine: Vento over one folder of templates, and the cache folder that lets
- * the next start load them compiled. Which page is shown is decided in `routes.ts`.
+ * the next start load them compiled. Which page is shown is decided in `app.ts`.
+ *
+ * A compiled template is code and runs with the permissions of the blog, as the template itself does. The cache
+ * is safe because only the blog writes there, and only what it has compiled from its own templates: no request
+ * names a file of it or adds to one, and it is not served. The folder is made for its owner alone. Without
+ * permission to write there, each start compiles the templates again.
  */
 
 import { join } from "@std/path/join";
@@ -80,7 +85,7 @@ export class TemplateEngine {
     const { cache } = this.#folders;
     const fresh = `${this.#cacheFile(file)}.${crypto.randomUUID()}`;
     try {
-      await Deno.mkdir(cache, { recursive: true });
+      await Deno.mkdir(cache, { recursive: true, mode: 0o700 });
       await Deno.writeTextFile(fresh, moduleOf(template));
       await Deno.rename(fresh, this.#cacheFile(file));
     } catch (error) {

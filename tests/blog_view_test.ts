@@ -99,6 +99,13 @@ Deno.test("`display()` compiles once and writes the result to the cache folder",
   });
 });
 
+Deno.test("`display()` makes the cache folder for its owner alone, since compiled templates are code", async () => {
+  await withFolder(async (folder) => {
+    await folder.start().assign({}).display("page");
+    assertEquals((await Deno.stat(folder.cache)).mode! & 0o777, 0o700);
+  });
+});
+
 Deno.test("`display()` loads a template that an earlier start has compiled", async () => {
   await withFolder(async (folder) => {
     await folder.start().assign({}).display("page");
