@@ -8,6 +8,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { Engine, HttpError } from "@framework/core";
+import { cors } from "@framework/core/cors";
+import { guard } from "@framework/core/guard";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
@@ -267,4 +269,131 @@ Deno.test("a `Response` that is returned again has none of the headers that it w
       assertEquals(response.headers.getSetCookie(), [`user=${user}`]);
     }
   }
+});
+
+/** Responses whose headers are fixed. */
+const FIXED: Readonly<Record<string, () => Response | Promise<Response>>> = {
+  "a redirect": () => Response.redirect("http://localhost/elsewhere"),
+  "a fetched response": () => fetch("data:text/plain,fetched"),
+};
+
+for (const [what, make] of Object.entries(FIXED)) {
+  Deno.test(`a filter of \`send\` that puts ${what} in place leaves later filters their headers`, async () => {
+    const app = new Engine();
+    app.route("/", () => "text");
+    app.after("send", async (_params, output) => {
+      output.value = await make();
+    });
+    guard(app);
+    const log = await logOf(async () => {
+      const response = await visit(app, "/");
+      assertEquals(response.status, what === "a redirect" ? 302 : 200);
+      assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+      await response.text();
+    });
+    assertEquals(log, []);
+  });
+
+  Deno.test(`a route that returns ${what} gets the headers of filters of \`send\``, async () => {
+    const app = new Engine();
+    app.route("/", make);
+    app.before("send", ([response]) => response.headers.set("x-before", "1"));
+    const response = await visit(app, "/");
+    assertEquals(response.headers.get("x-before"), "1");
+    await response.text();
+  });
+}
+
+Deno.test("an error in `send` leaves the headers that were collected, and those of the filters after it", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    app.response().header("x-trace", "1").cookie("a", "b").cache(60);
+    return new Response("png", { headers: { "content-type": "image/png" } });
+  });
+  app.after("send", (_params, { value }) => {
+    value.headers.set("vary", "Origin");
+    throw new Error("no database");
+  });
+  guard(app, { headers: { "content-security-policy": "default-src 'self'" } });
+  let response!: Response;
+  const log = await logOf(async () => {
+    response = await visit(app, "/");
+  });
+  assertEquals([response.status, log.length], [500, 1]);
+  assertEquals(await response.text(), "Internal Server Error");
+  const sent = Object.fromEntries(response.headers);
+  assertEquals(sent["x-trace"], "1");
+  assertEquals(sent["x-content-type-options"], "nosniff");
+  assertEquals(sent["content-security-policy"], "default-src 'self'");
+  assertEquals(sent["content-type"], "text/plain;charset=UTF-8");
+  assertEquals([sent["cache-control"], sent["vary"]], [undefined, "Origin"]);
+  assertEquals(response.headers.getSetCookie().length, 1);
+});
+
+Deno.test("an `origins` function of `cors` that throws is a 500 with the headers of `guard`", async () => {
+  const app = new Engine();
+  app.route("/", () => "text");
+  const origins = (): boolean => {
+    throw new Error("no database");
+  };
+  cors(app, { origins });
+  guard(app);
+  const headers = { origin: "https://a.test" };
+  await logOf(async () => {
+    const response = await visit(app, "/", { headers });
+    assertEquals(response.status, 500);
+    assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+    await response.text();
+  });
+});
+
+Deno.test("each error in `send` is a line in the log, also where the mapped one fails", async () => {
+  const app = new Engine();
+  app.route("/", () => "text");
+  app.map("send", () => {
+    throw new Error("mapped");
+  });
+  app.after("send", () => Promise.reject(new Error("after")));
+  app.after("send", (_params, { value }) => value.headers.set("x-last", "1"));
+  const log = await logOf(async () => {
+    const response = await visit(app, "/");
+    assertEquals(response.status, 500);
+    assertEquals(response.headers.get("x-last"), "1");
+  });
+  assertEquals(log.length, 2);
+  assertMatch(log[0]!, /GET \/ Error: mapped at /);
+  assertMatch(log[1]!, /GET \/ Error: after at /);
+});
+
+Deno.test("a filter of `send` that only reads the body is an error, and one that returns `false` ends its chain", async () => {
+  const app = new Engine();
+  app.route("/", () => "text");
+  app.after("send", async (_params, { value }) => void await value.text());
+  const [line] = await logOf(async () => {
+    assertEquals((await visit(app, "/")).status, 500);
+  });
+  assertStringIncludes(
+    line!,
+    "must return a web Response that nobody has read",
+  );
+
+  const other = new Engine();
+  other.route("/", () => "text");
+  for (const moment of ["before", "after"] as const) {
+    other[moment]("send", () => false);
+    other[moment]("send", () => {
+      throw new Error("never");
+    });
+  }
+  assertEquals(await (await visit(other, "/")).text(), "text");
+});
+
+Deno.test("`halt()` in `send` comes too late: the response stays, and the filters go on", async () => {
+  const app = new Engine();
+  app.route("/", () => "text");
+  app.before("send", () => app.halt(403));
+  app.after("send", (_params, { value }) => value.headers.set("x-after", "1"));
+  const response = await visit(app, "/");
+  assertEquals([response.status, await response.text()], [200, "text"]);
+  assertEquals(response.headers.get("x-after"), "1");
 });
