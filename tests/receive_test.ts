@@ -106,7 +106,7 @@ Deno.test("`bodyLimit()` holds also behind a route that passes", async () => {
   assertEquals(await statusOf(app, "/", "a=10"), 413);
 });
 
-Deno.test("`bodyLimit()` throws for what is no limit, and for a streamed route", () => {
+Deno.test("`bodyLimit()` throws for what is no limit", () => {
   const app = new Engine();
   const route = app.route("POST /", () => {});
   assertEquals(route.bodyLimit(), undefined);
@@ -115,7 +115,21 @@ Deno.test("`bodyLimit()` throws for what is no limit, and for a streamed route",
   for (const bytes of [-1, NaN]) {
     assertThrows(() => route.bodyLimit(bytes), RangeError, `${bytes}`);
   }
-  assertThrows(() => route.streamed().bodyLimit(1), Error, "as streams");
+});
+
+Deno.test("`bodyLimit()` of a streamed route refuses a longer body, and ends a longer stream", async () => {
+  const app = new Engine();
+  let calls = 0;
+  app.route("POST /", async () => {
+    calls += 1;
+    return (await app.request().raw.bytes()).length + " bytes";
+  }).streamed().bodyLimit(3);
+  const response = await app.fetch(post("/", "a=1").request);
+  assertEquals(await response.text(), "3 bytes");
+  assertEquals([await statusOf(app, "/", "a=10"), calls], [413, 2]);
+  const { request } = post("/", "a=10");
+  request.headers.set("content-length", "4");
+  assertEquals([(await app.fetch(request)).status, calls], [413, 2]);
 });
 
 Deno.test("`framework.method_override` reads a form when another method takes the path", async () => {

@@ -4,7 +4,13 @@
  */
 
 import type { RequestScope } from "../application/application.ts";
-import { hasBody, kindOf, readBody, tooLarge } from "../request/body.ts";
+import {
+  checkLength,
+  hasBody,
+  kindOf,
+  readBody,
+  tooLarge,
+} from "../request/body.ts";
 import { methodOverride } from "../request/request.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/router.ts";
@@ -29,7 +35,7 @@ export async function receive(
   scope: RequestScope,
   match: Match | undefined,
 ): Promise<void> {
-  if (match?.route.takesStream) return;
+  if (match?.route.takesStream) return checkStream(scope, match.route);
   const isForm = mayOverride(scope);
   if (match === undefined) {
     const isPathTaken = isForm && allowedMethods(scope).length > 0;
@@ -61,8 +67,15 @@ export function receiveFor(
     if (body.length > limit) throw tooLarge(limit);
     return undefined;
   }
-  const isNeeded = !route.takesStream && hasUnreadBody(scope);
-  return isNeeded ? read(scope, limitOf(scope, route)) : undefined;
+  if (!hasUnreadBody(scope)) return undefined;
+  if (!route.takesStream) return read(scope, limitOf(scope, route));
+  checkStream(scope, route);
+}
+
+/** Refuses a stream whose declared length is above the route's own limit. */
+function checkStream({ root }: RequestScope, route: Route): void {
+  const limit = route.bodyLimit();
+  if (limit !== undefined) checkLength(root.request, limit);
 }
 
 async function read({ root }: RequestScope, limit: number): Promise<void> {

@@ -102,6 +102,35 @@ async function collect(
   }
 }
 
+/**
+ * A stream that throws {@linkcode HttpError} 413 beyond a limit in bytes. It reads only what it is asked for:
+ * Deno never frees the buffer of a read that is under way when the stream is cancelled.
+ */
+export function limited(
+  body: ReadableStream<Bytes>,
+  limit: number,
+): ReadableStream<Bytes> {
+  const reader = body.getReader();
+  let size = 0;
+  return new ReadableStream<Bytes>({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) return controller.close();
+      size += value.length;
+      if (size <= limit) return controller.enqueue(value);
+      reader.cancel().catch(() => {});
+      throw tooLarge(limit);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+}
+
+/** Throws {@linkcode HttpError} 413 when the declared length of a body is larger than a limit in bytes. */
+export function checkLength(request: Request, limit: number): void {
+  const length = Number(headerOf(request, "content-length") ?? NaN);
+  if (length > limit) throw tooLarge(limit);
+}
+
 /** The error for a body that is larger than a limit in bytes. */
 export function tooLarge(limit: number): HttpError {
   return refused(413, `it is larger than ${limit} bytes`);

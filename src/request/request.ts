@@ -10,7 +10,14 @@ import { headerOf, postponeUpgrade } from "../runtime.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { NO_TARGET, type Scope } from "../state/scope.ts";
-import { decode, hasBody, kindOf, parseForm, parseJson } from "./body.ts";
+import {
+  decode,
+  hasBody,
+  kindOf,
+  limited,
+  parseForm,
+  parseJson,
+} from "./body.ts";
 import type { Data, Fields, Files, Form } from "./fields.ts";
 import { parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
@@ -57,6 +64,7 @@ export class HttpRequest {
   #json: unknown;
   #id: string | undefined;
   #replay: Request | undefined;
+  #stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
 
@@ -332,7 +340,8 @@ export class HttpRequest {
    * is `streamed()` it is the stream of the connection.
    */
   get raw(): Request {
-    const { request, body } = this.#scope;
+    const { request } = this.#scope;
+    const body = this.#scope.body ?? this.#limitedStream;
     if (body === undefined) {
       if (headerOf(request, "upgrade") !== null) postponeUpgrade(request);
       return request;
@@ -382,6 +391,13 @@ export class HttpRequest {
       this.#parsed = { bytes, form: parseForm(bytes, this.type) };
     }
     return this.#parsed.form;
+  }
+
+  /** The stream of a route that limits it; undefined for any other route. */
+  get #limitedStream(): ReadableStream<Uint8Array<ArrayBuffer>> | undefined {
+    const limit = this.#match?.route.bodyLimit();
+    if (limit === undefined || !hasBody(this.#scope.request)) return undefined;
+    return this.#stream ??= limited(this.#scope.request.body!, limit);
   }
 
   get #match(): Match | undefined {

@@ -79,7 +79,8 @@ export class ValidationError extends HttpError {
 
   /** Keeps the first 100 issues. Keys and messages are cut after 200 characters. */
   constructor(issues: readonly SchemaIssue[]) {
-    const errors = issues.slice(0, LIMITS.issues).map(shortened);
+    // The lists of some libraries are arrays with constructors of their own, which `map()` would call.
+    const errors = Array.from(issues.slice(0, LIMITS.issues), shortened);
     super(422, summary(errors, issues.length), { problem: { errors } });
     this.issues = errors;
     const fields: Record<string, string> = Object.create(null);
@@ -104,7 +105,7 @@ export async function validated<Type extends Schema>(
 }
 
 function shortened({ path = [], message }: SchemaIssue): ValidationIssue {
-  const keys = path.slice(0, LIMITS.keys).map((part) => {
+  const keys = Array.from(path.slice(0, LIMITS.keys), (part) => {
     const key = typeof part === "object" ? part.key : part;
     return typeof key === "number" ? key : cut(String(key));
   });

@@ -151,8 +151,9 @@ export class Route {
   bodyLimit(): number | undefined;
   /**
    * Sets the bound, above or below `framework.body_limit`: a larger body is a 413 before anything reads it.
-   * Throws `TypeError` for what is no number, `RangeError` for a negative one, `Error` in a request and for a
-   * route that is `streamed()`, whose bodies nobody counts.
+   * Where the route is `streamed()` and the length was not sent, reading `raw.body` beyond it throws that 413.
+   * Throws `TypeError` for what is no number, `RangeError` for a negative one, and in a request, as
+   * `addMiddleware()` does.
    */
   bodyLimit(bytes: number): this;
   bodyLimit(...[bytes]: [number?]): this | number | undefined {
@@ -163,9 +164,6 @@ export class Route {
     if (!(bytes >= 0)) {
       throw new RangeError(`Cannot ${action}: ${rule}, got ${bytes}`);
     }
-    if (this.#declared.takesStream) {
-      throw new Error(`Cannot ${action}: it takes them as streams`);
-    }
     this.#checkOpen();
     this.#declared.bodyLimit = bytes;
     return this;
@@ -173,8 +171,8 @@ export class Route {
 
   /**
    * Leaves the bodies of the route's requests unread, for large uploads: the callback reads
-   * `request().raw.body`, without a limit. `data`, `files`, `json`, `getBody()` and `getBytes()` then throw.
-   * Throws in a request, as `addMiddleware()` does.
+   * `request().raw.body`, without a limit but that of `bodyLimit()`. `data`, `files`, `json`, `getBody()` and
+   * `getBytes()` then throw. Throws in a request, as `addMiddleware()` does.
    */
   streamed(): this {
     this.#checkOpen();
