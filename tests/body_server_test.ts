@@ -116,6 +116,20 @@ Deno.test("a body that does not arrive in time is a 408", async () => {
   }
 });
 
+Deno.test("a body that is too large is a 413, which says no more than once that the connection closes", async () => {
+  const { server, port } = serve({ "framework.body_limit": 9 });
+  await using _server = server;
+  const chunk = "a\r\n0123456789\r\n";
+  for (const part of [PARTS[0]!, PARTS[1]!, PARTS[2]! + chunk]) {
+    using connection = await RawConnection.open(port);
+    await connection.send(part);
+    const response = await connection.receive("</main>");
+    assertStringIncludes(response, "413 Payload Too Large", part);
+    const closing = response.match(/^connection: close\r$/gim) ?? [];
+    assert(closing.length <= 1, response);
+  }
+});
+
 Deno.test("a body that does not arrive in time leaves nothing in memory", async () => {
   await using child = await ServerProcess.start(
     `
