@@ -5,19 +5,25 @@
  * posts and of its compiled templates.
  */
 
-import blog from "./serve.ts";
+import { Framework } from "@framework/core";
+import "./serve.ts";
 
 const HOSTNAME = "127.0.0.1";
 const PORT = 8000;
 
-try {
-  blog.start({ hostname: HOSTNAME, port: portOf(Deno.args) });
-} catch (error) {
-  const isTaken = error instanceof Error &&
-    error.cause instanceof Deno.errors.AddrInUse;
-  if (!isTaken) throw error;
-  console.error(error.message);
-  Deno.exit(1);
+// A test that imports this module wants the blog, not a server.
+if (import.meta.main) start();
+
+function start(): void {
+  try {
+    Framework.start({ hostname: HOSTNAME, port: portOf(Deno.args) });
+  } catch (error) {
+    const isTaken = error instanceof Error &&
+      error.cause instanceof Deno.errors.AddrInUse;
+    if (!isTaken) throw error;
+    console.error(error.message);
+    Deno.exit(1);
+  }
 }
 
 function portOf(args: readonly string[]): number {

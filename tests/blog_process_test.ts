@@ -126,6 +126,22 @@ Deno.test("`deno task blog` has no permission that it does not need", async () =
   assertStringIncludes(slow.printed, "is not written");
 });
 
+Deno.test("`blog/main.ts` starts no server where a test imports it", async () => {
+  await using copy = await BlogCopy.make();
+  await Deno.writeTextFile(
+    `${copy.folder}/visit.ts`,
+    `import { Framework } from "@framework/core";
+    import "./blog/main.ts";
+    const response = await Framework.fetch(new Request("http://localhost/"));
+    console.log(response.status, (await response.text()).includes("Post two"));`,
+  );
+  const args = runArguments(await taskFlags()).slice(0, -2);
+  await using visit = new BlogProcess(copy.folder, [...args, "visit.ts"]);
+  await visit.ended();
+  assertMatch(visit.printed, /(^|\n)200 true\n/);
+  assertEquals(visit.origin, "");
+});
+
 Deno.test("no link leads out of the folder of the static files of `deno task blog`", async () => {
   await using copy = await BlogCopy.make();
   const link = `${copy.folder}/blog/public/main.css`;

@@ -22,7 +22,7 @@ import {
 
 /** Limits that tests set lower. */
 export interface PostTableOptions {
-  /** The most connections of this process, 10 when not given and 2 at least. */
+  /** The most connections of a process, or of each worker of `deno serve --parallel`: 10 when not given, 2 at least. */
   readonly connections?: number;
   /** Seconds that a statement waits for a connection, and that it may take then; 5 when not given. */
   readonly timeout?: number;
