@@ -157,6 +157,72 @@ Deno.test("the change of a slow request is dropped when a logout came before", a
   assertEquals(await textOf(copy, "/get/user"), "undefined");
 });
 
+for (const path of ["/goodbye", "/delete/user"]) {
+  Deno.test(`a slow request does not bring back what ${path} has ended`, async () => {
+    const store = new MapStore();
+    const { app, session, begun, release } = application(store);
+    app.route("/goodbye", () => {
+      session().clear();
+      session().flash("form", { text: "Goodbye" });
+    });
+    app.route("/delete/@key", (key) => void session().delete(key));
+    const visitor = new Visitor(app);
+    await visitor.visit("/login/Ada");
+    await visitor.visit("/set/basket/tea");
+    const copy = copyOf(visitor, app);
+    const slow = copy.visit("/slow/role/admin");
+    await begun;
+    await visitor.visit(path);
+    release();
+    await slow;
+    assertEquals(await textOf(copy, "/get/user"), "undefined");
+    assertEquals(await textOf(visitor, "/get/user"), "undefined");
+    const isNew = path === "/goodbye";
+    assertEquals(
+      await textOf(visitor, "/get/basket"),
+      isNew ? "undefined" : "tea",
+    );
+    const flashed = isNew ? `{"text":"Goodbye"}` : "{}";
+    assertEquals(await textOf(visitor, "/flashed"), flashed);
+  });
+}
+
+Deno.test("concurrent requests that change other keys keep each other's", async () => {
+  const store = new MapStore({ read: 5, write: 5 });
+  const { app, begun, release } = application(store);
+  const visitor = new Visitor(app);
+  await visitor.visit("/set/a/1");
+  const slow = copyOf(visitor, app).visit("/slow/b/2");
+  await begun;
+  await Promise.all(
+    ["/set/c/3", "/set/a/4", "/set/d/5"].map((path) =>
+      copyOf(visitor, app).visit(path)
+    ),
+  );
+  release();
+  await slow;
+  const texts: string[] = [];
+  for (const key of "abcd") texts.push(await textOf(visitor, `/get/${key}`));
+  assertEquals(texts, ["4", "2", "3", "5"]);
+});
+
+Deno.test("a flash that is read across a login does not take the new cookie", async () => {
+  const store = new MapStore();
+  const { app, session, begun, release } = application(store);
+  app.route("/notice", async () => {
+    await app.fetch("http://localhost/slow");
+    return session().flash<object>("form") ?? {};
+  });
+  const visitor = new Visitor(app);
+  await visitor.visit("/flash");
+  const slow = copyOf(visitor, app).visit("/notice");
+  await begun;
+  await visitor.visit("/login/Ada");
+  release();
+  assertEquals((await slow).response.headers.getSetCookie(), []);
+  assertEquals(await textOf(visitor, "/get/user"), "Ada");
+});
+
 Deno.test("a logout does not cross the change of another request in a slow store", async () => {
   const orders = [{ write: 20 }, { remove: 20 }, { read: 20, write: 10 }];
   for (const delay of orders) {

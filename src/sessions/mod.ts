@@ -11,12 +11,12 @@
  * which opens nothing by itself, so that it never undoes the logout of another request. A cookie that is too
  * old, or was sealed elsewhere, gives an empty session, and under `framework.debug` a line in the log.
  *
- * Concurrent requests of one client all begin with what was kept when they came in, and a change keeps the
- * whole session: of two that change it, the last one wins, by its response without a store and by its end
- * with one. With a store, a change is dropped when the session has ended or got a new id meanwhile, however
- * long its request took. Two processes may still write and remove a row within the same milliseconds; a
- * store whose `remove` keeps the id until it expires, and whose `write` leaves such an id alone, closes that
- * gap, too.
+ * Concurrent requests of one client all begin with what was kept when they came in. Without a store, of two
+ * that change the session the response that the client gets last wins. With one, each changes the keys that it
+ * has changed itself, and of two that change one key the one that ends last wins; a change is dropped when the
+ * session has ended or got a new id meanwhile, however long its request took. Two processes may still write
+ * and remove a row within the same milliseconds; a store whose `remove` keeps the id until it expires, and
+ * whose `write` leaves such an id alone, closes that gap, too.
  *
  * Values are what JSON can carry. The session is empty, and cannot be changed, in filters of `start` that were
  * added before `sessions`, and on the page of a request that was refused before `start`. After a logout, the
@@ -85,6 +85,7 @@ import { report } from "../errors.ts";
 import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
+  contentOf,
   type Kept,
   restore,
   Session,
@@ -92,11 +93,11 @@ import {
   stateOf,
 } from "./session.ts";
 import {
+  changeSession,
   keptOf,
   readSession,
   removeSession,
   type SessionStore,
-  writeSession,
 } from "./store.ts";
 
 export { Session, type SessionStore };
@@ -210,7 +211,7 @@ function problemOf(rules: Rules): string | undefined {
   if (!secrets.length || secrets.some((text) => !(text?.length > 31))) {
     return "each secret must have at least 32 characters";
   }
-  if (!(maxAge > 0 && idle > 0)) {
+  if (!(maxAge > 0 && maxAge < Infinity && idle > 0)) {
     return '"maxAge" and "idle" must be seconds above 0';
   }
   if (!COOKIE_NAME.test(name)) return `no cookie is named "${name}"`;
@@ -267,50 +268,43 @@ async function save(
   rules: Rules,
   headers: Headers,
 ): Promise<boolean> {
-  const { id, opened, started, values, flashes } = state;
+  const { id, opened, started } = state;
   const { store, maxAge, name } = rules;
-  if (values.size + flashes.size === 0) {
-    await end(state, request, rules, headers);
-    return true;
-  }
-  const used = Date.now() / 1000;
-  // A copy: the handler's own objects may change after the response.
-  const kept: Kept = {
-    ...{ id, started, used },
-    ...structuredClone({ values: [...values], flashes: [...flashes] }),
-  };
-  const age = started + maxAge - used;
-  const add = (...content: unknown[]): Promise<void> => {
+  const now = Date.now() / 1000;
+  const add = (content: unknown[]): Promise<void> => {
     forbidSharing(headers);
+    const age = started + maxAge - now;
     return addCookie(headers, request, rules, name, age, content);
   };
   if (store === undefined) {
-    await add(id, started, used, kept.values, kept.flashes);
+    const { values, flashes } = contentOf(state);
+    const isEmpty = values.length + flashes.length === 0;
+    if (!isEmpty) await add([id, started, now, values, flashes]);
+    else await removeCookies(request, rules, headers);
     return true;
   }
   const expires = new Date((started + maxAge) * 1000);
-  const isSaved = await writeSession(store, state, kept, expires);
-  if (isSaved && id !== opened) await add(id);
-  return isSaved;
+  const outcome = await changeSession(store, state, expires);
+  if (outcome === "kept" && id !== opened) await add([id]);
+  if (outcome === "ended") await removeCookies(request, rules, headers);
+  return outcome !== "dropped";
 }
 
-/** Ends a session that has become empty, and takes its cookies from the client. */
-async function end(
-  { opened }: State,
+/** Takes the cookies of a session from the client. */
+async function removeCookies(
   request: HttpRequest,
   rules: Rules,
   headers: Headers,
 ): Promise<void> {
-  if (opened === undefined) return;
-  if (rules.store !== undefined) await removeSession(rules.store, opened);
-  forbidSharing(headers);
   for (const name of [rules.name, nameOfUse(rules)]) {
     if (request.cookies[name] === undefined) continue;
+    forbidSharing(headers);
     await addCookie(headers, request, rules, name, 0);
   }
 }
 
 /** Lets no cache share the cookie. */
 function forbidSharing(headers: Headers): void {
+  if (headers.get("cache-control")?.includes("private")) return;
   headers.append("cache-control", "private");
 }

@@ -3,15 +3,19 @@
 /** Keys with their values: a list, since a client may have chosen a key such as `__proto__`. */
 export type Entries = [key: string, value: unknown][];
 
+/** What the application keeps in a session. */
+export interface Content {
+  readonly values: Entries;
+  readonly flashes: Entries;
+}
+
 /** What is kept of a session between requests. Times are in seconds since 1970. */
-export interface Kept {
+export interface Kept extends Content {
   readonly id: string;
   /** When it began, or was renewed. */
   readonly started: number;
   /** When it was last used. */
   readonly used: number;
-  readonly values: Entries;
-  readonly flashes: Entries;
 }
 
 /** The session during one request. */
@@ -30,6 +34,8 @@ export interface State {
   readonly before: string;
   /** Whether the request has asked for the session. */
   isUsed: boolean;
+  /** Whether the request has ended the session that it found: what it has kept since is a new one. */
+  isCleared: boolean;
   /** Why the session cannot be changed; undefined while it can. */
   closed: string | undefined;
 }
@@ -46,6 +52,7 @@ export function stateOf(maxBytes: number, kept?: Kept): State {
     maxBytes,
     before: "",
     isUsed: false,
+    isCleared: false,
     closed: undefined,
   };
   return { ...state, before: textOf(state) };
@@ -78,9 +85,36 @@ function textOf({ id, started, values, flashes }: Shown): string {
 /** Takes back what a request has changed. */
 export function restore(state: State): void {
   const [id, started, values, flashes] = JSON.parse(state.before);
-  Object.assign(state, { id, started });
+  Object.assign(state, { id, started, isCleared: false });
   state.values = new Map(values);
   state.flashes = new Map(flashes);
+}
+
+/** A copy of what a session has; of one that others may have changed, with the keys that this request has changed. */
+export function contentOf(state: State, others?: Content): Content {
+  const { values, flashes, before } = state;
+  const copy: Content = JSON.parse(
+    JSON.stringify({ values: [...values], flashes: [...flashes] }),
+  );
+  if (others === undefined) return copy;
+  const [, , oldValues, oldFlashes] = JSON.parse(before);
+  return {
+    values: merged(others.values, oldValues, copy.values),
+    flashes: merged(others.flashes, oldFlashes, copy.flashes),
+  };
+}
+
+/** Applies to the entries of others what has changed between two states of one's own. */
+function merged(others: Entries, before: Entries, after: Entries): Entries {
+  const [result, old, own] = [others, before, after].map((list) =>
+    new Map(list)
+  ) as [Map<string, unknown>, Map<string, unknown>, Map<string, unknown>];
+  for (const key of old.keys()) if (!own.has(key)) result.delete(key);
+  for (const [key, value] of own) {
+    const isSame = JSON.stringify(old.get(key)) === JSON.stringify(value);
+    if (!isSame) result.set(key, value);
+  }
+  return [...result];
 }
 
 /** Whether JSON carries a value as it is. */
@@ -157,10 +191,17 @@ export class Session<Values extends object = Record<string, unknown>> {
     return this.#writable.values.delete(key);
   }
 
-  /** Ends the session, as at a logout: all values and flashes are deleted, and the client loses its cookie. */
+  /**
+   * Ends the session, as at a logout: all values and flashes are deleted, and the client loses its cookie. What is
+   * set afterwards is in a new session.
+   */
   clear(): void {
-    this.#writable.values.clear();
-    this.#writable.flashes.clear();
+    const state = this.#writable;
+    state.values.clear();
+    state.flashes.clear();
+    if (state.opened === undefined) return;
+    state.isCleared = true;
+    this.renew();
   }
 
   /**

@@ -1,11 +1,10 @@
 /** Owns what a store is, and the changes of its rows: none brings a session back that has ended. */
 
 import type { MaybePromise } from "../../mod.ts";
-import type { Kept, State } from "./session.ts";
+import { contentOf, type Kept, type State } from "./session.ts";
 
 /**
- * Where sessions are kept when a cookie is too small, or a logout must end every copy. A row is never changed
- * in parts: `write` replaces it. Each method may be asynchronous; an error in one is an error of the request.
+ * Where sessions are kept when a cookie is too small, or a logout must end every copy. Each method may be asynchronous; an error in one is an error of the request.
  */
 export interface SessionStore {
   /** The values that were written last under an id; undefined or null without any. */
@@ -57,20 +56,27 @@ export async function removeSession(
 }
 
 /**
- * Writes a session; returns false when the one that the request found has ended since. Where its id is new,
- * the row of the old one is deleted.
+ * Changes the row of a session by the keys that the request has changed. `ended` says that the session has none
+ * any more, `dropped` that it had ended before, so that nothing was written. Where its id is new, the row of the
+ * old one is deleted.
  */
-export function writeSession(
+export function changeSession(
   store: SessionStore,
-  { opened }: State,
-  { id, ...values }: Kept,
+  state: State,
   expires: Date,
-): Promise<boolean> {
+): Promise<"kept" | "ended" | "dropped"> {
+  const { id, opened, started, isCleared } = state;
   return inTurn(opened ?? id, async () => {
-    if (opened !== undefined && !await readSession(store, opened)) return false;
-    await store.write(id, values, expires);
-    if (opened !== undefined && opened !== id) await store.remove(opened);
-    return true;
+    const isNew = opened === undefined || isCleared;
+    const others = isNew ? undefined : await readSession(store, opened);
+    if (!isNew && others === undefined) return "dropped";
+    const content = contentOf(state, others);
+    const isEmpty = content.values.length + content.flashes.length === 0;
+    const used = Date.now() / 1000;
+    if (!isEmpty) await store.write(id, { started, used, ...content }, expires);
+    const isOver = isEmpty || id !== opened;
+    if (opened !== undefined && isOver) await store.remove(opened);
+    return isEmpty ? "ended" : "kept";
   });
 }
 
