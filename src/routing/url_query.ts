@@ -3,10 +3,10 @@
 import { wrongKind } from "../errors.ts";
 import type { UrlParameters } from "./pattern.ts";
 
-type Value = UrlParameters[string];
-
 /** The values of a query by name. A list repeats the name; null and undefined are left out. */
-export type UrlQuery = Readonly<Record<string, Value | readonly Value[]>>;
+export type UrlQuery = Readonly<
+  Record<string, UrlParameters[string] | readonly UrlParameters[string][]>
+>;
 
 /** The types of values that print as themselves. */
 const KINDS = new Set(["string", "number", "bigint", "boolean"]);
