@@ -341,6 +341,33 @@ Deno.test("a server of the user's own closes the application to changes, also wi
   await server.shutdown();
 });
 
+Deno.test("`init()` begins anew after a server of the user's own has shut down, as the message says", async () => {
+  const app = new Engine();
+  app.route("/", () => "first");
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    app.fetch,
+  );
+  const { port } = server.addr;
+  await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  await server.shutdown();
+  assertThrows(() => app.set("name", 1), Error, "init()");
+  app.init();
+  app.set("name", 1);
+  app.route("/", () => "second");
+  assertEquals(await (await app.fetch("/")).text(), "second");
+});
+
+Deno.test("`init()` throws while a server of `start()` runs, and inside a request", async () => {
+  const app = new Engine();
+  app.route("/", () => app.init());
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  assertThrows(() => app.init(), Error, "it has served");
+  await server.shutdown();
+  const response = await app.fetch("/");
+  assertStringIncludes(await response.text(), "a request is being handled");
+});
+
 Deno.test("`Framework.app()` takes no other engine while the one behind it serves", async () => {
   const before = Framework.app();
   const engine = Framework.app(new Engine());

@@ -44,6 +44,11 @@ export function refuseRequest(
   return enter(scope, () => {
     const plan = scope.plan = app.plan ?? app.compile();
     if (plan.send !== undefined) scope.began = performance.now();
+    try {
+      scope.target = targetOf(request);
+    } catch {
+      // a malformed target is refused all the same
+    }
     return recover(scope, error);
   });
 }

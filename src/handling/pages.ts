@@ -9,6 +9,7 @@ import { HttpError, isStop, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
 import { isUntouched } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
+import { headerOf } from "../runtime.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
@@ -136,6 +137,8 @@ class Failure {
     response.status(this.#status);
     const headers = this.#http?.headers ?? new Headers();
     for (const [name, value] of headers) {
+      // To a client that closes the connection, Deno says the same by itself.
+      if (name === "connection" && saysClose(this.scope)) continue;
       const isCookie = name === "set-cookie";
       response.header(name, isCookie ? headers.getSetCookie() : value);
     }
@@ -178,4 +181,8 @@ class Failure {
     if (isFromProgram(scope) || seesDetails(scope)) return masked(line);
     return `Reference: ${scope.app.request().id}`;
   }
+}
+
+function saysClose({ request }: RequestScope): boolean {
+  return /\bclose\b/i.test(headerOf(request, "connection") ?? "");
 }

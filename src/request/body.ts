@@ -143,9 +143,12 @@ function endedEarly(cause?: unknown): HttpError {
     : refused(400, "it ended early", cause);
 }
 
-/** A refusal of a body. Deno says that it closes the connection when part of the body is unread, unless it shuts down. */
+/**
+ * A refusal that leaves part of the body unread, and so closes the connection (RFC 9112, section 9.3). Deno says
+ * so itself when a read was under way.
+ */
 function refused(status: number, state: string, cause?: unknown): HttpError {
-  const headers: HeadersInit = status === 503 ? { connection: "close" } : {};
+  const headers: HeadersInit = status === 408 ? {} : { connection: "close" };
   return refusal(status, SOURCE, state, { cause, headers });
 }
 
