@@ -1,6 +1,5 @@
 /**
- * The blog: its views, its pages and its routes. `main.ts` starts it, `serve.ts` is for `deno serve`;
- * `Framework.posts()` is where its posts are, by default the file `data/posts.json`.
+ * The blog: its views, its pages and its routes. `main.ts` starts it, and `serve.ts` is for `deno serve`.
  */
 
 import { Framework, HttpError } from "@framework/core";
@@ -10,31 +9,25 @@ import { join } from "@std/path/join";
 import { cleanText, PostFile, type PostStore } from "./posts.ts";
 import { TemplateEngine } from "./view.ts";
 
-/** Pages may use this site's style sheet and images, and no script at all. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-/** The most bytes that a new post may have. */
-const POST_SIZE = 256 * 1024;
+/** The headers of every response: pages may use this site's style sheet and images, and no script at all. */
+const HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "same-origin",
+};
 
 const folder = import.meta.dirname!;
+const cacheControl = "public, max-age=600";
 
-guard(Framework, {
-  headers: {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "Referrer-Policy": "same-origin",
-  },
-});
-files(Framework, "/public", join(folder, "public"), {
-  cacheControl: "public, max-age=600",
-});
+guard(Framework, { headers: HEADERS });
+files(Framework, "/public", join(folder, "public"), { cacheControl });
 
 Framework.register("posts", PostFile, [join(folder, "data", "posts.json")]);
-const posts = (): PostStore => Framework.posts();
+Framework.register("view", TemplateEngine, [{
+  views: join(folder, "views"),
+  cache: join(folder, "cache"),
+}]);
 
-Framework.register("view", TemplateEngine, [
-  { views: join(folder, "views"), cache: join(folder, "cache") },
-]);
 Framework.map("render", async (template: string, data: Data) => {
   const view = Framework.view<TemplateEngine>();
   const page = await view.assign(data).display(template);
@@ -42,10 +35,10 @@ Framework.map("render", async (template: string, data: Data) => {
   response.header("Cache-Control", "no-cache");
   if (response.status() === 200) await Framework.etag(await hashOf(page));
 });
-Framework.map(
-  "notFound",
-  () => Framework.render("404", { title: "Page not found" }),
-);
+
+Framework.map("notFound", async () => {
+  await Framework.render("404", { title: "Page not found" });
+});
 
 Framework.route("GET /", async () => {
   const list = await posts().list(Framework.request().query);
@@ -58,19 +51,23 @@ Framework.route("GET /post/@slug", async (slug) => {
   await Framework.render("post", { title: post.title, post });
 });
 
-Framework.route(
-  "GET /create",
-  () => Framework.render("create", { title: "Write a post" }),
-);
+Framework.route("GET /create", async () => {
+  await Framework.render("create", { title: "Write a post" });
+});
 
 Framework.route("POST /create", async () => {
   const { title, content } = Framework.request().data;
   await posts().create(field("title", title), field("content", content));
   Framework.redirect("/");
-}).bodyLimit(POST_SIZE);
+}).bodyLimit(256 * 1024);
 
-/** What a template is rendered with. */
+/** What a page shows. */
 type Data = Record<string, unknown>;
+
+/** The store that is registered above, or the one that `serve.ts` or a test has mapped in its place. */
+function posts(): PostStore {
+  return Framework.posts();
+}
 
 /** A field of the form as clean text; a field that was not sent is empty. */
 function field(name: string, value: unknown): string {
@@ -80,7 +77,7 @@ function field(name: string, value: unknown): string {
   return cleanText(String(value ?? ""));
 }
 
-/** The hash of a page: a client that has the current page does not load it again. */
+/** The hash of a page, by which a client asks whether the one it has is current. */
 async function hashOf(page: string): Promise<string> {
   const bytes = new TextEncoder().encode(page);
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
