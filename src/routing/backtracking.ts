@@ -1,34 +1,44 @@
 /**
- * Owns the longest text on which an expression is tried. JavaScript's expressions backtrack: where a
- * character can be matched in more than one way, the steps grow with a power of the length of the text, or
- * exponentially. No path may cost that, whatever expression an author has written.
+ * Owns how long a text an expression may be tried on. JavaScript's expressions backtrack: where a character can
+ * be matched in more than one way, the steps grow with a power of the length of the text, or exponentially.
  *
- * An expression in which each character leads to one place at most (a deterministic one, by Glushkov's
- * construction) takes steps in proportion to the length, and is tried on every text.
+ * A step takes one character of the text at one place of the expression. How many steps the worst text of a
+ * length needs is counted from above: as many as there are ways to read its beginnings, by the automaton of the
+ * expression (Glushkov's construction).
  */
 
 /** About how many steps one attempt may take: a few milliseconds. */
-const MAX_STEPS = 1_000_000;
+const MAX_STEPS = 1_500_000;
 
-/** The same where the steps grow exponentially: each of them takes longer. */
-const MAX_NESTED_STEPS = 65_536;
+/** The length up to which steps are counted; for longer texts they are estimated. */
+const COUNTED = 256;
+
+/** How many copies of its places a count such as `{4}` makes at most; beyond, it counts as an open one. */
+const MAX_COPIES = 64;
+
+/** How many sets of places are told apart; beyond, they count as one. */
+const MAX_SETS = 64;
 
 /** An escape, a class, the start of a group, a quantifier, any other character. */
 const TOKENS =
-  /\\(?:[pPu]\{[^}]*\}|x[\da-f]{2}|u[\da-f]{4}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|<\w+>|[a-z-]*:)|[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
+  /\\(?:[pPu]\{[^}]*\}|x[\da-f]{2}|u[\da-f]{4}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|<\w+>|[a-z-]*:)|[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
 
-/** The start of a lookaround: it reads characters which another part matches too. */
+/** The start of a lookaround: it reads characters which another part reads too. */
 const LOOKAROUND = /\(\?<?[=!]/;
 
 /** An atom that may match characters beyond ASCII. */
-const BEYOND_ASCII = /^\.$|^\[\^|\\[DWSpPux]|[\u{80}-\u{10ffff}]/u;
+const BEYOND_ASCII = /^\.$|^\[\^|\\[DWSpPuxc]|[\u{80}-\u{10ffff}]/u;
 
 const ASCII = String.fromCharCode(...Array(128).keys());
 
+/** The characters of ASCII, and one that stands for all others. */
+const SYMBOLS = [...ASCII, "beyond"];
+
 /** A place in the expression at which one character is matched. */
 interface Place {
-  /** The characters that match, all those beyond ASCII as one. */
-  readonly characters: ReadonlySet<string>;
+  readonly symbols: ReadonlySet<string>;
+  /** Stands for the place in a set of places. */
+  readonly bit: bigint;
   /** The places that can follow; one that can be reached in two ways is listed twice. */
   readonly next: Place[];
 }
@@ -46,72 +56,190 @@ interface Fragment {
 /** Matches the empty text only. */
 const EMPTY: Fragment = { first: [], last: [], isOptional: true };
 
-/** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
-export function longestText(expression: string): number {
-  const { ways, nestedWays, repetitions } = new Analysis(expression);
-  if (nestedWays > 1) {
-    return Math.floor(Math.log(MAX_NESTED_STEPS) / Math.log(nestedWays));
-  }
-  return ways > 1 ? Math.floor(MAX_STEPS ** (1 / repetitions)) : Infinity;
+/** A part that may repeat: where it begins, where its quantifier begins, and where that ends. */
+interface Repeat {
+  readonly from: number;
+  readonly atom: number;
+  readonly to: number;
 }
 
-/** Counts the ways in which an expression that JavaScript accepts can match a text. */
-class Analysis {
-  /** In how many ways one character can be matched, at most. */
-  readonly ways: number;
-  /** The same inside a repetition, where the ways multiply with each character. */
-  nestedWays = 1;
-  /** How many quantifiers leave open how often they repeat. */
-  repetitions = 0;
-  /** How many quantifiers leave any choice, `?` included. */
-  #choices = 0;
-  readonly #tokens: string[];
-  readonly #places: Place[] = [];
+/** In how many ways a text can be read so far, by the place that was reached last. */
+type Ways = Map<Place, number>;
+
+/** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
+export function longestText(expression: string): number {
+  const { start, places } = new Automaton(expression);
+  if ([start, ...places].every(isSure)) return Infinity;
+  const symbols = distinctSymbols(places);
+  let ways: Ways[] = [new Map([[start, 1]])];
+  let [steps, half] = [0, 0];
+  for (let length = 1; length <= COUNTED; length++) {
+    ways = merged(ways.flatMap((one) => symbols.map((to) => read(one, to))));
+    steps += Math.max(0, ...ways.map(total));
+    if (steps > MAX_STEPS) return length - 1;
+    if (length === COUNTED / 2) half = steps;
+  }
+  const power = Math.ceil(Math.log2(steps / half) - 0.05);
+  return Math.floor(COUNTED * (MAX_STEPS / steps) ** (1 / Math.max(1, power)));
+}
+
+/**
+ * The repeated parts for which an expression is tried on short texts only: one that is slow by itself, or several
+ * that are slow together.
+ */
+export function slowParts(expression: string, length: number): string[] {
+  const { repeats } = new Automaton(expression);
+  const isSlow = (text: string) => longestText(text) < length;
+  const slow = repeats.filter(({ from, to }) =>
+    isSlow(expression.slice(from, to))
+  );
+  const [shortest] = slow.sort((a, b) => a.to - a.from - (b.to - b.from));
+  if (shortest) return [written(expression, shortest)];
+  const outer = repeats.filter(({ from, to }) =>
+    !repeats.some((other) => other.from < from && to <= other.to)
+  );
+  const needed = outer.filter(({ atom, to }) =>
+    !isSlow(expression.slice(0, atom) + expression.slice(to))
+  );
+  const parts = needed.length > 0 ? needed : outer;
+  return parts.map((part) => written(expression, part));
+}
+
+/** A repeated part as it is written in a pattern. */
+function written(expression: string, { from, to }: Repeat): string {
+  const text = expression.slice(from, to);
+  const [, name] = /\(\?<(\w+)>$/.exec(expression.slice(0, from)) ?? [];
+  return text === ".+" && name !== undefined ? `@${name}` : text;
+}
+
+/** Whether each character that can follow a place leads to one place only. */
+function isSure({ next }: Place): boolean {
+  return next.every(({ symbols }, n) =>
+    next.slice(n + 1).every((other) => symbols.isDisjointFrom(other.symbols))
+  );
+}
+
+/** One of the symbols for each set of places that take the same ones. */
+function distinctSymbols(places: readonly Place[]): string[] {
+  const known = new Map(SYMBOLS.map((symbol) => {
+    const taking = places.filter(({ symbols }) => symbols.has(symbol));
+    return [taking.map(({ bit }) => bit).join(), symbol];
+  }));
+  return [...known.values()];
+}
+
+/** The ways to read one symbol more. */
+function read(ways: Ways, symbol: string): Ways {
+  const more: Ways = new Map();
+  for (const [{ next }, count] of ways) {
+    for (const place of next) {
+      if (!place.symbols.has(symbol)) continue;
+      more.set(place, (more.get(place) ?? 0) + count);
+    }
+  }
+  return more;
+}
+
+/** The most ways to each place, for each set of places that can be reached by the same text. */
+function merged(all: readonly Ways[]): Ways[] {
+  const known = new Map<bigint, Ways>();
+  for (const ways of all) {
+    if (ways.size === 0) continue;
+    const set = known.size < MAX_SETS
+      ? ways.keys().reduce((bits, { bit }) => bits | bit, 0n)
+      : 0n;
+    const most = known.get(set) ?? ways;
+    for (const [place, count] of ways) {
+      most.set(place, Math.max(count, most.get(place) ?? 0));
+    }
+    known.set(set, most);
+  }
+  return [...known.values()];
+}
+
+function total(ways: Ways): number {
+  return ways.values().reduce((sum, count) => sum + count, 0);
+}
+
+/** The places of an expression that JavaScript accepts, and its quantifiers. */
+class Automaton {
+  /** Stands before the first character. */
+  readonly start: Place;
+  readonly places: Place[] = [];
+  readonly repeats: Repeat[] = [];
+  readonly #tokens: readonly RegExpExecArray[];
+  readonly #length: number;
+  #next = 0;
 
   constructor(expression: string) {
-    this.#tokens = expression.match(TOKENS) ?? [];
-    const least = LOOKAROUND.test(expression) ? 2 : 1;
-    this.ways = Math.max(least, waysAmong(this.#alternatives(), this.#places));
+    this.#tokens = [...expression.matchAll(TOKENS)];
+    this.#length = expression.length;
+    const next = [...this.#alternatives().first];
+    this.start = { symbols: new Set(), bit: 0n, next };
+  }
+
+  get #token(): string {
+    return this.#tokens[this.#next]?.[0] ?? "";
+  }
+
+  get #at(): number {
+    return this.#tokens[this.#next]?.index ?? this.#length;
   }
 
   /** Reads up to the end, or to the parenthesis that closes a group. */
   #alternatives(): Fragment {
     let sequence = EMPTY;
     for (;;) {
-      const token = this.#tokens.shift();
-      if (token === undefined || token === ")") return sequence;
-      if (token === "|") return either(sequence, this.#alternatives());
-      sequence = joined(sequence, this.#repeated(token));
+      const token = this.#token;
+      if (token === "" || token === ")") return sequence;
+      if (token === "|") {
+        this.#next++;
+        return either(sequence, this.#alternatives());
+      }
+      sequence = joined(sequence, this.#repeated());
     }
   }
 
-  #repeated(token: string): Fragment {
-    const start = this.#places.length;
-    const choices = this.#choices;
-    const atom = this.#atom(token);
-    const limits = limitsOf(this.#tokens[0] ?? "");
+  /** An atom with its quantifier: as many copies as it repeats, those that may be absent nested. */
+  #repeated(): Fragment {
+    const [from, first, places] = [this.#at, this.#next, this.places.length];
+    let atom = this.#atom();
+    const [after, end, limits] = [this.#next, this.#at, limitsOf(this.#token)];
     if (limits === undefined) return atom;
-    this.#tokens.shift();
     const [min, max] = limits;
-    if (max > min) this.#choices++;
-    if (max > 1) {
-      if (max > min) this.repetitions++;
-      if (this.#choices > choices) joined(atom, atom);
-      const ways = waysAmong(atom, this.#places.slice(start));
-      const least = atom.isOptional ? min + 1 : 1; // each repetition may be empty
-      this.nestedWays = Math.max(this.nestedWays, ways, least);
+    const size = Math.max(1, this.places.length - places);
+    const isOpen = max * size > MAX_COPIES;
+    const least = min * size > MAX_COPIES ? 1 : Math.max(1, min);
+    const copies = isOpen ? least : max;
+    if (isOpen) joined(atom, atom);
+    // Copies that are not made may each be empty: there are many ways to leave some out.
+    if (copies < min && atom.isOptional) joined(atom, atom);
+    let repeated = EMPTY;
+    for (let copy = copies; copy > 0; copy--) {
+      repeated = joined(atom, repeated);
+      if (copy > min) repeated = { ...repeated, isOptional: true };
+      this.#next = first;
+      if (copy > 1) atom = this.#atom();
     }
-    return { ...atom, isOptional: atom.isOptional || min === 0 };
+    this.#next = after + 1;
+    if (max > 1) this.repeats.push({ from, atom: end, to: this.#at });
+    return repeated;
   }
 
-  #atom(token: string): Fragment {
+  #atom(): Fragment {
+    const token = this.#token;
+    this.#next++;
     if (/^(?:[$^]|\\b)$/i.test(token)) return EMPTY;
     if (token.startsWith("(")) {
       const content = this.#alternatives();
-      return LOOKAROUND.test(token) ? EMPTY : content;
+      this.#next++;
+      return LOOKAROUND.test(token)
+        ? { first: content.first, last: [], isOptional: true }
+        : content;
     }
-    const place = { characters: charactersOf(token), next: [] };
-    this.#places.push(place);
+    const symbols = symbolsOf(token);
+    const place = { symbols, bit: 1n << BigInt(this.places.length), next: [] };
+    this.places.push(place);
     return { first: [place], last: [place], isOptional: false };
   }
 }
@@ -145,20 +273,8 @@ function joined(before: Fragment, after: Fragment): Fragment {
   };
 }
 
-/** Which characters an atom matches, in either case. */
-function charactersOf(atom: string): Set<string> {
+/** Which symbols an atom matches, in either case. */
+function symbolsOf(atom: string): Set<string> {
   const matching = ASCII.match(new RegExp(atom, "gisu")) ?? [];
   return new Set(BEYOND_ASCII.test(atom) ? [...matching, "beyond"] : matching);
-}
-
-/** To how many places one character can lead, at most: at the start of a fragment, or from its places. */
-function waysAmong({ first }: Fragment, places: readonly Place[]): number {
-  const nexts = [first, ...places.map(({ next }) => next)];
-  const ways = nexts.flatMap((next) => {
-    const known = next.filter((one) => places.includes(one));
-    return known.map(({ characters }) =>
-      known.filter((one) => !one.characters.isDisjointFrom(characters)).length
-    );
-  });
-  return Math.max(1, ...ways);
 }

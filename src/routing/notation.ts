@@ -3,7 +3,8 @@
  * segments for each choice of optional parts. What a segment matches is decided in `segment.ts`.
  */
 
-import { escapeText, type Parameter, Segment } from "./segment.ts";
+import { slowParts } from "./backtracking.ts";
+import { escapeText, type Parameter, Segment, sourceOf } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
 
 /** Texts and parameters by segment: none at the start, at the end and between two slashes. */
@@ -11,6 +12,9 @@ type Parts = readonly (readonly (string | Parameter)[])[];
 
 /** The most choices that a pattern may have: those of ten independent optional parts. */
 const MAX_CHOICES = 1_024;
+
+/** How long the segments of an ordinary path are at most: every expression must be quick on them. */
+const ORDINARY_LENGTH = 255;
 
 /** The methods whose misspellings are refused; any other token is a method too. */
 const USUAL_METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
@@ -30,7 +34,7 @@ const PATH_START = /^\s*[/([\\@*]/;
  * other frameworks; a count; a word; any other character.
  */
 const TOKENS =
-  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|.)|\(\?(?:<\w+>)?|@[A-Za-z_]\w*|\{[A-Za-z_]\w*\??[:}]|(?<![^/(]):[A-Za-z_]\w*\??|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
+  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|c[A-Za-z]|.)|\(\?(?:<\w+>)?|@[A-Za-z_]\w*|\{[A-Za-z_]\w*\??[:}]|(?<![^/(]):[A-Za-z_]\w*\??|\{\d+(?:,\d*)?\}|[A-Za-z\d%]+|./gsu;
 
 /** The tokens with which an expression without a name begins; a dot is one before a quantifier. */
 const ATOM = /^(?:\[.*\]|\\\w|\(\?|\.(?:[*+?]|\{\d))/s;
@@ -42,7 +46,8 @@ const TEXT_QUANTIFIER = /^(?:[+?]|\{\d.*\})$/;
 
 /** What ends the expression of a parameter. Punctuation in front of it is text, not expression. */
 const EXPRESSION_ENDS = [
-  /^(?:\\?[-,;:~_=!&']|\\\.)*(?:[/)]|\((?!\?)|$)/, // a slash, an optional part, or the end of either
+  // a slash, an optional part, or the end of either; parentheses with a bar are none
+  /^(?:\\?[-,;:~_=!&']|\\\.)*(?:[/)]|\((?!\?|(?:\\.|[^()[@/|\\])*\|(?:\\.|[^()[@/\\])*\))|$)/s,
   /^(?:\\?[-,;:~_=!&'.])*@[A-Za-z_]/, // a parameter; a bare dot in front of it is text, too
 ];
 
@@ -104,6 +109,8 @@ export class Parser {
   /** The names of the parameters, in order of appearance. */
   readonly names: string[] = [];
   readonly #tokens: readonly RegExpExecArray[];
+  /** The segments by their expressions: most are part of many choices. */
+  readonly #known = new Map<string, Segment>();
   #next = 0;
 
   constructor(readonly path: string) {
@@ -116,9 +123,37 @@ export class Parser {
     if (this.#token !== "") this.#fail("has an unopened parenthesis");
     const mixed = choices.flat().filter((parts) => parts.length > 1).flat();
     const star = mixed.find((part) => Object(part).name === "*");
-    if (star === undefined) return choices.map(segmentsOf);
+    if (star === undefined) return choices.map((one) => this.#segments(one));
     const { at } = star as Parameter;
     this.#fail("has a * that does not stand alone between slashes", at);
+  }
+
+  /** The segments of a choice, with the slash at its end. */
+  #segments(choice: Parts): Segment[] {
+    const all = choice.filter((parts) => parts.length > 0);
+    const end = choice.at(-1)!.length === 0 ? "/" : "";
+    return all.map((parts, n) =>
+      this.#segment(parts, n === all.length - 1 ? end : "")
+    );
+  }
+
+  /** A segment, made once for all choices. Throws when its expression could take too long. */
+  #segment(parts: readonly (string | Parameter)[], end: "" | "/"): Segment {
+    const source = parts.map(sourceOf).join("");
+    const known = this.#known.get(source + end);
+    if (known !== undefined) return known;
+    const segment = new Segment(parts, end);
+    this.#known.set(source + end, segment);
+    if (segment.longest >= ORDINARY_LENGTH) return segment;
+    const repeated = slowParts(source, ORDINARY_LENGTH);
+    const place = this.path.indexOf(repeated[0]!);
+    const { at } = parts.find((part) => typeof part !== "string")!;
+    const named = repeated.map((part) => `"${part}"`).join(" and ");
+    this.#fail(
+      `repeats ${named}, which can match ${ORDINARY_LENGTH} characters in too many ways: ` +
+        "let no character fit both into a repeated part and behind it,",
+      place < 0 ? at : place,
+    );
   }
 
   /** The next token; empty at the end. */
@@ -268,14 +303,6 @@ export class Parser {
 function joined(before: Parts, after: Parts): Parts {
   const middle = [...before.at(-1)!, ...after[0]!];
   return [...before.slice(0, -1), middle, ...after.slice(1)];
-}
-
-/** The segments of a choice, with the slash at its end. */
-function segmentsOf(choice: Parts): Segment[] {
-  const segments = choice.filter((parts) => parts.length > 0);
-  const end = choice.at(-1)!.length === 0 ? "/" : "";
-  const last = segments.length - 1;
-  return segments.map((parts, n) => new Segment(parts, n === last ? end : ""));
 }
 
 /** A class or escape as JavaScript reads it, without escapes that only protect punctuation. */

@@ -39,8 +39,8 @@ export class Segment {
   readonly #texts: readonly (readonly string[])[];
   /** The expression that ignores case, and the one that does not; none where texts are enough. */
   readonly #expressions: readonly RegExp[];
-  /** The longest text on which the expression is tried: on a longer one it could take too long. */
-  readonly #limit: number;
+  /** How long the texts are on which the expression is tried: on a longer one it could take too long. */
+  readonly longest: number;
 
   constructor(parts: readonly (string | Parameter)[], end: "" | "/" = "") {
     const holes = parts.filter((part) => typeof part !== "string");
@@ -58,7 +58,7 @@ export class Segment {
     this.#expressions = hasExpression
       ? ["isu", "su"].map((flags) => new RegExp(`^${this.#source}$`, flags))
       : [];
-    this.#limit = hasExpression ? longestText(this.#source) : Infinity;
+    this.longest = hasExpression ? longestText(this.#source) : Infinity;
   }
 
   /** The segment and the slash before it as an expression for whole paths. */
@@ -82,7 +82,7 @@ export class Segment {
         ? text === this.literal
         : folded === this.folded;
     }
-    if (text === "" || text.length > this.#limit) return false;
+    if (text === "" || text.length > this.longest) return false;
     const exact = folded === undefined ? 1 : 0;
     const expression = this.#expressions[exact];
     if (this.#isWhole) {
@@ -119,7 +119,7 @@ function textOf(part: string | Parameter): string {
 }
 
 /** A part as an expression; a parameter is a group of its name. */
-function sourceOf(part: string | Parameter): string {
+export function sourceOf(part: string | Parameter): string {
   if (typeof part === "string") return escapeText(part);
   const { name, expression = ".+" } = part;
   return name === "" ? expression : `(?<${name}>${expression})`;
