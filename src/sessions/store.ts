@@ -4,10 +4,11 @@ import type { MaybePromise } from "../../mod.ts";
 import { contentOf, type Kept, type State } from "./session.ts";
 
 /**
- * Where sessions are kept when a cookie is too small, or a logout must end every copy. Each method may be asynchronous; an error in one is an error of the request.
+ * Where sessions are kept when a cookie is too small, or a logout must end every copy. Each method may be
+ * asynchronous; an error in one is an error of the request.
  */
 export interface SessionStore {
-  /** The values that were written last under an id; undefined or null without any. */
+  /** The values that were written last under an id, also when they have expired; undefined or null without any. */
   read(
     id: string,
   ): MaybePromise<Readonly<Record<string, unknown>> | null | undefined>;
