@@ -36,7 +36,12 @@ import { webRequest } from "./request/web_request.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { JsonData } from "./routing/arguments.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
+import type {
+  DeclareRoute,
+  PassRoute,
+  Route,
+  RouteCallback,
+} from "./routing/route.ts";
 import type { Router, UrlParameters, UrlQuery } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
@@ -245,10 +250,14 @@ export class Engine {
     key: VariableName<Key>,
   ): VariableType<Key, Value> | undefined;
   /** Declares a route for GET. */
-  get<Path extends string, Pass extends boolean = false, Result = unknown>(
+  get<
+    Path extends string,
+    Pass extends boolean | object = false,
+    Result = unknown,
+  >(
     path: Path,
     callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
+    passRoute?: PassRoute<Pass>,
     alias?: string,
   ): Route;
   // The parameters are `never`, so that the compiler holds a wrong call against the overloads alone.

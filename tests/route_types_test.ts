@@ -215,7 +215,7 @@ Deno.test("a wrong callback is one error that names the types", async () => {
     ],
     [
       'get("/@id", () => 404)',
-      "Type 'number' is not assignable to type 'RouteResult'",
+      `Type 'number' is not assignable to type '"a number is no response`,
     ],
     [
       'get("/@id", () => ({ user: Promise.resolve(1) }))',

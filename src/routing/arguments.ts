@@ -63,13 +63,33 @@ type JsonObject =
   );
 
 /**
- * The result itself where its type is `unknown`, which is checked when it is sent.
+ * What a result of that type must be: itself where the type is `unknown`, which is checked when it is sent, and
+ * where the type shows a mistake, a text for the message of the compiler. A result of type `any` is assignable to
+ * the text: the message shows it for parameters alone that do not fit.
  *
  * @internal
  */
-type Checked<Result> = unknown extends Awaited<Result> ? Result
-  : true extends HasPromise<Awaited<Result>> ? Unawaited
+type Checked<Result> = 0 extends Result & 1 ? NoSuchParameter
+  : [Result] extends [PromiseLike<infer Value>]
+    ? 0 extends Value & 1 ? PromiseLike<NoSuchParameter> : CheckedValue<Value>
+  : CheckedValue<Result>;
+
+/** @internal */
+type CheckedValue<Value> = unknown extends Awaited<Value> ? unknown
+  : true extends HasPromise<Awaited<Value>> ? Unawaited
+  : true extends IsNumber<Awaited<Value>> ? NumberResult
   : RouteResult;
+
+/** @internal */
+type NoSuchParameter =
+  "a callback gets the parameters of its pattern, and after true the route; request() and response() have the rest";
+
+/** @internal */
+type NumberResult =
+  "a number is no response: set a status by response().status(), return text by String()";
+
+/** Whether a value may be a number. */
+type IsNumber<Value> = [Extract<Value, number>] extends [never] ? false : true;
 
 /**
  * What `json()` takes: anything but a promise and, as far as the compiler looks, an object with one among its

@@ -19,7 +19,7 @@ import type { Pattern } from "./pattern.ts";
  */
 export type RouteCallback<
   Pattern extends string,
-  Pass extends boolean = false,
+  Pass = false,
   Result = unknown,
 > =
   | Taking<
@@ -30,12 +30,24 @@ export type RouteCallback<
   | `${string}->${string}`
   | `${string}::${string}`;
 
+/**
+ * Whether the route is passed to its callback; what the compiler says in its place of middleware.
+ *
+ * @internal
+ */
+export type PassRoute<Pass> = Pass extends boolean ? Pass
+  : "true or false: middleware is added by addMiddleware() of the returned route";
+
 /** Declares a route and returns it. The text of the pattern gives the types of the callback. */
 export interface DeclareRoute {
-  <Path extends string, Pass extends boolean = false, Result = unknown>(
+  <
+    Path extends string,
+    Pass extends boolean | object = false,
+    Result = unknown,
+  >(
     pattern: Path,
     callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: Pass,
+    passRoute?: PassRoute<Pass>,
     alias?: string,
   ): Route;
 }

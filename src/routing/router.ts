@@ -13,7 +13,12 @@ import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import type { Match } from "./match.ts";
-import { type DeclareRoute, Route, type RouteCallback } from "./route.ts";
+import {
+  type DeclareRoute,
+  type PassRoute,
+  Route,
+  type RouteCallback,
+} from "./route.ts";
 import { Layered } from "../state/layers.ts";
 import type { Scope } from "../state/scope.ts";
 import { isThenable } from "../steps.ts";
@@ -87,10 +92,14 @@ export class Router {
    * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback has none of the
    * forms of a callback or `passRoute` is no boolean, and `Error` when another path has the alias.
    */
-  route<Path extends string, Pass extends boolean = false, Result = unknown>(
+  route<
+    Path extends string,
+    Pass extends boolean | object = false,
+    Result = unknown,
+  >(
     pattern: Path,
     callback: RouteCallback<Path, Pass, Result>,
-    passRoute: Pass = false as Pass,
+    passRoute: PassRoute<Pass> = false as PassRoute<Pass>,
     alias: string = "",
   ): Route {
     checkString("make a route", "the pattern", pattern);
