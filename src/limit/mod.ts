@@ -114,7 +114,11 @@ function memoryStore(): LimitStore {
         counts.delete(known);
       }
       const known = counts.get(key);
-      if (known !== undefined) return { ...known, count: ++known.count };
+      // After the clock was put back, one that is over may stand behind another.
+      if (known !== undefined && known.resets.getTime() > now) {
+        return { ...known, count: ++known.count };
+      }
+      counts.delete(key);
       const [oldest] = counts.keys();
       if (counts.size >= MAX_KEYS) counts.delete(oldest!);
       const begun = { count: 1, resets: new Date(now + seconds * 1000) };
