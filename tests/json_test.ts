@@ -159,24 +159,6 @@ Deno.test("`json()` sends what is empty, and texts with braces", async () => {
   }
 });
 
-Deno.test("`error()` mapped keeps a JSON type that was set, however it sends JSON", async () => {
-  const ways = [
-    (app: Engine) => app.json({ a: 1 }),
-    (_app: Engine) => ({ a: 1 }),
-    (app: Engine) => app.json('{"a":1}', 409, false),
-  ];
-  for (const way of ways) {
-    const app = new Engine();
-    app.map("error", () => {
-      app.response().header("content-type", "application/problem+json");
-      return way(app);
-    });
-    app.route("/", () => app.error(new Error("x")));
-    const { headers } = await visit(app, "/");
-    assertEquals(headers.get("content-type"), "application/problem+json");
-  }
-});
-
 onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
   app.map("error", (error: Error) => error.message);
   app.route("/", () => ({
