@@ -207,6 +207,7 @@ export class Application {
       settings,
       base: basePath(settings["framework.base_url"]),
       trustsProxy: settings["framework.trust_proxy"],
+      socketLimit: settings["framework.socket_limit"],
       start,
       send,
       router: undefined,

@@ -40,6 +40,8 @@ export interface Settings {
   "framework.wait_timeout": number;
   /** How many seconds requests, uploads and deferred work get to finish when the server shuts down. */
   "framework.shutdown_timeout": number;
+  /** How many bytes may wait for the client of a WebSocket before it is closed with 1013. */
+  "framework.socket_limit": number;
   /** The form of error pages: HTML, JSON, or "auto", what the client prefers. */
   "framework.error_format": "auto" | "html" | "json";
   /** The hosts that are served, with a port or for all ports; another is a 421. Null: any host. */
@@ -134,6 +136,7 @@ export const defaults: Readonly<Settings> = Object.freeze({
   "framework.method_override": false,
   "framework.wait_timeout": 10,
   "framework.shutdown_timeout": 10,
+  "framework.socket_limit": 16 * 1024 * 1024,
   "framework.error_format": "auto",
   "framework.hosts": null,
 });

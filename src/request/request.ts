@@ -22,6 +22,7 @@ import type { Data, Fields, Files, Form } from "./fields.ts";
 import { parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 import { bestLanguage } from "./language.ts";
+import { boundSocket } from "./socket.ts";
 import { decodeEscapes, hostOf, isHost, lastForwarded } from "./target.ts";
 
 /** The parts of a request that `validate()` takes. */
@@ -313,7 +314,8 @@ export class HttpRequest {
 
   /**
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
-   * The request lives until the socket has closed, so that the socket's handlers keep its state. Throws
+   * The request lives until the socket has closed, so that the socket's handlers keep its state. A client for
+   * which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws
    * `HttpError` 426 when the client asks for no WebSocket (RFC 9110, section 15.5.22), 400 when its handshake
    * is malformed, or does not offer the protocol of the options (RFC 6455, section 4.2.1).
    */
@@ -326,6 +328,8 @@ export class HttpRequest {
     }
     this.#checkHandshake(options.protocol);
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
+    const { plan } = this.#scope;
+    if (plan !== undefined) boundSocket(upgrade.socket, plan.socketLimit);
     const release = this.#scope.hold();
     // The application's own handlers of the event run first, and can still use the request.
     const releaseLater = (): void => queueMicrotask(release);

@@ -72,6 +72,8 @@ export interface CompiledPlan {
   readonly base: string;
   /** Whether a proxy in front tells the client's address and protocol. */
   readonly trustsProxy: boolean;
+  /** How many bytes may wait for the client of a WebSocket. */
+  readonly socketLimit: number;
 }
 
 /** A request that one engine handles, or a part of it with a response of its own. */
