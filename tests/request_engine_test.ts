@@ -1,6 +1,7 @@
 /** The request as handlers see it, on both forms of an application. */
 
 import {
+  assert,
   assertEquals,
   assertInstanceOf,
   assertMatch,
@@ -425,6 +426,20 @@ Deno.test("`request().cookies` trims only spaces and tabs of a name and a value"
   assertEquals(Object.keys(cookies), ["\xa0__Host-id", "__Host-id", "a"]);
   assertEquals(cookies["__Host-id"], "mine");
   assertEquals(cookies.a, "\xa01\xa0");
+});
+
+Deno.test("`request().cookies` and `acceptsLanguages()` read long headers in one pass", async () => {
+  const length = 500_000;
+  const headers = {
+    cookie: `a=1${" ".repeat(length)}2; b${" ".repeat(length)}=3`,
+    "accept-language": `de${"-a".repeat(length)}, ${"de,".repeat(length)}en`,
+  };
+  const get = (
+    request: HttpRequest,
+  ) => [request.cookies.a?.length, request.acceptsLanguages("fr", "en")];
+  const start = performance.now();
+  assertEquals(await read(headers, get), [length + 2, undefined]);
+  assert(performance.now() - start < 2_000);
 });
 
 Deno.test("`request().acceptsLanguages()` looks up the best of the offered languages", async () => {

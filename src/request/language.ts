@@ -1,8 +1,11 @@
 /** Owns choosing a language by the `Accept-Language` header. */
 
+/** How many ranges are read: each is compared with each offered language. */
+const MAX_RANGES = 100;
+
 /** One range of the header, such as `de-AT;q=0.8`. A weight has three digits at most (RFC 9110, section 12.4.2). */
 const RANGE =
-  /^\s*([a-z]{1,8}(?:-[a-z\d]{1,8})*|\*)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
+  /^\s*([a-z]{1,8}(?:-[a-z\d]{1,8}){0,9}|\*)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
 
 interface Range {
   /** The language in small letters, or `*` for any. */
@@ -32,7 +35,7 @@ export function bestLanguage<Tag extends string>(
 
 /** The ranges of a header, the heaviest first; malformed ones are skipped. */
 function rangesOf(header: string): Range[] {
-  return header.split(",")
+  return header.split(",", MAX_RANGES)
     .map((text) => RANGE.exec(text))
     .filter((match) => match !== null)
     .map(([, language, weight = "1"]) => ({
