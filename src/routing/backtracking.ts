@@ -17,7 +17,7 @@ const COUNTED = 256;
 const MAX_COPIES = 64;
 
 /** How many sets of places are told apart; beyond, they count as one. */
-const MAX_SETS = 160;
+const MAX_SETS = 256;
 
 /** An escape, a class, the start of a group, a quantifier, any other character. */
 const TOKENS =
