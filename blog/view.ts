@@ -9,7 +9,6 @@
  */
 
 import { join } from "@std/path/join";
-import { toFileUrl } from "@std/path/to-file-url";
 import vento from "ventojs/web.js";
 
 /** Where a template engine finds its files. */
@@ -23,12 +22,13 @@ export interface TemplateFolders {
 type Vento = ReturnType<typeof vento>;
 type Template = ReturnType<Vento["compile"]>;
 
-/** What a file in the cache folder exports. */
+/** What a file in the cache folder holds, as JSON. */
 interface CachedTemplate {
   /** The Vento that compiled the template, and its source: a change of either makes the file stale. */
   readonly compiler: string;
   readonly source: string;
-  readonly template: (vento: Vento) => Template;
+  /** The compiled function. */
+  readonly code: string;
 }
 
 /** The address of the installed Vento, which has its version in it. */
@@ -57,21 +57,24 @@ export class TemplateEngine {
   }
 
   /** Loads a template from the cache folder when that holds a current one, and compiles it otherwise. */
-  async #load(file: string): Promise<(vento: Vento) => Template> {
+  async #load(file: string): Promise<() => Template> {
     const source = await Deno.readTextFile(join(this.#folders.views, file));
-    const cached = await this.#cached(file);
-    if (cached?.source === source && cached.compiler === COMPILER) {
-      return cached.template;
-    }
+    const cached = await this.#cached(file, source);
+    if (cached !== undefined) return () => cached;
     const template = this.#vento.compile(source, file);
-    await this.#save(file, template);
+    await this.#save(file, { compiler: COMPILER, source, code: `${template}` });
     return () => template;
   }
 
-  /** Reads a template from the cache folder; undefined when its file is missing or broken. */
-  async #cached(file: string): Promise<CachedTemplate | undefined> {
+  /** Reads a template from the cache folder; undefined when its file is missing, stale or broken. */
+  async #cached(file: string, source: string): Promise<Template | undefined> {
     try {
-      return await import(toFileUrl(this.#cacheFile(file)).href);
+      const text = await Deno.readTextFile(this.#cacheFile(file));
+      const cached: CachedTemplate = JSON.parse(text);
+      if (cached.compiler !== COMPILER || cached.source !== source) return;
+      const restore = new Function("__env", `return ${cached.code}`);
+      const fields = { path: file, source, defaults: {}, code: "" };
+      return Object.assign(restore(this.#vento), fields);
     } catch {
       return undefined;
     }
@@ -81,12 +84,12 @@ export class TemplateEngine {
    * Writes a compiled template for the next start. The file is renamed into place, so that another
    * process never reads half of it; where it cannot be written, the next start compiles again.
    */
-  async #save(file: string, template: Template): Promise<void> {
+  async #save(file: string, cached: CachedTemplate): Promise<void> {
     const { cache } = this.#folders;
     const fresh = `${this.#cacheFile(file)}.${crypto.randomUUID()}`;
     try {
       await Deno.mkdir(cache, { recursive: true, mode: 0o700 });
-      await Deno.writeTextFile(fresh, moduleOf(template));
+      await Deno.writeTextFile(fresh, JSON.stringify(cached));
       await Deno.rename(fresh, this.#cacheFile(file));
     } catch (error) {
       const { message } = error as Error;
@@ -95,7 +98,7 @@ export class TemplateEngine {
   }
 
   #cacheFile(file: string): string {
-    return join(this.#folders.cache, `${file}.js`);
+    return join(this.#folders.cache, `${file}.json`);
   }
 }
 
@@ -121,16 +124,4 @@ export class Page {
       throw error;
     }
   }
-}
-
-/** The source of a module that restores a compiled template for a given Vento. */
-function moduleOf(template: Template): string {
-  const { path, source } = template;
-  return `export const compiler = ${JSON.stringify(COMPILER)};
-export const source = ${JSON.stringify(source)};
-export const template = (__env) =>
-  Object.assign(${template}, { path: ${
-    JSON.stringify(path)
-  }, source, defaults: {}, code: "" });
-`;
 }

@@ -11,7 +11,7 @@ import { TemplateEngine } from "../blog/view.ts";
 
 /** A folder with templates, and an engine over it for each start of the blog. */
 class Folder {
-  constructor(public path: string) {}
+  constructor(readonly path: string) {}
 
   get cache(): string {
     return `${this.path}/cache`;
@@ -27,22 +27,14 @@ class Folder {
   }
 
   /** Changes the compiled template in the cache, so that its page differs from its source. */
-  async forge(
-    change: (module: string) => string = (module) => module,
-  ): Promise<void> {
-    const compiled = await Deno.readTextFile(`${this.cache}/page.vto.js`);
-    const [head, ...rest] = compiled.split("export const template");
-    const forged = change(head!) +
-      ["", ...rest].join("export const template").replaceAll(
-        "compiled",
-        "cached",
-      );
-    await Deno.remove(this.cache, { recursive: true });
-    // Under another address, since a program loads each module only once.
-    await Deno.rename(this.path, `${this.path}-moved`);
-    this.path += "-moved";
-    await Deno.mkdir(this.cache);
-    await Deno.writeTextFile(`${this.cache}/page.vto.js`, forged);
+  async forge(changes: Record<string, string> = {}): Promise<void> {
+    const file = `${this.cache}/page.vto.json`;
+    const cached = JSON.parse(await Deno.readTextFile(file));
+    const code = cached.code.replaceAll("compiled", "cached");
+    await Deno.writeTextFile(
+      file,
+      JSON.stringify({ ...cached, code, ...changes }),
+    );
   }
 }
 
@@ -95,7 +87,7 @@ Deno.test("`display()` compiles once and writes the result to the cache folder",
     const names = (await Array.fromAsync(Deno.readDir(folder.cache))).map((
       { name },
     ) => name);
-    assertEquals(names, ["page.vto.js"]);
+    assertEquals(names, ["page.vto.json"]);
   });
 });
 
@@ -127,7 +119,7 @@ Deno.test("`display()` ignores a compiled template of another source", async () 
       "compiled anew 1",
     );
     assertStringIncludes(
-      await Deno.readTextFile(`${folder.cache}/page.vto.js`),
+      await Deno.readTextFile(`${folder.cache}/page.vto.json`),
       "compiled anew",
     );
   });
@@ -136,9 +128,7 @@ Deno.test("`display()` ignores a compiled template of another source", async () 
 Deno.test("`display()` ignores a compiled template of another version of Vento", async () => {
   await withFolder(async (folder) => {
     await folder.start().assign({}).display("page");
-    await folder.forge((head) =>
-      head.replace(/compiler = .*/, `compiler = "ventojs@0";`)
-    );
+    await folder.forge({ compiler: "ventojs@0" });
     assertEquals(
       await folder.start().assign({ name: 1 }).display("page"),
       "compiled 1",
@@ -146,13 +136,13 @@ Deno.test("`display()` ignores a compiled template of another version of Vento",
   });
 });
 
-const broken = ["", "export const", "throw new Error();", "export default 1;"];
+const broken = ["", "export const", "throw new Error();", "1", "null", "{}"];
 
 for (const text of broken) {
   Deno.test(`\`display()\` ignores a file in the cache that holds ${JSON.stringify(text)}`, async () => {
     await withFolder(async (folder) => {
       await Deno.mkdir(folder.cache);
-      await Deno.writeTextFile(`${folder.cache}/page.vto.js`, text);
+      await Deno.writeTextFile(`${folder.cache}/page.vto.json`, text);
       assertEquals(
         await folder.start().assign({ name: 1 }).display("page"),
         "compiled 1",
@@ -160,6 +150,20 @@ for (const text of broken) {
     });
   });
 }
+
+Deno.test("`display()` ignores a compiled template that is no code", async () => {
+  await withFolder(async (folder) => {
+    await folder.start().assign({}).display("page");
+    for (const code of ["", "{", "null"]) {
+      await folder.forge({ code });
+      assertEquals(
+        await folder.start().assign({ name: 1 }).display("page"),
+        "compiled 1",
+        code,
+      );
+    }
+  });
+});
 
 Deno.test("`display()` works when the cache folder is deleted while running", async () => {
   await withFolder(async (folder) => {
