@@ -134,6 +134,9 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface SessionOptions": "idle maxAge name path secret store",
     "interface SessionStore": "read remove write",
   },
+  "src/telemetry/mod.ts": {
+    "function telemetry": "",
+  },
   "src/testing/mod.ts": {
     "interface Door": "fetch",
     "class Page": "attributes click form json path response status text texts",

@@ -1,6 +1,6 @@
 /** Owns running an application as a process, under `deno run` or `deno serve`. */
 
-import { Process } from "../tasks/process.ts";
+import { Process, type ProcessOptions } from "../tasks/process.ts";
 import { absoluteImports } from "./import_map.ts";
 
 /** How an application is run. */
@@ -9,6 +9,8 @@ export interface ChildOptions {
   readonly command?: readonly string[];
   /** The permissions; `--allow-net=127.0.0.1` when not given. */
   readonly permissions?: readonly string[];
+  /** Variables of the environment beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
   /** How many files and connections it may have open at once; as many as this process when not given. */
   readonly descriptors?: number;
   /** The file that its output is written to, in place of being read. */
@@ -24,9 +26,9 @@ export class ServerProcess extends Process {
   private constructor(
     file: string,
     command: readonly [string, ...string[]],
-    limit: number,
+    options: ProcessOptions,
   ) {
-    super(command, { limit });
+    super(command, options);
     this.#file = file;
   }
 
@@ -36,6 +38,7 @@ export class ServerProcess extends Process {
     {
       command = ["run"],
       permissions = ["--allow-net=127.0.0.1"],
+      env = {},
       descriptors,
       output,
       limit = 60,
@@ -54,7 +57,7 @@ export class ServerProcess extends Process {
       ...permissions,
       file,
     ]);
-    return new ServerProcess(file, child, limit);
+    return new ServerProcess(file, child, { env, limit });
   }
 
   /** The port it listens on. */
