@@ -24,11 +24,7 @@
  * @module
  */
 
-import {
-  type Span,
-  SpanStatusCode,
-  trace,
-} from "npm:@opentelemetry/api@^1.9.0";
+import { type Span, trace } from "npm:@opentelemetry/api@^1.9.0";
 import { Engine, Framework, type HttpRequest } from "../../mod.ts";
 
 type App = Engine | typeof Framework;
