@@ -50,11 +50,7 @@ export type { Server } from "./src/server/server.ts";
 
 // Routing
 export { Router } from "./src/routing/router.ts";
-export type {
-  NearRoute,
-  UrlParameters,
-  UrlQuery,
-} from "./src/routing/router.ts";
+export type { UrlParameters, UrlQuery } from "./src/routing/router.ts";
 export { Route } from "./src/routing/route.ts";
 export type { DeclareRoute, RouteCallback } from "./src/routing/route.ts";
 export type {

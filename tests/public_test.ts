@@ -48,8 +48,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface StartOptions": `
       cert hostname key onListen onShutdown path port signal signals`,
     "class Router": `
-      delete explain get getUrl group patch post put resource route routes`,
-    "interface NearRoute": "reason route",
+      delete get getUrl group patch post put resource route routes`,
     "type UrlParameters": "",
     "type UrlQuery": "",
     "class Route": `

@@ -365,40 +365,66 @@ Deno.test("`resource()` declares only the actions that its options name", () => 
   assertThrows(misspelt, TypeError, 'did you mean "show"?');
 });
 
-Deno.test("`explain()` says what keeps near routes from matching", () => {
-  const router = routerOf(
+/** The near routes on the page of a 404, each with what keeps it from matching. */
+async function nearRoutes(
+  path: string,
+  ...patterns: string[]
+): Promise<string[]> {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  for (const pattern of patterns) app.route<string>(pattern, () => {});
+  const response = await app.fetch(new Request(`http://localhost${path}`));
+  assertEquals(response.status, 404);
+  const [, list = ""] = (await response.text()).split("nearly match</h2>");
+  return [...list.matchAll(/<li>(.*)<\/li>/g)]
+    .map(([, item]) => item!.replaceAll("&quot;", '"'));
+}
+
+Deno.test("the page of a 404 says what keeps near routes from matching", async () => {
+  const near = await nearRoutes(
+    "/blog/x",
     "/blog/@id:[0-9]+",
     "POST /blog/x/",
     "/blog/x/edit",
     "/a",
   );
-  const near = router.explain("GET", "/blog/x");
-  assertEquals(near.map(({ route, reason }) => [route.pattern, reason]), [
-    ["/blog/x/", "the method GET is not POST"],
-    ["/blog/x/edit", 'the path ends before "/edit"'],
-    ["/blog/@id:[0-9]+", 'the segment "x" does not match "@id:[0-9]+"'],
+  assertEquals(near, [
+    "POST /blog/x/: the method GET is not POST",
+    '* /blog/x/edit: the path ends before "/edit"',
+    '* /blog/@id:[0-9]+: the segment "x" does not match "@id:[0-9]+"',
   ]);
-  const [beyond] = router.explain("GET", "/a/b");
-  assertEquals(beyond?.reason, 'the path goes on with "/b"');
+  const beyond = await nearRoutes("/a/b", "/a");
+  assertEquals(beyond, ['* /a: the path goes on with "/b"']);
 });
 
-Deno.test("`explain()` finds routes with a misspelling in any segment", () => {
-  const router = routerOf("/about", "/posts/@id/edit", "/posts/@id", "/users");
+Deno.test("the page of a 404 finds routes with a misspelling in any segment", async () => {
   const near = (path: string) =>
-    router.explain("GET", path).map(({ route, reason }) => [
-      route.pattern,
-      reason,
-    ]);
-  assertEquals(near("/psots/7"), [
-    ["/posts/@id", 'the segment "psots" does not match "posts"'],
-    ["/posts/@id/edit", 'the segment "psots" does not match "posts"'],
+    nearRoutes(path, "/about", "/posts/@id/edit", "/posts/@id", "/users");
+  assertEquals(await near("/psots/7"), [
+    '* /posts/@id: the segment "psots" does not match "posts"',
+    '* /posts/@id/edit: the segment "psots" does not match "posts"',
   ]);
-  assertEquals(near("/abuot")[0]?.[0], "/about");
-  assertEquals(near("/posts/7/edti")[0], [
-    "/posts/@id/edit",
-    'the segment "edti" does not match "edit"',
+  assertEquals(await near("/abuot"), [
+    '* /about: the segment "abuot" does not match "about"',
   ]);
-  assertEquals(near("/x"), []);
+  const [edit] = await near("/posts/7/edti");
+  assertStringIncludes(edit!, '"edti" does not match "edit"');
+  assertEquals(await near("/x"), []);
+});
+
+Deno.test("the page of a 404 names the routes for which a segment is too long", async () => {
+  const others = Array.from({ length: 200 }, (_, n) => `/page${n}/@a-@b/*/x`);
+  const [only, ...more] = await nearRoutes(
+    `/${"x-".repeat(3_000)}!`,
+    ...others,
+    "/@type-@slug-@id:[0-9]+",
+    "/@id:[0-9]+",
+  );
+  assertStringIncludes(
+    only!,
+    "/@type-@slug-@id:[0-9]+: a segment of 6001 characters",
+  );
+  assertEquals(more, []);
 });
 
 /** How long the fastest of three runs takes, in milliseconds. */

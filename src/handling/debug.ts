@@ -7,6 +7,7 @@ import type { RequestScope } from "../application/application.ts";
 import { type SourcePlace, TemplateError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { escape } from "../html.ts";
+import { nearRoutes } from "../routing/explain.ts";
 import type { Route } from "../routing/route.ts";
 import { counted } from "../state/background.ts";
 import { isForeignFrame } from "../stack.ts";
@@ -88,7 +89,8 @@ function codeAround({ file, line, source }: SourcePlace): string {
 function misses({ app, target, root: { plan } }: RequestScope): string {
   const path = withoutBase(target.path, plan.base);
   const caseSensitive = plan.settings["framework.case_sensitive"];
-  const near = app.router().explain(target.method, path, caseSensitive);
+  const routes = app.router().routes();
+  const near = nearRoutes(routes, target.method, path, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>
     `<li>${escape(`${declared(route)}: ${reason}`)}</li>\n`

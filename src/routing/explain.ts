@@ -24,7 +24,7 @@ interface Miss {
 
 const MAX_ROUTES = 5;
 
-/** The longest path that is explained, in characters: nobody has mistyped a longer one. */
+/** The longest path that is compared with every route, in characters: nobody has mistyped a longer one. */
 const MAX_LENGTH = 300;
 
 /** The nearest routes to a path: those that share its beginning, up to a misspelt segment. */
@@ -34,14 +34,21 @@ export function nearRoutes(
   sent: string,
   caseSensitive: boolean,
 ): NearRoute[] {
-  if (sent.length > MAX_LENGTH) return [];
   const path = new Path(sent, caseSensitive);
   return routes
+    .filter((route) => sent.length <= MAX_LENGTH || isTooLong(path, route))
     .map((route) => ({ route, ...missOf(route, method, path) }))
     .filter(({ nearness }) => nearness > 0)
     .sort((a, b) => b.nearness - a.nearness)
     .slice(0, MAX_ROUTES)
     .map(({ route, reason }) => ({ route, reason }));
+}
+
+/** Whether a segment of a path is longer than the expression of a route is tried on. */
+function isTooLong({ segments: texts }: Path, route: Route): boolean {
+  return declared(route).pattern.choices.some((segments) =>
+    segments.some(({ longest }, at) => longest < (texts[at]?.length ?? 0))
+  );
 }
 
 /** How near a route is to a path, and why it does not match. */
@@ -75,7 +82,7 @@ function missAmong(segments: readonly Segment[], path: Path): Miss {
     else {
       reason ??= reasonFor(segment, texts[at]);
       const [meant] = suggestions(text, [segment.literal ?? ""]);
-      if (meant === undefined) break;
+      if (meant === undefined && text.length <= segment.longest) break;
       nearness += 1 / 2;
     }
   }
@@ -87,5 +94,9 @@ function missAmong(segments: readonly Segment[], path: Path): Miss {
 function reasonFor(segment: Segment, text?: string): string {
   if (segment.isStar) return 'what follows "*" does not match';
   if (text === undefined) return `the path ends before "/${segment}"`;
+  if (text.length > segment.longest) {
+    return `a segment of ${text.length} characters is too long for "${segment}", ` +
+      `which is tried on ${segment.longest} at most`;
+  }
   return `the segment "${text}" does not match "${segment}"`;
 }

@@ -8,7 +8,6 @@ import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
-import { type NearRoute, nearRoutes } from "./explain.ts";
 import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
@@ -25,7 +24,7 @@ import { isThenable } from "../steps.ts";
 import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
-export type { Match, NearRoute, UrlParameters, UrlQuery };
+export type { Match, UrlParameters, UrlQuery };
 
 /** The methods that a route without methods allows, besides OPTIONS. */
 const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -251,11 +250,6 @@ export class Router {
     if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
     if (methods.has("GET")) methods.add("HEAD");
     return methods.size > 0 ? [...methods.add("OPTIONS")] : [];
-  }
-
-  /** The routes that nearly match, the nearest first, and what keeps each of them from matching. */
-  explain(method: string, path: string, caseSensitive = false): NearRoute[] {
-    return nearRoutes(this.routes(), method, path, caseSensitive);
   }
 
   /** The methods of all routes that match a path; `*` for every method. */
