@@ -79,9 +79,21 @@ function encoded(data: unknown, indentation: number): string {
     throw faultIn(data, { cause }) ?? cause;
   }
   // What JSON cannot see into becomes `{}`: most texts have none.
-  const fault = text.includes("{}") ? faultIn(data) : undefined;
+  const isSuspect = text.includes("{}") && mayBeLost(data);
+  const fault = isSuspect ? faultIn(data) : undefined;
   if (fault !== undefined) throw fault;
   return text;
+}
+
+/** Whether something in a value may become `{}`: faster than to ask what and where. */
+function mayBeLost(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(mayBeLost);
+  if ("toJSON" in value) return !(value instanceof Date);
+  const members = Object.values(value);
+  return members.length === 0
+    ? whyUnsendable(value) !== undefined
+    : members.some(mayBeLost);
 }
 
 /** Finds what JSON cannot carry, among the values that it asks for. */
