@@ -70,15 +70,13 @@ export type MethodParameters = {
 };
 
 /**
- * The name of a method that can be filtered: one of the framework or one that the application maps. The known
- * names are in the type, so that editors complete them.
+ * The name of a method to filter: one of the framework, or any other that the application maps. The known names
+ * are in the type, so that editors complete them.
  *
  * @internal
  */
-export type FilteredName<Name extends string = string> = Name extends
+export type FilteredName<Name extends string> = Name extends
   keyof MethodParameters ? Name
-  : Name extends Core ? "a core method cannot be filtered"
-  : Name extends Component ? "a registered class cannot be filtered"
   : Lowercase<Name> extends Lowercase<Original> ? Spelt<Name>
   : keyof MethodParameters | (Name & Record<never, never>);
 

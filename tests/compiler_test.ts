@@ -109,13 +109,6 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
-    name: "a filter of a core method",
-    code: 'Framework.after("set", () => {});',
-    says: [
-      `Argument of type '"set"' is not assignable to parameter of type '"a core method cannot be filtered"'.`,
-    ],
-  },
-  {
     name: "a promise in a returned object",
     code: 'Framework.route("/", () => ({ user: load() }));',
     says: [

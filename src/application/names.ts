@@ -62,9 +62,10 @@ export type Component = "request" | "response" | "router" | "view";
  *
  * @internal
  */
-export type DeclaredName<Name extends string = string> = Name extends Core
-  ? "a core method cannot be replaced"
-  : Original | Component | (Name & Record<never, never>);
+export type DeclaredName<Name extends string> =
+  | Original
+  | Component
+  | (Name & Record<never, never>);
 
 /** Marks `Framework` and engines: a callback that returns one, at the end of a chain of calls, sends nothing. */
 export const FORM: unique symbol = Symbol("form of an application");
