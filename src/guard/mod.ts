@@ -136,19 +136,8 @@ function isOwn(app: Engine | typeof Framework): boolean {
   if (origin === null || request.secure && origin.protocol !== "https:") {
     return false;
   }
-  return URL.parse(`${origin.protocol}//${hostOf(app)}`)?.host === origin.host;
-}
-
-/** The host that the client asked for; from a trusted proxy, the one that it passed on last. */
-function hostOf(app: Engine | typeof Framework): string {
-  const request = app.request();
-  const forwarded = app.get("framework.trust_proxy")
-    ? request.getHeader("x-forwarded-host")
-    : "";
-  const last = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
-  // HTTP/2 has the host in the URL alone.
-  return last || request.getHeader("host") ||
-    (URL.parse(request.raw.url)?.host ?? "");
+  const own = URL.parse(`${origin.protocol}//${request.host}`);
+  return own?.host === origin.host;
 }
 
 /** Whether a list names an origin, or a function in it trusts it; the functions are asked one by one. */
