@@ -67,15 +67,28 @@ export function cleanText(text: string): string {
 /** The most characters of a title, or of the first line of a content, that a list shows. */
 export const SUMMARY_LENGTH = 200;
 
-/** A post as a list shows it: the beginnings of its title and of the first line of its content. */
+/** The most characters of a slug in an address: Deno reads at most 64 KiB of a request's head. */
+export const ADDRESS_LENGTH = 60_000;
+
+/**
+ * A post as a list shows it: the beginnings of its title and of the first line of its content, and of a slug
+ * that no address can hold.
+ */
 export function summaryOf(post: Post): Post {
   const start = post.content.trimStart().slice(0, 2 * SUMMARY_LENGTH);
   const [firstLine = ""] = start.split("\n", 1);
   return {
     ...post,
+    slug: hasAddress(post.slug) ? post.slug : beginningOf(post.slug),
     title: beginningOf(post.title),
     content: beginningOf(firstLine),
   };
+}
+
+/** Whether the page of a slug can be asked for; a character takes nine in an address at most. */
+function hasAddress(slug: string): boolean {
+  return slug.length <= ADDRESS_LENGTH / 9 ||
+    encodeURIComponent(slug).length <= ADDRESS_LENGTH;
 }
 
 /** The beginning of a text; no character is cut in half. */

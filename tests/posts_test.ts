@@ -112,6 +112,20 @@ onEveryStore(
   },
 );
 
+const longSlugs = ["x".repeat(60_000), "x".repeat(60_001), "日".repeat(7_000)];
+
+onEveryStore(
+  "`list()` cuts a slug only when no address can hold it",
+  longSlugs.map((slug) => ({ slug, title: "A", content: "" })),
+  async (posts) => {
+    assertEquals((await posts.list()).posts.map(({ slug }) => slug.length), [
+      60_000,
+      200,
+      200,
+    ]);
+  },
+);
+
 onEveryStore(
   "`find()` returns the first post with the slug, with every field",
   HELD,

@@ -10,6 +10,7 @@ import { HttpError } from "@framework/core";
 import { addressOf } from "./address.ts";
 import { Connections } from "./connections.ts";
 import {
+  ADDRESS_LENGTH,
   cleanText,
   FIELDS,
   type Post,
@@ -18,6 +19,7 @@ import {
   type PostStore,
   slugOf,
   SUMMARY_LENGTH,
+  summaryOf,
 } from "../posts.ts";
 
 /** Limits that tests set lower. */
@@ -130,7 +132,8 @@ export class PostTable implements PostStore, AsyncDisposable {
         ? sql`where id < ${place} order by id desc`
         : sql`where id > ${place} order by id`;
       return sql<Row[]>`
-        select id, slug, left(title, ${SUMMARY_LENGTH}) as title,
+        select id, left(slug, ${ADDRESS_LENGTH + 1}) as slug,
+          left(title, ${SUMMARY_LENGTH}) as title,
           left(first_line, ${SUMMARY_LENGTH}) as content from blog_posts
         ${range} limit ${PAGE_SIZE + 1}`;
     });
@@ -138,7 +141,7 @@ export class PostTable implements PostStore, AsyncDisposable {
     const page = rows.slice(0, PAGE_SIZE);
     if (isBackward) page.reverse();
     return {
-      posts: page.map(toPost),
+      posts: page.map(toPost).map(summaryOf),
       earlier: (isBackward ? hasMore : after !== START)
         ? page[0]?.id
         : undefined,
