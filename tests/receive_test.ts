@@ -98,9 +98,26 @@ Deno.test("`bodyLimit()` is checked before filters and middleware run", async ()
   assertEquals(ran, false);
 });
 
-Deno.test("`bodyLimit()` holds also behind a route that passes", async () => {
+Deno.test("`bodyLimit()` holds also behind a route that passes, before that is called", async () => {
   const app = new Engine();
-  app.route("*", () => true);
+  app.set("framework.body_limit", 5);
+  let calls = 0;
+  app.route("*", () => ++calls > 0);
+  app.route("POST /small", () => "taken").bodyLimit(3);
+  app.route("POST /large", () => "taken").bodyLimit(7);
+  app.route("POST /other", () => "taken");
+  const table = { "/small": 3, "/large": 7, "/other": 5 };
+  for (const [path, limit] of Object.entries(table)) {
+    calls = 0;
+    assertEquals(await statusOf(app, path, "x".repeat(limit)), 200, path);
+    assertEquals(await statusOf(app, path, "x".repeat(limit + 1)), 413, path);
+    assertEquals(calls, 1, path);
+  }
+});
+
+Deno.test("`bodyLimit()` of each route holds where several match", async () => {
+  const app = new Engine();
+  app.route("/*", () => true).bodyLimit(7);
   app.route("POST /", () => "taken").bodyLimit(3);
   assertEquals(await statusOf(app, "/", "a=1"), 200);
   assertEquals(await statusOf(app, "/", "a=10"), 413);

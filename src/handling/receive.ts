@@ -42,15 +42,18 @@ export async function receive(
     if (!isPathTaken) return;
   }
   const others = isForm ? OVERRIDES.map((method) => search(scope, method)) : [];
-  const routes = [match, ...others].flatMap((each) => each?.route ?? [])
-    .filter(({ takesStream }) => !takesStream);
-  const limits = routes.map((route) => limitOf(scope, route));
+  const limits = [match, ...others]
+    .filter((each) => each !== undefined && !each.route.takesStream)
+    .map((each) => limitOf(scope, each));
   const [first = limitOf(scope)] = limits;
   await read(scope, Math.max(first, ...limits));
-  const method = isForm && methodOverride(scope.app.request());
-  if (!method) return;
-  scope.target = { ...scope.target, method };
-  scope.match = undefined;
+  if (!isForm) return;
+  const method = methodOverride(scope.app.request());
+  if (method) {
+    scope.target = { ...scope.target, method };
+    scope.match = search(scope, method);
+  }
+  checkRead(scope, limitOf(scope, scope.match));
 }
 
 /**
@@ -59,17 +62,17 @@ export async function receive(
  */
 export function receiveFor(
   scope: RequestScope,
-  { route }: Match,
+  match: Match,
 ): Promise<void> | undefined {
-  const { body } = scope.root;
-  if (body !== undefined) {
-    const limit = limitOf(scope, route);
-    if (body.length > limit) throw tooLarge(limit);
-    return undefined;
-  }
+  const { route } = match;
+  if (scope.root.body !== undefined) checkRead(scope, route.bodyLimit());
   if (!hasUnreadBody(scope)) return undefined;
-  if (!route.takesStream) return read(scope, limitOf(scope, route));
+  if (!route.takesStream) return read(scope, limitOf(scope, match));
   checkStream(scope, route);
+}
+
+function checkRead({ root }: RequestScope, limit = Infinity): void {
+  if (root.body!.length > limit) throw tooLarge(limit);
 }
 
 /** Refuses a stream whose declared length is above the route's own limit. */
@@ -83,8 +86,19 @@ async function read({ root }: RequestScope, limit: number): Promise<void> {
   root.body = await readBody(root.request, limit, seconds);
 }
 
-function limitOf({ root }: RequestScope, route?: Route): number {
-  return route?.bodyLimit() ?? root.plan.settings["framework.body_limit"];
+/**
+ * The largest limit of the routes that match: the first ones may pass. Those without one take part only when
+ * none has any, with the setting: a route for every path, such as one that logs, would undo the limits.
+ */
+function limitOf(scope: RequestScope, first?: Match): number {
+  const router = scope.app.router(scope);
+  const limits: number[] = [];
+  for (let match = first; match; match = router.next(match)) {
+    const limit = match.route.bodyLimit();
+    if (limit !== undefined) limits.push(limit);
+  }
+  const { "framework.body_limit": usual } = scope.root.plan.settings;
+  return limits.length > 0 ? Math.max(...limits) : usual;
 }
 
 /** Whether a request is a form whose field `_method` may replace its method. */

@@ -162,7 +162,8 @@ export class Route {
   /** The bound for the bodies of the route's requests, in bytes; undefined for `framework.body_limit`. */
   bodyLimit(): number | undefined;
   /**
-   * Sets the bound, above or below `framework.body_limit`: a larger body is a 413 before anything reads it.
+   * Sets the bound, above or below `framework.body_limit`: a larger body is a 413 before anything reads it, also
+   * before a route that matches first and passes.
    * Where the route is `streamed()` and the length was not sent, reading `raw.body` beyond it throws that 413.
    * Throws `TypeError` for what is no number, `RangeError` for a negative one, and in a request, as
    * `addMiddleware()` does.
