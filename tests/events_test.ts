@@ -251,6 +251,11 @@ Deno.test("`events()` keeps the first space of each value", async () => {
 const NO_EVENTS: [event: unknown, message: string][] = [
   ["text", 'it must be a record such as { data: "text" }, got "text"'],
   [null, 'it must be a record such as { data: "text" }, got null'],
+  [["a"], 'it must be a record such as { data: "text" }, got [ "a" ]'],
+  [
+    { text: 1 },
+    'it must be a record such as { data: "text" }, got { text: 1 }',
+  ],
   [{ data: 42 }, "its data must be text, got 42"],
   [{ data: { a: 1 } }, "its data must be text, got { a: 1 }"],
   [{ data: null }, "its data must be text, got null"],

@@ -67,26 +67,24 @@ export function eventStream(
 }
 
 /** The bytes of an event. Throws `TypeError` or `SyntaxError` for what is no event, or cannot be sent. */
-function encode(event: ServerSentEvent): Uint8Array {
+function encode(sent: ServerSentEvent | null): Uint8Array {
   const action = "send the event";
-  if (typeof event !== "object" || event === null) {
-    throw wrongKind(
-      action,
-      'it must be a record such as { data: "text" }',
-      event,
-    );
-  }
-  const { comment, event: name, data, id, retry } = event;
+  const { comment, event, data, id, retry } = sent ?? {};
   if (retry !== undefined && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrongKind(action, "retry must be milliseconds from 0", retry);
   }
   const lines = [
     ...linesOf("comment", comment).map((line) => `: ${line}`),
-    ...lineOf("event", name),
+    ...lineOf("event", event),
     ...linesOf("data", data).map((line) => `data: ${line}`),
     ...lineOf("id", typeof id === "number" ? `${id}` : id),
     ...lineOf("retry", retry?.toString()),
   ];
+  // Also for a text, a list, and a record whose names are misspelt.
+  if (lines.length === 0) {
+    const rule = 'it must be a record such as { data: "text" }';
+    throw wrongKind(action, rule, sent);
+  }
   return new TextEncoder().encode(`${lines.join("\n")}\n\n`);
 }
 
