@@ -2,10 +2,16 @@
 
 import { Engine, Framework, HttpError } from "@framework/core";
 import { log, type LogOptions, type LogRecord } from "@framework/core/log";
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { sendRaw } from "./raw_http.ts";
+import { SlowlyRead } from "./slow_reader.ts";
 
 const LINE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (.+) \d+\.\d ms (.+)$/;
 
@@ -86,7 +92,7 @@ Deno.test("`log()` prints a line for each request that came over a socket", asyn
   ]);
 });
 
-Deno.test("`log()` gives the reference that the page and the error log have", async () => {
+Deno.test("`log()` gives the id that the page and the error log have as the reference", async () => {
   const { app, list } = logged();
   app.route("/", () => {
     throw new Error("hidden");
@@ -97,11 +103,43 @@ Deno.test("`log()` gives the reference that the page and the error log have", as
     const response = await app.fetch(new Request("http://example.com/"), from);
     page = await response.text();
   });
-  const { status, reference } = list[0]!;
+  const { status, id } = list[0]!;
   assertEquals(status, 500);
-  assertMatch(reference!, /^[\da-f]{8}$/);
-  assertStringIncludes(page, reference!);
-  assertStringIncludes(line!, reference!);
+  assertMatch(id, /^[\da-f]{8}$/);
+  assertStringIncludes(page, id);
+  assertStringIncludes(line!, id);
+});
+
+Deno.test("`log()` gives the id in the line for a status of 500 and above alone", async () => {
+  const app = everyKind();
+  app.set("framework.trust_proxy", true);
+  const lines = await printed(async () => {
+    log(app);
+    const headers = { "x-request-id": "of-the-proxy" };
+    for (const path of ["/failed", "/refused"]) {
+      await visit(app, path, { headers });
+    }
+  });
+  assertMatch(lines[0]!, /^GET \/failed 503 \d+ B id of-the-proxy$/);
+  assertEquals(lines[1], "GET /refused 403 2 B");
+});
+
+Deno.test("`log()` gives the pattern of the route and the address of the client", async () => {
+  const { app, list } = logged();
+  app.group("/shop", () => app.route("GET /item/@id", (id) => id));
+  app.route("/passed", () => true);
+  const from = { remoteAddr: { hostname: "192.0.2.1" } as Deno.NetAddr };
+  for (const path of ["/shop/item/7", "/passed", "/missing"]) {
+    await app.fetch(new Request(`http://example.com${path}`), from);
+  }
+  assertEquals(
+    list.map(({ route, ip, id }) => [route, ip, id.length]),
+    [["/shop/item/@id", "192.0.2.1", 8], [null, "192.0.2.1", 8], [
+      null,
+      "192.0.2.1",
+      8,
+    ]],
+  );
 });
 
 /** URLs, and how the log shows them. */
@@ -143,21 +181,27 @@ Deno.test("`log()` gives the bytes of a response that another filter has replace
   assertEquals(list.map(({ bytes }) => bytes), [undefined, 3]);
 });
 
-Deno.test("`log()` reports an error of its writer, and the response goes out", async () => {
-  const { app } = logged({
-    write: () => {
-      throw new Error("No space left");
-    },
+/** Writers that fail: at once, and later. */
+const FAILING: Readonly<Record<string, () => unknown>> = {
+  "throws": () => {
+    throw new Error("No space left");
+  },
+  "rejects": () => Promise.reject(new Error("No space left")),
+};
+
+for (const [how, write] of Object.entries(FAILING)) {
+  Deno.test(`\`log()\` reports an error of a writer that ${how}, and the response goes out`, async () => {
+    const { app } = logged({ write });
+    app.route("/", () => "text");
+    let text = "";
+    const lines = await logOf(async () => {
+      text = await (await visit(app, "/")).text();
+    });
+    assertEquals(text, "text");
+    assertEquals(lines.length, 1);
+    assertStringIncludes(lines[0]!, "Error in the log: Error: No space left");
   });
-  app.route("/", () => "text");
-  let text = "";
-  const lines = await logOf(async () => {
-    text = await (await visit(app, "/")).text();
-  });
-  assertEquals(text, "text");
-  assertEquals(lines.length, 1);
-  assertStringIncludes(lines[0]!, "Error in the log: Error: No space left");
-});
+}
 
 Deno.test("`log()` works on `Framework`", async () => {
   const before = Framework.app();
@@ -171,4 +215,64 @@ Deno.test("`log()` works on `Framework`", async () => {
   } finally {
     Framework.app(before);
   }
+});
+
+const SERVER = `
+  import { Engine } from "@framework/core";
+  import { log } from "@framework/core/log";
+
+  const app = new Engine();
+  log(app);
+  app.route("/*", () => "text");
+  app.start({ port: 0 });
+`;
+
+/** How many requests it takes to fill the pipe and the queue. */
+const MANY = 300;
+
+/** Starts a server whose reader stalls once it has read the address. */
+async function stalled(): Promise<[SlowlyRead, origin: string]> {
+  const process = await SlowlyRead.start(SERVER);
+  const text = await process.read(/\n/);
+  return [process, /http:\/\/[\d.:]+/.exec(text)![0]];
+}
+
+/** Sends requests with long paths, one after the other; returns how many were responded to. */
+async function visitMany(origin: string): Promise<number> {
+  let count = 0;
+  for (let index = 0; index < MANY; index++) {
+    const response = await fetch(`${origin}/${"a".repeat(8_000)}`);
+    if (await response.text() === "text") count++;
+  }
+  return count;
+}
+
+Deno.test("`log()` holds no request up for a reader that stalls, and tells how many lines it dropped", async () => {
+  const [process, origin] = await stalled();
+  await using _ = process;
+  assertEquals(await visitMany(origin), MANY);
+  const dropped =
+    /(\d+) lines of the log were dropped: its reader is too slow\n/;
+  const text = await process.read(dropped);
+  const lines = text.match(/ 200 [\d.]+ ms 4 B$/gm)!.length;
+  assertEquals(lines + Number(dropped.exec(text)![1]), MANY);
+  await (await fetch(`${origin}/after`)).text();
+  assertStringIncludes(await process.read(/after/), "GET /after 200");
+});
+
+Deno.test("`log()` lets a server end on SIGTERM while its reader stalls", async () => {
+  const [process, origin] = await stalled();
+  await using _ = process;
+  await visitMany(origin);
+  const began = performance.now();
+  assertEquals(await process.end("SIGTERM"), 0);
+  assertLess(performance.now() - began, 5_000);
+});
+
+Deno.test("`log()` loses no line of a server that ends", async () => {
+  const [process, origin] = await stalled();
+  await using _ = process;
+  await (await fetch(`${origin}/last`)).text();
+  await process.end("SIGTERM");
+  assertStringIncludes(await process.read(/(?!)/), "GET /last 200");
 });

@@ -125,7 +125,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "function log": "",
     "interface LogOptions": "secrets write",
     "interface LogRecord":
-      "bytes method milliseconds reference status time url",
+      "bytes id ip method milliseconds route status time url",
   },
   "src/sessions/mod.ts": {
     "class Session": "clear delete flash get has renew set",

@@ -2,11 +2,15 @@
  * One line for each request, written when its response is sent:
  *
  *     2026-11-04T09:30:00.000Z GET /search?word=tea&token=•••• 200 1.3 ms 512 B
- *     2026-11-04T09:30:00.000Z POST /orders 500 20.4 ms 301 B reference 1f09ab34
+ *     2026-11-04T09:30:00.000Z POST /orders 500 20.4 ms 301 B id 1f09ab34
  *
  * The time is that of the response, the milliseconds count from the head of the request to the head of
  * the response. The bytes are `-` for a stream of unknown length. A line with a status of 500 or above has the
- * reference that the error page and the error log show. Values of secrets in the query are masked.
+ * id that the error page and the error log show as the reference. Values of secrets in the query are masked.
+ *
+ * A reader of the standard output that stalls holds no request up: a million characters wait for it, lines beyond
+ * that are dropped, and the log says how many. Where `console.log` is replaced, or sends to OpenTelemetry
+ * (`OTEL_DENO`), it gets the lines at once.
  *
  * Filters of `send` that are added later may still replace the response: call `log` after the other
  * extensions.
@@ -37,6 +41,8 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 import { reportError } from "../errors.ts";
+import { settles } from "../timer.ts";
+import { lines } from "./lines.ts";
 
 /** The record of a request and its response. */
 export interface LogRecord {
@@ -52,8 +58,12 @@ export interface LogRecord {
   readonly milliseconds: number;
   /** The length of the response's body in bytes; undefined for a stream of unknown length. */
   readonly bytes?: number | undefined;
-  /** The `request().id` of a status of 500 and above. */
-  readonly reference?: string | undefined;
+  /** The pattern of the route, with the prefixes of groups; null without one. */
+  readonly route: string | null;
+  /** The address of the client, or "": `request().ip`. */
+  readonly ip: string;
+  /** The `request().id`, which error pages and the error log show. */
+  readonly id: string;
 }
 
 /** The options of {@linkcode log}. */
@@ -70,6 +80,9 @@ const SECRETS =
 
 const MASK = "••••";
 
+/** How long the end of a server waits for a reader that reads nothing; one that reads takes far less. */
+const STALLED_SECONDS = 0.1;
+
 /** The statuses without a body (Fetch standard, "null body status"). */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
@@ -78,12 +91,15 @@ export function log(
   app: Engine | typeof Framework,
   options: LogOptions = {},
 ): void {
-  const { write = printLine, secrets = SECRETS } = options;
+  const { write = printer(app), secrets = SECRETS } = options;
   app.after("send", ([given], { value: sent }) => {
+    // An error must not take the response with it.
+    const fail = (error: unknown): void => reportError(error, "in the log");
     try {
-      write(recordOf(app, given, sent, secrets));
+      const written = write(recordOf(app, given, sent, secrets));
+      if (written instanceof Promise) written.catch(fail);
     } catch (error) {
-      reportError(error, "in the log"); // it must not take the response with it
+      fail(error);
     }
   });
 }
@@ -105,7 +121,9 @@ function recordOf(
     status,
     milliseconds: request.elapsed ?? 0,
     bytes: isEmpty ? 0 : bytesOf(app, given, sent),
-    reference: status < 500 ? undefined : request.id,
+    route: request.route?.pattern ?? null,
+    ip: request.ip,
+    id: request.id,
   };
 }
 
@@ -133,12 +151,21 @@ function masked(url: string, secrets: RegExp): string {
   return `${path}?${pairs.join("&")}`;
 }
 
-function printLine(record: LogRecord): void {
-  const { time, method, url, status, milliseconds, bytes, reference } = record;
+/** Returns a writer of lines. A server that ends waits for those on their way, but not for a reader that stalls. */
+function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
+  return (record) => {
+    const writing = lines.print(lineOf(record));
+    if (writing !== undefined) {
+      app.defer(() => settles(writing, STALLED_SECONDS));
+    }
+  };
+}
+
+function lineOf(record: LogRecord): string {
+  const { time, method, url, status, milliseconds, bytes, id } = record;
   const duration = `${milliseconds.toFixed(1)} ms`;
-  const suffix = reference === undefined ? "" : ` reference ${reference}`;
-  // deno-lint-ignore no-console -- this is the log
-  console.log(
-    `${time} ${method} ${url} ${status} ${duration} ${bytes ?? "-"} B${suffix}`,
-  );
+  const suffix = status < 500 ? "" : ` id ${id}`;
+  return `${time} ${method} ${url} ${status} ${duration} ${
+    bytes ?? "-"
+  } B${suffix}`;
 }
