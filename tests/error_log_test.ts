@@ -5,6 +5,7 @@ import { stub } from "@std/testing/mock";
 import { Engine, HttpError } from "@framework/core";
 import { log } from "@framework/core/log";
 import { logOf } from "./log.ts";
+import { RawConnection } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
 /** What a server passes on about a client elsewhere. */
@@ -156,6 +157,30 @@ Deno.test("the page, the error log and `log` show the same reference, that of `r
   assertEquals(new Set(references).size, 1, references.join());
 });
 
+Deno.test("a mounted application shows the reference of the one around it", async () => {
+  const [app, inner] = [new Engine(), failing()];
+  const references: (string | undefined)[] = [];
+  log(app, { write: (record) => references.push(record.reference) });
+  app.mount("/inner", inner);
+  const [line, ...more] = await logOf(async () => {
+    const response = await app.fetch("http://site.test/inner/boom", SERVED);
+    references.push(/Reference: (\w+)/.exec(await response.text())?.[1]);
+  });
+  assertEquals(more, []);
+  references.push(line!.split(" ", 1)[0]);
+  assertEquals(new Set(references).size, 1, references.join());
+});
+
+Deno.test("an error after the seal is one line in the log, also where middleware looks at it", async () => {
+  const app = new Engine();
+  app.route("/boom", () => {
+    app.json({}, 503);
+    throw new Error("late");
+  }).addMiddleware({ error: () => {} });
+  const [status, lines] = await served(app);
+  assertEquals([status, lines.length], [503, 1], lines.join("\n"));
+});
+
 Deno.test("text of a client in the log begins no line and sends no control character", async () => {
   const codes = [0, 7, 8, 9, 10, 11, 12, 13, 27, 127, 0x85, 0x90, 0x9b, 0x9d];
   const bidi = [0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066];
@@ -283,3 +308,46 @@ function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }
+
+/** Requests that look like the program's own, and are not. */
+const FOREIGN: Readonly<Record<string, [url: string, headers?: HeadersInit]>> =
+  {
+    "another host": ["http://site.test/boom"],
+    "a port": ["http://localhost:8000/boom"],
+    "a Host header": ["http://localhost/boom", { host: "localhost" }],
+    "a header of a proxy": ["http://localhost/boom", { via: "1.1 a" }],
+  };
+
+for (const [what, [url, headers]] of Object.entries(FOREIGN)) {
+  Deno.test(`a request with ${what} counts as served: its error is in the log, and not in the page`, async () => {
+    const app = failing();
+    const request = new Request(url, { headers: headers ?? {} });
+    const [line] = await logOf(async () => {
+      const text = await (await app.fetch(request)).text();
+      assertMatch(text, /Reference: /);
+      assert(!text.includes("boom"));
+    });
+    assertMatch(line!, BOOM);
+  });
+}
+
+Deno.test("a copy of a served request without `Host` shows no message, and is in the log", async () => {
+  const app = failing();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) => app.fetch(new Request(request.url, request)),
+  );
+  for (const version of ["1.0", "1.1"]) {
+    const lines = await logOf(async () => {
+      using connection = await RawConnection.open(server.addr.port);
+      await connection.send(
+        `GET /boom HTTP/${version}\r\nConnection: close\r\n\r\n`,
+      );
+      const response = await connection.receive();
+      assertMatch(response, /Reference: /);
+      assert(!response.includes("boom"));
+    });
+    assertEquals(lines.length, 1);
+  }
+  await server.shutdown();
+});

@@ -103,12 +103,18 @@ ${paragraph}${details}</main>
 function wantsJson({ request, root }: RequestScope): boolean {
   const format = root.plan.settings["framework.error_format"];
   if (format !== "auto") return format === "json";
-  const accept = headerOf(request, "accept") ?? "";
+  return preferenceOf(request) ??
+    JSON_TYPE.test(headerOf(request, "content-type") ?? "");
+}
+
+/** Whether a client prefers JSON to HTML; undefined when it prefers neither. */
+function preferenceOf(request: Request): boolean | undefined {
+  const accept = headerOf(request, "accept");
+  if (accept === null || accept === "*/*") return undefined;
   if (accept !== lastAccept.accept) {
     lastAccept = { accept, prefersJson: prefersJson(request) };
   }
-  return lastAccept.prefersJson ??
-    JSON_TYPE.test(headerOf(request, "content-type") ?? "");
+  return lastAccept.prefersJson;
 }
 
 /** The last `Accept` header and what it means: reading one takes longer than the rest of a page. */
@@ -117,7 +123,6 @@ let lastAccept: { accept: string; prefersJson: boolean | undefined } = {
   prefersJson: undefined,
 };
 
-/** Whether a client prefers JSON to HTML; undefined when it prefers neither. */
 function prefersJson(request: Request): boolean | undefined {
   const first = accepts(request, HTML_FORM, ...JSON_FORMS);
   if (first !== HTML_FORM) return first === undefined ? undefined : true;

@@ -162,7 +162,10 @@ async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   const response = app.response(scope);
-  if (response.sent) return reportError(error, "after the response was sealed");
+  if (response.sent) {
+    scope.errors?.delete(error);
+    return reportError(error, "after the response was sealed");
+  }
   try {
     await app.call("error", [error]);
   } catch (second) {

@@ -63,7 +63,6 @@ export class HttpRequest {
   #parsed: { readonly bytes: Uint8Array; readonly form: Form } | undefined;
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: unknown;
-  #id: string | undefined;
   #replay: Request | undefined;
   #stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #query: Fields | undefined;
@@ -82,9 +81,12 @@ export class HttpRequest {
   /**
    * Names the request in error pages and log lines: eight random hexadecimal digits or, under
    * `framework.trust_proxy`, the `X-Request-Id` of 1 to 64 letters, digits, `.`, `_` and `-`.
+   * A mounted application has that of the one around it.
    */
   get id(): string {
-    return this.#id ??= this.#receivedId() ?? crypto.randomUUID().slice(0, 8);
+    const outermost = this.#scope.nesting.at(-1)!.root;
+    return outermost.reference ??= this.#receivedId() ??
+      crypto.randomUUID().slice(0, 8);
   }
 
   /**

@@ -111,6 +111,8 @@ export class Scope {
   failure: { readonly reason: unknown } | undefined;
   /** The application's plan, or one of the request's own once it has declared something. */
   plan: CompiledPlan | undefined;
+  /** The `id` of the request, once it was asked for; kept by the root of the outermost scope. */
+  reference: string | undefined;
   /** What was thrown and has a page, until it is known whether it is logged; kept by the root alone. */
   errors: Set<unknown> | undefined;
   /** Values of this request alone by key, such as its layers; undefined until one is set. */
