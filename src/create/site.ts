@@ -59,7 +59,7 @@ const HOME = `{{ layout "layout.vto" }}
 <p>This page is <code>views/home.vto</code>, and <code>app.ts</code> renders it.</p>
 <ul>
   {{ for name of names }}
-  <li><a href="/hello/{{ name }}">Say hello to {{ name }}</a></li>
+  <li><a href="/hello/{{ encodeURIComponent(name) }}">Say hello to {{ name }}</a></li>
   {{ /for }}
 </ul>
 {{ /layout }}
