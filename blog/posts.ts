@@ -87,7 +87,8 @@ export function summaryOf(post: Post): Post {
 
 /** Whether the page of a slug can be asked for; a character takes nine in an address at most. */
 function hasAddress(slug: string): boolean {
-  return slug.length <= ADDRESS_LENGTH / 9 ||
+  if (slug.length <= ADDRESS_LENGTH / 9) return true;
+  return slug.length <= ADDRESS_LENGTH &&
     encodeURIComponent(slug).length <= ADDRESS_LENGTH;
 }
 
