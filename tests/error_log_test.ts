@@ -146,7 +146,7 @@ Deno.test("what middleware gets and is no error is one line in the log", async (
 Deno.test("the page, the error log and `log` show the same reference, that of `request().id`", async () => {
   const app = failing();
   const references: (string | undefined)[] = [];
-  log(app, { write: (record) => references.push(record.reference) });
+  log(app, { write: (record) => references.push(record.id) });
   app.after("send", () => void references.push(app.request().id));
   const [line] = await logOf(async () => {
     const response = await app.fetch("http://site.test/boom", SERVED);
@@ -160,7 +160,7 @@ Deno.test("the page, the error log and `log` show the same reference, that of `r
 Deno.test("a mounted application shows the reference of the one around it", async () => {
   const [app, inner] = [new Engine(), failing()];
   const references: (string | undefined)[] = [];
-  log(app, { write: (record) => references.push(record.reference) });
+  log(app, { write: (record) => references.push(record.id) });
   app.mount("/inner", inner);
   const [line, ...more] = await logOf(async () => {
     const response = await app.fetch("http://site.test/inner/boom", SERVED);
@@ -290,10 +290,10 @@ Deno.test({
       output: "/dev/full",
     });
     const visit = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
-    const textOf = async (path: string) => await (await visit(path)).text();
-    while (
-      !await visit("/fine").then((response) => response.text(), () => "")
-    ) {
+    const textIn = (response: Response) => response.text();
+    const textOf = (path: string) => visit(path).then(textIn);
+    const isUp = () => visit("/fine").then(textIn, () => "");
+    for (let turn = 0; turn < 200 && await isUp() === ""; turn++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     assertMatch(await textOf("/boom"), /Reference: /);
