@@ -96,7 +96,7 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
  * Throws `TypeError` when the prefix has parameters or optional parts.
  */
 export function files(
-  app: App,
+  app: Engine | typeof Framework,
   prefix: string,
   folder: string | URL,
   options: FilesOptions = {},

@@ -43,7 +43,7 @@ const matches = new WeakMap<Span, Matched>();
 const errors = new WeakMap<HttpRequest, Error>();
 
 /** Names the spans of an application, and of the engines that it mounts from now on. */
-export function telemetry(app: App): void {
+export function telemetry(app: Engine | typeof Framework): void {
   if (trace.getTracerProvider() !== Deno.telemetry.tracerProvider) return;
   app.before("mount", ([, mounted]) => {
     if (mounted === Framework) telemetry(Framework);
