@@ -30,7 +30,7 @@ export { Framework } from "./src/framework.ts";
 export { Engine } from "./src/engine.ts";
 export type { MethodParameters, OriginalMethod } from "./src/engine.ts";
 export type { Original } from "./src/application/names.ts";
-export type { Mountable } from "./src/handling/mount.ts";
+export type { Mountable } from "./src/routing/mountable.ts";
 export type { ConnectionInfo, Fetch } from "./src/state/scope.ts";
 export type { MaybePromise } from "./src/steps.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";

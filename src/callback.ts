@@ -101,6 +101,25 @@ function methodOf(
   );
 }
 
+/** The names of the methods that a callback `[target, name]` can call: for a class those of instances, too. */
+export function methodsOf(target: object): string[] {
+  const names = new Set<string>();
+  const type = typeof target === "function" ? target as Class : undefined;
+  for (let owner of [target, type?.prototype]) {
+    for (; owner && !isRoot(owner); owner = Object.getPrototypeOf(owner)) {
+      Object.getOwnPropertyNames(owner).forEach((name) => names.add(name));
+    }
+  }
+  names.delete("constructor");
+  return [...names].filter((name) =>
+    hasMethod(target, name) || hasMethod(type?.prototype, name)
+  );
+}
+
+function isRoot(owner: object): boolean {
+  return owner === Object.prototype || owner === Function.prototype;
+}
+
 function hasMethod(owner: object | undefined, method: string): boolean {
   return typeof Reflect.get(owner ?? {}, method) === "function";
 }

@@ -30,7 +30,7 @@ import { exposeDeferredWork } from "./deferred_work.ts";
 import { wrongKind } from "./errors.ts";
 import { builtIns } from "./handling/defaults.ts";
 import { handleRequest, refuseRequest } from "./handling/handle.ts";
-import type { Mountable } from "./handling/mount.ts";
+import type { Mountable } from "./routing/mountable.ts";
 import type { HttpRequest } from "./request/request.ts";
 import { webRequest } from "./request/web_request.ts";
 import type { HttpResponse } from "./response/response.ts";

@@ -1,7 +1,7 @@
 /** Tests `mount()`: which requests another application gets, and what it sees of them. */
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { Engine } from "@framework/core";
+import { Engine, Router } from "@framework/core";
 import { Hono } from "npm:hono@^4.13.19";
 import { onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -186,4 +186,19 @@ Deno.test("`mount()` ends a loop of applications with 508", async () => {
   app.mount("/", other);
   other.mount("/", app);
   assertEquals((await visit(app, "/x")).status, 508);
+});
+
+Deno.test("`mount()` of a group's router stands below the group, behind its middleware", async () => {
+  const inner = new Engine();
+  inner.get("/x/@id", (id) => `inner ${id}`);
+  const app = new Engine();
+  app.group("/@tenant", (router) => {
+    router.mount("/shop", inner);
+  }, [() => app.request().query.in === "1"]);
+  const sent = await app.fetch(new Request("http://localhost/a/shop/x/7?in=1"));
+  assertEquals(await sent.text(), "inner 7");
+  const refused = await app.fetch(new Request("http://localhost/a/shop/x/7"));
+  assertEquals(refused.status, 403);
+  assertThrows(() => app.router().mount("/(x)", inner), TypeError, "prefix");
+  assertThrows(() => new Router().mount("/x", inner), Error, "no application");
 });

@@ -48,7 +48,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface StartOptions": `
       cert hostname key onListen onShutdown path port signal signals`,
     "class Router": `
-      delete get getUrl group patch post put resource route routes`,
+      delete get getUrl group mount patch post put resource route routes`,
     "type UrlParameters": "",
     "type UrlQuery": "",
     "class Route": `
@@ -65,7 +65,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type MiddlewareResult": "",
     "type RouteParameters": "",
     "type ResourceAction": "",
-    "interface ResourceOptions": "except only",
+    "interface ResourceOptions": "as except only",
     "class HttpRequest": `
       accept accepts acceptsLanguages ajax base cookies data elapsed files getBody
       getBytes getHeader host id ip json length method origin proxy_ip query queryAll raw

@@ -359,10 +359,47 @@ Deno.test("`resource()` declares only the actions that its options name", () => 
   router.resource("/b", Posts, { only: ["index", "show"], except: ["show"] });
   const aliases = router.routes().map((route) => route.alias);
   assertEquals(aliases, ["a.index", "a.show", "b.index"]);
-  assertThrows(() => router.resource("/c", Posts), TypeError, '"create"');
   // @ts-expect-error -- there is no such action
   const misspelt = () => router.resource("/d", Posts, { only: ["shows"] });
   assertThrows(misspelt, TypeError, 'did you mean "show"?');
+});
+
+Deno.test("`resource()` says what a controller lacks, and how to name what it has", () => {
+  class Posts {
+    index(): void {}
+    static show(): void {}
+    udpate(): void {}
+  }
+  const { message } = assertThrows(
+    () => new Router().resource("/posts", Posts, { except: ["edit"] }),
+    TypeError,
+  );
+  assertEquals(
+    message,
+    'Cannot make the resource "/posts": the controller has no method "create", "store", "update", "destroy"' +
+      ': did you mean "udpate"? (name the actions that it has: only: ["index", "show"])',
+  );
+  const misspelt = () =>
+    new Router().resource("/posts", new Posts(), { only: ["update"] });
+  assertThrows(misspelt, TypeError, 'did you mean "udpate"?');
+});
+
+Deno.test("`resource()` begins the aliases with `as`", () => {
+  const router = new Router();
+  const posts = { index() {}, show() {} };
+  const only = ["index", "show"] as const;
+  router.resource("/posts", posts, { only });
+  router.group("/admin", (admin) => {
+    admin.resource("/posts", posts, { only, as: "admin.posts" });
+  });
+  assertEquals(router.getUrl("posts.show", { id: 7 }), "/posts/7");
+  assertEquals(router.getUrl("admin.posts.show", { id: 7 }), "/admin/posts/7");
+  assertThrows(
+    // @ts-expect-error -- no name
+    () => router.resource("/x", posts, { only, as: 1 }),
+    TypeError,
+    '"as" must be a string',
+  );
 });
 
 /** The near routes on the page of a 404, each with what keeps it from matching. */

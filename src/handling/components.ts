@@ -4,6 +4,7 @@
  */
 
 import type { Application, Components } from "../application/application.ts";
+import { mountingOf } from "./mount.ts";
 import { HttpRequest } from "../request/request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
@@ -17,7 +18,10 @@ export function components(app: Application): Components {
   return {
     request: { type: HttpRequest, params: "scope", slot: "httpRequest" },
     response: { type: HttpResponse, params: "scope", slot: "httpResponse" },
-    router: { type: Router, params: [routes, app.autoload] },
+    router: {
+      type: Router,
+      params: [routes, app.autoload, mountingOf(app)],
+    },
     view: {
       type: View,
       params: [new Store(app.owner), () => app.planFor().settings],

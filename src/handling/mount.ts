@@ -4,12 +4,10 @@ import type { Application, RequestScope } from "../application/application.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
-import type { Route } from "../routing/route.ts";
+import type { Mountable, Mounting } from "../routing/mountable.ts";
+import { mountOn, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
 import type { Fetch } from "../state/scope.ts";
-
-/** Another application: a function, or an object with such a `fetch`, such as an engine. */
-export type Mountable = Fetch | { readonly fetch: Fetch };
 
 /** Methods of which no web request can be made. */
 const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
@@ -23,25 +21,40 @@ export function mount(
   prefix: string,
   mounted: Mountable,
 ): void {
-  if (typeof prefix !== "string" || /[(*]/.test(prefix)) {
-    const rule = "the prefix must be a path without optional parts";
-    throw wrongKind("mount an application", rule, prefix);
-  }
-  const fetch = fetchOf(mounted, prefix);
-  const forward = (route: Route): Response | Promise<Response> => {
-    const { root } = app.scope("mount()");
-    const { target, nesting, info } = root;
-    if (FORBIDDEN.has(target.method)) {
-      throw new HttpError(501, `No request can be made with ${target.method}`);
+  const { pattern, callback } = mountingOf(app)(prefix, mounted);
+  mountOn(app.call("route", [pattern, callback, true]) as Route, mounted);
+}
+
+/** Makes routes that hand requests over; an application's router mounts by it. */
+export function mountingOf(app: Application): Mounting {
+  return (prefix, mounted) => {
+    if (typeof prefix !== "string" || /[(*]/.test(prefix)) {
+      const rule = "the prefix must be a path without optional parts";
+      throw wrongKind("mount an application", rule, prefix);
     }
-    if (nesting.length > MAX_DEPTH) {
-      throw new HttpError(508, "The applications are mounted in a circle");
-    }
-    const path = below(target.path, root.plan.base, route);
-    return fetch(forwarded(root, path + target.search), info);
+    const fetch = fetchOf(mounted, prefix);
+    return {
+      pattern: `${prefix.replace(/\/+$/, "")}/*`,
+      callback: (...params) => handOver(app, fetch, params.at(-1) as Route),
+    };
   };
-  const pattern = `${prefix.replace(/\/+$/, "")}/*`;
-  (app.call("route", [pattern, forward, true]) as Route).streamed();
+}
+
+function handOver(
+  app: Application,
+  fetch: Fetch,
+  route: Route,
+): Response | Promise<Response> {
+  const { root } = app.scope("mount()");
+  const { target, nesting, info } = root;
+  if (FORBIDDEN.has(target.method)) {
+    throw new HttpError(501, `No request can be made with ${target.method}`);
+  }
+  if (nesting.length > MAX_DEPTH) {
+    throw new HttpError(508, "The applications are mounted in a circle");
+  }
+  const path = below(target.path, root.plan.base, route);
+  return fetch(forwarded(root, path + target.search), info);
 }
 
 /** The path behind the prefix, still encoded: as many segments are dropped as the pattern has. */

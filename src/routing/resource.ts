@@ -3,7 +3,8 @@
  * that each of them calls.
  */
 
-import type { CallbackForm } from "../callback.ts";
+import { type CallbackForm, methodsOf } from "../callback.ts";
+import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
 
 /** The actions of a resource: methods of its controller. */
@@ -16,12 +17,14 @@ export type ResourceAction =
   | "update"
   | "destroy";
 
-/** Which actions of a resource get routes; all when not given. */
+/** Which actions of a resource get routes, all when not given, and the names of these. */
 export interface ResourceOptions {
   /** These actions only. */
   readonly only?: readonly ResourceAction[];
   /** All actions but these. */
   readonly except?: readonly ResourceAction[];
+  /** The first part of the aliases; the last part of the path when not given. */
+  readonly as?: string;
 }
 
 /** One route of a resource; its pattern is relative to the path of the resource. */
@@ -40,25 +43,61 @@ const PATTERNS: Readonly<Record<ResourceAction, string>> = {
 
 const ALL = Object.keys(PATTERNS) as ResourceAction[];
 
-/** The routes of a resource; throws `TypeError` for an unknown action. */
+/**
+ * The routes of a resource; throws `TypeError` for an unknown action, and for one that is no method of the
+ * controller.
+ */
 export function resourceRoutes(
   path: string,
   controller: object | string,
-  { only = ALL, except = [] }: ResourceOptions,
+  { only = ALL, except = [], as = lastPart(path) }: ResourceOptions,
 ): ResourceRoute[] {
+  const action = `make the resource "${path}"`;
   const wrong = [...only, ...except].find((one) => !ALL.includes(one));
   if (wrong !== undefined) {
     const hint = didYouMean(wrong, ALL);
     throw new TypeError(
-      `Cannot make the resource "${path}": there is no action "${wrong}"${hint}`,
+      `Cannot ${action}: there is no action "${wrong}"${hint}`,
     );
   }
-  const name = path.split("/").findLast((part) => part !== "") ?? "";
+  if (typeof as !== "string") {
+    throw wrongKind(action, '"as" must be a string', as);
+  }
+  const actions = ALL.filter((one) =>
+    only.includes(one) && !except.includes(one)
+  );
+  if (typeof controller !== "string") checkMethods(action, controller, actions);
   const callback = (action: string): CallbackForm =>
     typeof controller === "string"
       ? `${controller}->${action}`
       : [controller, action];
-  return ALL
-    .filter((action) => only.includes(action) && !except.includes(action))
-    .map((one) => [PATTERNS[one], callback(one), `${name}.${one}`]);
+  return actions.map((one) => [PATTERNS[one], callback(one), `${as}.${one}`]);
+}
+
+/** Throws when a controller lacks some of the actions, naming those that it has. */
+function checkMethods(
+  action: string,
+  controller: object,
+  actions: readonly ResourceAction[],
+): void {
+  const methods = methodsOf(controller);
+  const missing = actions.filter((one) => !methods.includes(one));
+  if (missing.length === 0) return;
+  const others = methods.filter((one) => !ALL.some((known) => known === one));
+  const hints = missing.map((one) => didYouMean(one, others));
+  const hint = hints.find((one) => one !== "") ?? "";
+  const listed = (names: readonly string[]) =>
+    names.map((name) => `"${name}"`).join(", ");
+  const had = actions.filter((one) => methods.includes(one));
+  throw new TypeError(
+    `Cannot ${action}: the controller has no method ${
+      listed(missing)
+    }${hint} ` +
+      `(name the actions that it has: only: [${listed(had)}])`,
+  );
+}
+
+/** The last part of a path. */
+function lastPart(path: string): string {
+  return path.split("/").findLast((part) => part !== "") ?? "";
 }

@@ -65,6 +65,8 @@ export interface Declared {
   readonly middleware: Middleware[];
   takesStream: boolean;
   bodyLimit: number | undefined;
+  /** What is mounted here. */
+  mounted: object | undefined;
 }
 
 /** What one request's path gives a route. */
@@ -76,6 +78,11 @@ export interface Matched {
 
 /** What a router keeps of a route, which is no part of its public face. */
 export let declared: (route: Route) => Declared;
+
+/** Lets a route hand its requests over to what is mounted, with their bodies unread. */
+export function mountOn(route: Route, mounted: object): void {
+  declared(route.streamed()).mounted = mounted;
+}
 
 /**
  * A route as declared, or, passed to its callback, as one request matched it.

@@ -12,8 +12,10 @@ import { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import type { Match } from "./match.ts";
+import type { Mountable, Mounting } from "./mountable.ts";
 import {
   type DeclareRoute,
+  mountOn,
   type PassRoute,
   Route,
   type RouteCallback,
@@ -53,6 +55,7 @@ const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 export class Router {
   readonly #layers: Layered<Tree>;
   readonly #classes: Classes;
+  readonly #mounting: Mounting;
   /** The prefix and the middleware of the current group. */
   #group = { prefix: "", middleware: [] as readonly Middleware[] };
 
@@ -72,16 +75,19 @@ export class Router {
   readonly delete: DeclareRoute = this.#declarer("DELETE");
 
   /**
-   * `layers` has the trees of routes, `classes` finds the classes of callbacks such as `"Class->method"`.
+   * `layers` has the trees of routes, `classes` finds the classes of callbacks such as `"Class->method"`,
+   * `mounting` hands requests over to other applications.
    *
    * @ignore
    */
   constructor(
     layers: Layered<Tree> = new Layered(() => new Tree()),
     classes: Classes = NO_CLASSES,
+    mounting: Mounting = cannotMount,
   ) {
     this.#layers = layers;
     this.#classes = classes;
+    this.#mounting = mounting;
   }
 
   /**
@@ -124,6 +130,7 @@ export class Router {
       middleware: [...this.#group.middleware],
       takesStream: false,
       bodyLimit: undefined,
+      mounted: undefined,
     });
     tree.add(route);
     return route;
@@ -163,8 +170,9 @@ export class Router {
   /**
    * Appends the conventional routes of a resource: index, create, store, show, edit, update and destroy.
    * Each calls the controller's method of that name; the controller is a class, an object or the name of an
-   * autoloaded class. The alias of a route is `<last part of the path>.<action>`. Throws `TypeError` when an
-   * option names another action, or the controller, unless it is autoloaded, has no such method.
+   * autoloaded class. The alias of a route is `<last part of the path>.<action>`, or `<as>.<action>`. Throws
+   * `TypeError` when an option names another action, or the controller, unless it is autoloaded, has no such
+   * method.
    */
   resource(
     path: string,
@@ -178,6 +186,17 @@ export class Router {
         this.route(pattern, callback, false, alias);
       }
     });
+  }
+
+  /**
+   * Hands every request under the prefix to another application, which sees the path without the prefix: an
+   * engine, a function from `Request` to `Response`, or an object with such a `fetch`. Throws `TypeError` for
+   * anything else, and when the prefix has optional parts.
+   */
+  mount(prefix: string, app: Mountable): void {
+    const { pattern, callback } = this.#mounting(prefix, app);
+    const route = this.route<string, true>(pattern, callback, true);
+    mountOn(route, app);
   }
 
   /**
@@ -299,3 +318,8 @@ const NO_CLASSES: Classes = {
     Promise.reject(new ReferenceError(`Cannot load the class "${name}"`)),
   make: (type) => new type(),
 };
+
+function cannotMount(prefix: string): never {
+  const reason = "this router belongs to no application";
+  throw new Error(`Cannot mount an application under "${prefix}": ${reason}`);
+}

@@ -1,0 +1,16 @@
+/** Owns the types of what can be mounted under a prefix; `handling/mount.ts` hands requests over to it. */
+
+import type { Fetch } from "../state/scope.ts";
+
+/** Another application: a function, or an object with such a `fetch`, such as an engine. */
+export type Mountable = Fetch | { readonly fetch: Fetch };
+
+/**
+ * Makes the pattern and the callback of the route under which something is mounted, to be declared with
+ * `passRoute`. Throws `TypeError` when the
+ * prefix has optional parts, or what is to be mounted has no `fetch`.
+ */
+export type Mounting = (prefix: string, mounted: Mountable) => {
+  pattern: string;
+  callback: (...params: unknown[]) => Response | Promise<Response>;
+};
