@@ -1,6 +1,6 @@
 /** Tests `json()` and `jsonp()`: what they send, and what they refuse. */
 
-import { Engine, markup } from "@framework/core";
+import { Engine, HttpError, markup } from "@framework/core";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type App, onBothForms, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -107,20 +107,25 @@ const LOST: [what: string, value: unknown, message: string][] = [
     { a: { toJSON: () => [Promise.resolve(1)] } },
     "$.a[0] is a promise: await it",
   ],
-  ["a Map", { a: new Map([[1, 2]]) }, "$.a is a Map: JSON would send {}"],
-  ["a Set", [new Set([1])], "$[0] is a Set: JSON would send {}"],
-  ["an error", { a: new Error("x") }, "$.a is an Error: JSON would send {}"],
+  ["a Map", { a: new Map([[1, 2]]) }, "$.a is a Map: JSON cannot carry it"],
+  ["a Set", [new Set([1])], "$[0] is a Set: JSON cannot carry it"],
+  ["an error", { a: new Error("x") }, "$.a is an Error: JSON cannot carry it"],
+  [
+    "an error with members",
+    { a: new HttpError(404) },
+    "$.a is a HttpError: JSON cannot carry it",
+  ],
   [
     "a web request",
     { a: new Request("http://localhost") },
-    "$.a is a Request: JSON would send {}",
+    "$.a is a Request: JSON cannot carry it",
   ],
-  ["an upload", [new File([], "x")], "$[0] is a File: JSON would send {}"],
-  ["an expression", { a: /x/ }, "$.a is a RegExp: JSON would send {}"],
+  ["an upload", [new File([], "x")], "$[0] is a File: JSON cannot carry it"],
+  ["an expression", { a: /x/ }, "$.a is a RegExp: JSON cannot carry it"],
   [
     "private fields",
     { a: new Hidden() },
-    "$.a is a Hidden: JSON would send {}",
+    "$.a is a Hidden: JSON cannot carry it",
   ],
 ];
 

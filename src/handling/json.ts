@@ -123,13 +123,14 @@ function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
 function whyUnsendable(value: unknown): string | undefined {
   if (typeof value === "bigint") return "a BigInt";
   if (typeof value !== "object" || value === null) return undefined;
-  if (Object.keys(value).length > 0 || Array.isArray(value)) return undefined;
+  const isSeen = Object.keys(value).length > 0 || Array.isArray(value);
+  if (isSeen && !Error.isError(value)) return undefined;
   if ("then" in value && typeof value.then === "function") {
     return "a promise: await it";
   }
   if (!isOpaque(value)) return undefined;
   const name = value.constructor?.name || tagOf(value);
-  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}: JSON would send {}`;
+  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}: JSON cannot carry it`;
 }
 
 /** Whether the content of an object without properties is elsewhere, where JSON does not look for it. */
