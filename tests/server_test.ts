@@ -373,6 +373,7 @@ since29.test("`framework.body_timeout` refuses a body that does not come", async
 Deno.test("`framework.body_limit` refuses a body that is too large before it comes", async () => {
   const app = new Engine();
   app.set("framework.body_limit", 1_000);
+  app.route("POST /", () => "taken");
   await using server = app.start(QUIET);
   assertMatch(await beginBody(server, 1_001), /^HTTP\/1\.1 413 /);
 });
