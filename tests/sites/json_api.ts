@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { Engine, HttpError } from "@framework/core";
 import { cors } from "@framework/core/cors";
+import { limit } from "@framework/core/limit";
 import { log } from "@framework/core/log";
 import { z } from "npm:zod@^4.6.7";
 
@@ -11,14 +12,14 @@ const Note = z.object({
   done: z.boolean().default(false),
 });
 
-/** The API for who has the token; each address may send `limit` requests a minute. */
-export function notesApi(token: string, limit: number): Engine {
+/** The API for who has the token; each address may send so many requests a minute. */
+export function notesApi(token: string, requests: number): Engine {
   const app = new Engine();
   const notes = new Map<string, z.infer<typeof Note>>();
 
   cors(app, { origins: ["https://app.example"], expose: ["location"] });
   log(app);
-  limitRate(app, limit);
+  const slow = limit(app, { requests, seconds: 60 });
 
   app.group("/notes", (router) => {
     router.get("/", () => [...notes].map(([id, note]) => ({ id, ...note })));
@@ -40,7 +41,7 @@ export function notesApi(token: string, limit: number): Engine {
       if (notes.delete(id)) app.halt(204);
       app.notFound();
     });
-  }, [bearer(app, token)]);
+  }, [slow, bearer(app, token)]);
   return app;
 }
 
@@ -53,20 +54,4 @@ function bearer(app: Engine, token: string) {
     if (hash("sha256", given) === expected) return;
     throw new HttpError(401, "A bearer token is needed", { headers });
   };
-}
-
-function limitRate(app: Engine, limit: number): void {
-  const counts = new Map<string, number>();
-  let minute = 0;
-  app.before("start", () => {
-    const now = Math.floor(Date.now() / 60_000);
-    if (now !== minute) counts.clear();
-    minute = now;
-    const { ip } = app.request();
-    const count = (counts.get(ip) ?? 0) + 1;
-    counts.set(ip, count);
-    if (count <= limit) return;
-    const headers = { "retry-after": "60" };
-    throw new HttpError(429, "Too many requests", { headers });
-  });
 }
