@@ -72,13 +72,14 @@ guestbookTest(
 );
 
 guestbookTest(
-  "refuses an entry without a text, of a client that checks no form",
+  "refuses an entry without a text, of a client that checks no form, and keeps what was typed",
   async (arrive) => {
     const visitor = arrive();
     const body = new URLSearchParams({ name: "Ada" });
     const page = await visitor.visit("/", { method: "POST", body });
-    assertEquals(noticeOf(page), "A name and a text are needed");
-    assertEquals(page.texts("h2"), []);
+    assertEquals([page.status, page.texts("em")], [422, ["", "A text?", ""]]);
+    assertEquals(page.attributes("input", "value"), ["Ada"]);
+    assertEquals((await visitor.visit("/")).texts("h2"), []);
   },
 );
 
@@ -123,10 +124,9 @@ guestbookTest(
       "nosniff",
     );
     const script = new File(["<script>"], "me.png", { type: "text/html" });
-    assertEquals(
-      noticeOf(await sign(visitor, "It", script)),
-      "Photos are JPEG or PNG",
-    );
+    const refused = await sign(visitor, "It", script);
+    assertEquals(refused.texts("em"), ["", "", "JPEG or PNG?"]);
+    assertEquals(refused.texts("textarea"), ["It"]);
     assertEquals((await visitor.visit("/")).texts("h2").length, 1);
   },
 );

@@ -1,9 +1,16 @@
 /** A guestbook: pages of entries with photos, and an administrator who may delete them. */
 
-import { Engine, html, type Markup, UploadedFile } from "@framework/core";
+import {
+  Engine,
+  html,
+  type Markup,
+  UploadedFile,
+  ValidationError,
+} from "@framework/core";
 import { files } from "@framework/core/files";
 import { guard } from "@framework/core/guard";
 import { sessions } from "@framework/core/sessions";
+import { z } from "npm:zod@^4.6.7";
 
 /** What the guestbook is run with. */
 export interface GuestbookOptions {
@@ -30,6 +37,16 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   "image/png": "png",
 };
 
+const Signature = z.object({
+  name: z.string("Your name?").min(1, "Your name?"),
+  text: z.string("A text?").min(1, "A text?"),
+  photo: z.instanceof(UploadedFile)
+    .refine(({ type }) => Object.hasOwn(EXTENSIONS, type), "JPEG or PNG?")
+    .optional(),
+});
+
+const Position = z.object({ page: z.coerce.number().int().min(1).catch(1) });
+
 /** Makes a guestbook without entries. */
 export function guestbook(options: GuestbookOptions): Engine {
   const app = new Engine();
@@ -39,11 +56,9 @@ export function guestbook(options: GuestbookOptions): Engine {
   const session = sessions<{ admin: true }>(app, options);
   const isAdmin = (): boolean => session().has("admin");
 
-  app.route("GET /", () => {
-    const number = Math.max(
-      1,
-      Math.trunc(Number(app.request().query.page)) || 1,
-    );
+  app.route("GET /", async () => {
+    const query = await app.request().validate(Position, "query");
+    const number = query.page;
     const start = (number - 1) * ENTRIES_PER_PAGE;
     const end = start + ENTRIES_PER_PAGE;
     const shown = entries.slice(start, end);
@@ -51,17 +66,21 @@ export function guestbook(options: GuestbookOptions): Engine {
     const older = entries.length > end ? linkTo(number + 1, "Older") : null;
     const newer = number > 1 ? linkTo(number - 1, "Newer") : null;
     const list = shown.map((entry) => entryOf(entry, isAdmin()));
-    return page(html`${ENTRY_FORM}${list}${newer}${older}`);
+    return page(html`${entryForm()}${list}${newer}${older}`);
   });
 
   app.route("POST /", async () => {
-    const { name, text } = app.request().data;
-    if (!name || !text) return goBack("A name and a text are needed");
-    const photo = await store(app.request().files.photo, options.photos);
-    if (photo === null) return goBack("Photos are JPEG or PNG");
-    const id = crypto.randomUUID();
-    entries.unshift({ id, name: `${name}`, text: `${text}`, photo });
-    goBack("Thank you");
+    const request = app.request();
+    try {
+      const { name, text, photo } = await request.validate(Signature);
+      const stored = photo && await store(photo, options.photos);
+      entries.unshift({ id: crypto.randomUUID(), name, text, photo: stored });
+      return goBack("Thank you");
+    } catch (error) {
+      if (!(error instanceof ValidationError)) throw error;
+      app.response().status(error.status);
+      return page(entryForm(request.data, error.fields));
+    }
   });
 
   app.route("GET /login", () => page(LOGIN_FORM));
@@ -106,14 +125,23 @@ export function guestbook(options: GuestbookOptions): Engine {
   return app;
 }
 
-const ENTRY_FORM = html`
-  <form method="post" enctype="multipart/form-data">
-    <input name="name" required maxlength="50">
-    <textarea name="text" required></textarea>
-    <input type="file" name="photo">
-    <button>Sign</button>
-  </form>
-`;
+/** The form for an entry: with what was typed, and what is wrong beside it. */
+function entryForm(
+  typed: Record<string, unknown> = {},
+  wrong: ValidationError["fields"] = {},
+): Markup {
+  return html`
+    <form method="post" enctype="multipart/form-data">
+      <input name="name" value="${typed.name}" required maxlength="50">
+      <em>${wrong.name}</em>
+      <textarea name="text" required>${typed.text}</textarea>
+      <em>${wrong.text}</em>
+      <input type="file" name="photo">
+      <em>${wrong.photo}</em>
+      <button>Sign</button>
+    </form>
+  `;
+}
 
 const LOGIN_FORM = html`
   <form method="post">
@@ -144,15 +172,9 @@ function entryOf({ id, name, text, photo }: Entry, isAdmin: boolean): Markup {
   `;
 }
 
-/** Stores a photo: its name, undefined where none was sent, or null where it is none. */
-async function store(
-  upload: unknown,
-  folder: string,
-): Promise<string | undefined | null> {
-  if (!(upload instanceof UploadedFile) || upload.size === 0) return undefined;
-  const extension = EXTENSIONS[upload.type];
-  if (extension === undefined) return null;
-  const name = `${crypto.randomUUID()}.${extension}`;
-  await upload.moveTo(`${folder}/${name}`);
+/** Stores a photo; returns its name. */
+async function store(photo: UploadedFile, folder: string): Promise<string> {
+  const name = `${crypto.randomUUID()}.${EXTENSIONS[photo.type]}`;
+  await photo.moveTo(`${folder}/${name}`);
   return name;
 }
