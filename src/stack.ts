@@ -2,6 +2,9 @@
 
 const FRAMEWORK = new URL(".", import.meta.url).href;
 
+/** The module in whose frames the handling of a request begins. */
+const HANDLING = new URL("handling/handle.ts", import.meta.url).href;
+
 /** The frames of packages and of the runtime. */
 const FOREIGN = /\/node_modules\/|\/ventojs[@/]\d|\b(?:ext|node):/;
 
@@ -19,7 +22,11 @@ export function isForeignFrame(line: string): boolean {
  * Code that was loaded over the network counts only when there is no other.
  */
 export function placeOf(error: Error): string | undefined {
-  const places = framesOf(error).filter((frame) => !isForeignFrame(frame))
+  const frames = framesOf(error);
+  // What comes behind is who called `fetch`.
+  const end = frames.findIndex((frame) => frame.includes(HANDLING));
+  const places = frames.slice(0, end === -1 ? undefined : end)
+    .filter((frame) => !isForeignFrame(frame))
     .map((frame) => PLACE.exec(frame)).filter((place) => place !== null);
   const isFile = ([, url]: RegExpExecArray): boolean =>
     url!.startsWith("file:");

@@ -151,6 +151,19 @@ Deno.test("`halt()` keeps the `Vary` that was set, and never goes to `error`", a
   assertEquals(response.headers.get("vary"), "Cookie, Accept");
 });
 
+Deno.test("the page of an error keeps a `Vary` that names `Accept` already", async () => {
+  const values = ["Accept", "Origin, accept", "*", "Accept-Language"];
+  const kept = values.map(async (value) => {
+    const app = new Engine();
+    app.before("start", () => void app.response().header("vary", value));
+    return (await app.fetch("/none")).headers.get("vary");
+  });
+  assertEquals(await Promise.all(kept), [
+    ...values.slice(0, 3),
+    "Accept-Language, Accept",
+  ]);
+});
+
 Deno.test("a guard's `false`, a 405 and a refusal go to `error` as an `HttpError` with a message", async () => {
   const app = sending();
   app.set("framework.method_not_allowed", true);

@@ -181,6 +181,13 @@ Deno.test("an error after the seal is one line in the log, also where middleware
   assertEquals([status, lines.length], [503, 1], lines.join("\n"));
 });
 
+Deno.test("an error of the framework itself has no place: who called `fetch()` is none", async () => {
+  const app = new Engine();
+  app.route("/boom", () => 1 as never);
+  const [, [line]] = await served(app);
+  assertMatch(line!, /TypeError: Cannot send what the route .+, got 1$/);
+});
+
 Deno.test("text of a client in the log begins no line and sends no control character", async () => {
   const codes = [0, 7, 8, 9, 10, 11, 12, 13, 27, 127, 0x85, 0x90, 0x9b, 0x9d];
   const bidi = [0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066];

@@ -62,7 +62,10 @@ export function messagePage(
 
 /** The value of `Vary` for a response that may have one already. */
 export function varyWith(vary: string | null | undefined): string {
-  return vary ? `${vary}, ${VARY}` : VARY;
+  if (!vary) return VARY;
+  return /(?:^|[\s,])(?:accept|\*)(?:[\s,]|$)/i.test(vary)
+    ? vary
+    : `${vary}, ${VARY}`;
 }
 
 /** The problem details of a status. */
