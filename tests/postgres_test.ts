@@ -385,6 +385,23 @@ databaseTest(
 );
 
 databaseTest(
+  "connections to a machine that has vanished are closed before others are made",
+  async (_url, database) => {
+    using proxy = new Proxy();
+    const proxied = server().url(database, proxy.port);
+    const options = { connections: 2, timeout: 0.5 };
+    await using blog = await Blog.open(proxied, options);
+    for (let round = 0; round < 3; round++) {
+      assertEquals(await blog.status(), [200, null]);
+      assert(await socketsTo(proxy.port) <= 2);
+      proxy.vanish();
+      assertEquals(await blog.status(), [503, "5"]);
+    }
+  },
+  isMissing || isBefore29,
+);
+
+databaseTest(
   "a lock in the database takes no connection beyond `connections`, and stops no reader",
   async (url, database) => {
     const options = { connections: 4, timeout: 1 };
@@ -462,6 +479,19 @@ databaseTest(
     assertEquals(await blog.status(), [500, null]);
   },
 );
+
+/** How many open sockets lead to a port of this machine. */
+async function socketsTo(port: number): Promise<number> {
+  const { stdout } = await new Deno.Command("cat", {
+    args: ["/proc/net/tcp"],
+  }).output();
+  const remote = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  return new TextDecoder().decode(stdout).split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , address, , , , , , , inode]) =>
+      address?.endsWith(remote) && inode !== "0"
+    ).length;
+}
 
 /** Locks the table against new posts until it is disposed of. */
 async function lockPosts(url: string): Promise<AsyncDisposable> {
