@@ -126,6 +126,19 @@ Deno.test("`deno task blog` has no permission that it does not need", async () =
   assertStringIncludes(slow.printed, "is not written");
 });
 
+Deno.test("`deno task blog` keeps the mode of its posts, and the link that leads to them", async () => {
+  await using copy = await BlogCopy.make();
+  const file = `${copy.folder}/blog/data/mine.json`;
+  await Deno.rename(copy.posts, file);
+  await Deno.chmod(file, 0o600);
+  await Deno.symlink("mine.json", copy.posts);
+  await using blog = await copy.start();
+  assertEquals(await blog.create("New"), 303);
+  assertEquals((await copy.titles()).length, 4);
+  assertEquals((await Deno.lstat(copy.posts)).isSymlink, true);
+  assertEquals((await Deno.stat(file)).mode! & 0o777, 0o600);
+});
+
 Deno.test("`blog/main.ts` starts no server where a test imports it", async () => {
   await using copy = await BlogCopy.make();
   await Deno.writeTextFile(
