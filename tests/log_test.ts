@@ -241,7 +241,8 @@ async function stalled(): Promise<[SlowlyRead, origin: string]> {
 async function visitMany(origin: string): Promise<number> {
   let count = 0;
   for (let index = 0; index < MANY; index++) {
-    const response = await fetch(`${origin}/${"a".repeat(8_000)}`);
+    const signal = AbortSignal.timeout(5_000);
+    const response = await fetch(`${origin}/${"a".repeat(8_000)}`, { signal });
     if (await response.text() === "text") count++;
   }
   return count;
