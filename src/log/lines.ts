@@ -8,6 +8,9 @@ import { reportError } from "../errors.ts";
 /** How many characters may wait for the reader: several thousand lines. */
 const MAX_LENGTH = 2 ** 20;
 
+/** How long one write takes with a reader that reads. The end of the process waits for such a reader alone. */
+const STALLED_MS = 100;
+
 /** Under this name OpenTelemetry keeps its API. Deno sends what `console.log()` gets to the collector then. */
 const TELEMETRY = Symbol.for("opentelemetry.js.api.1");
 
@@ -19,43 +22,65 @@ class Lines {
   #waiting: string[] = [];
   #length = 0;
   #dropped = 0;
-  #isWriting = false;
+  /** When the write under way began; undefined without one. */
+  #began: number | undefined;
 
-  /** Prints a line; returns a promise of the end of the writing when the line has begun it. */
-  print(line: string): Promise<void> | undefined {
+  constructor() {
+    addEventListener("unload", () => this.#finish());
+  }
+
+  /** Prints a line, now or when the reader has read those before it. */
+  print(line: string): void {
     // A program that has put a function of its own in this place gets the lines.
     if (console.log !== consoleLog || TELEMETRY in globalThis) {
-      return void console.log(line);
+      return console.log(line);
     }
-    if (this.#length + line.length > MAX_LENGTH) {
-      this.#dropped++;
-      return undefined;
-    }
+    if (this.#length + line.length > MAX_LENGTH) return void this.#dropped++;
+    this.#add(line);
+    if (this.#began === undefined) this.#write();
+  }
+
+  #add(line: string): void {
     this.#waiting.push(line);
     this.#length += line.length;
-    return this.#isWriting ? undefined : this.#write();
+  }
+
+  /** The bytes of the waiting lines, which wait no longer. */
+  #take(): Uint8Array {
+    const text = this.#waiting.map((line) => `${line}\n`).join("");
+    this.#waiting = [];
+    this.#length = 0;
+    return encoder.encode(text);
   }
 
   /** Writes until no line waits. */
   async #write(): Promise<void> {
-    this.#isWriting = true;
     try {
       while (this.#length > 0) {
-        const text = this.#waiting.join("\n");
-        this.#waiting = [];
-        await writeAll(`${text}\n`);
-        this.#length = this.#waiting.reduce(
-          (sum, line) => sum + line.length,
-          0,
-        );
+        for (let bytes = this.#take(); bytes.length > 0;) {
+          this.#began = performance.now();
+          bytes = bytes.subarray(await Deno.stdout.write(bytes));
+        }
         this.#reportDropped();
       }
     } catch (error) {
-      this.#waiting = [];
-      this.#length = 0;
       reportError(error, "in the log");
     } finally {
-      this.#isWriting = false;
+      this.#began = undefined;
+    }
+  }
+
+  /** Writes what waits before the process ends; waits for the write under way, unless its reader has stalled. */
+  #finish(): void {
+    const began = this.#began;
+    if (began === undefined || performance.now() - began > STALLED_MS) return;
+    try {
+      let bytes = this.#take();
+      do { // also without lines: it waits for the write under way
+        bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
+      } while (bytes.length > 0);
+    } catch (error) {
+      reportError(error, "in the log");
     }
   }
 
@@ -66,17 +91,9 @@ class Lines {
     const line =
       `${time} ${this.#dropped} lines of the log were dropped: its reader is too slow`;
     this.#dropped = 0;
-    this.#waiting.push(line);
-    this.#length += line.length;
+    this.#add(line);
   }
 }
 
 /** The lines of this process. */
 export const lines: Lines = new Lines();
-
-async function writeAll(text: string): Promise<void> {
-  let bytes = encoder.encode(text);
-  while (bytes.length > 0) {
-    bytes = bytes.subarray(await Deno.stdout.write(bytes));
-  }
-}

@@ -41,7 +41,6 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 import { reportError } from "../errors.ts";
-import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
 
 /** The record of a request and its response. */
@@ -80,9 +79,6 @@ const SECRETS =
 
 const MASK = "••••";
 
-/** How long the end of a server waits for a reader that reads nothing; one that reads takes far less. */
-const STALLED_SECONDS = 0.1;
-
 /** The statuses without a body (Fetch standard, "null body status"). */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
@@ -91,7 +87,7 @@ export function log(
   app: Engine | typeof Framework,
   options: LogOptions = {},
 ): void {
-  const { write = printer(app), secrets = SECRETS } = options;
+  const { write = printLine, secrets = SECRETS } = options;
   app.after("send", ([given], { value: sent }) => {
     // An error must not take the response with it.
     const fail = (error: unknown): void => reportError(error, "in the log");
@@ -151,21 +147,10 @@ function masked(url: string, secrets: RegExp): string {
   return `${path}?${pairs.join("&")}`;
 }
 
-/** Returns a writer of lines. A server that ends waits for those on their way, but not for a reader that stalls. */
-function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
-  return (record) => {
-    const writing = lines.print(lineOf(record));
-    if (writing !== undefined) {
-      app.defer(() => settles(writing, STALLED_SECONDS));
-    }
-  };
-}
-
-function lineOf(record: LogRecord): string {
+function printLine(record: LogRecord): void {
   const { time, method, url, status, milliseconds, bytes, id } = record;
   const duration = `${milliseconds.toFixed(1)} ms`;
   const suffix = status < 500 ? "" : ` id ${id}`;
-  return `${time} ${method} ${url} ${status} ${duration} ${
-    bytes ?? "-"
-  } B${suffix}`;
+  const request = `${time} ${method} ${url}`;
+  lines.print(`${request} ${status} ${duration} ${bytes ?? "-"} B${suffix}`);
 }
