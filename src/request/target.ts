@@ -7,7 +7,7 @@
  * standard does, so that code that parses the URL again sees the same path.
  */
 
-import { HttpError } from "../errors.ts";
+import { foreignScheme, HttpError } from "../errors.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import type { Target } from "../state/scope.ts";
 
@@ -73,11 +73,6 @@ export function checkPlain(request: Request): void {
   if (/^https:/i.test(request.url) && isFromServer(request)) {
     throw foreignScheme();
   }
-}
-
-/** The error for a target whose scheme is not that of its server. */
-export function foreignScheme(): HttpError {
-  return new HttpError(400, "The request target has another scheme");
 }
 
 /**

@@ -3,8 +3,7 @@
  * runs and ends is in `server.ts`.
  */
 
-import { announce, HttpError, reportError } from "../errors.ts";
-import { foreignScheme } from "../request/target.ts";
+import { announce, foreignScheme, HttpError, reportError } from "../errors.ts";
 import { ABORTED } from "../state/background.ts";
 import type { ConnectionInfo, Fetch, Owner } from "../state/scope.ts";
 import { endWithProcess } from "./process.ts";
