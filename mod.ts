@@ -31,15 +31,14 @@ export { Engine } from "./src/engine.ts";
 export type { MethodParameters, OriginalMethod } from "./src/engine.ts";
 export type { Original } from "./src/application/names.ts";
 export type { Mountable } from "./src/routing/mountable.ts";
-export type { ConnectionInfo, Fetch } from "./src/state/scope.ts";
+export type { ConnectionInfo, Fetch } from "./src/fetch.ts";
 export type { MaybePromise } from "./src/steps.ts";
 export type { CallbackForm, Class, Method } from "./src/callback.ts";
+export type { Filter, Mapped } from "./src/application/mapped_method.ts";
 export type {
-  Filter,
   InstanceOf,
-  Mapped,
   Registered,
-} from "./src/application/callable.ts";
+} from "./src/application/registered_class.ts";
 export type {
   Settings,
   Variables,

@@ -13,12 +13,8 @@ import {
   FORM,
   type Original,
 } from "./application/names.ts";
-import type {
-  Filter,
-  InstanceOf,
-  Mapped,
-  Registered,
-} from "./application/callable.ts";
+import type { Filter, Mapped } from "./application/mapped_method.ts";
+import type { InstanceOf, Registered } from "./application/registered_class.ts";
 import type {
   VariableName,
   VariableType,
@@ -26,8 +22,8 @@ import type {
   VariableValues,
 } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
-import { exposeDeferredWork } from "./deferred_work.ts";
 import { wrongKind } from "./errors.ts";
+import type { ConnectionInfo } from "./fetch.ts";
 import { builtIns } from "./handling/defaults.ts";
 import { handleRequest, refuseRequest } from "./handling/handle.ts";
 import type { Mountable } from "./routing/mountable.ts";
@@ -46,12 +42,6 @@ import type { Router, UrlParameters, UrlQuery } from "./routing/router.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/deno_serve.ts";
-import {
-  configure,
-  type ConnectionInfo,
-  contextScope,
-  Owner,
-} from "./state/scope.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
@@ -134,12 +124,7 @@ export class Engine {
   ) => Response | Promise<Response> = (request, info) =>
     handleRequest(this.#app, webRequest(request), info);
 
-  readonly #owner = new Owner(() =>
-    this.configure(() =>
-      this.#app.planFor().settings["framework.shutdown_timeout"]
-    )
-  );
-  #app!: Application;
+  readonly #app = new Application(builtIns);
   #server: Server | undefined;
 
   static {
@@ -161,13 +146,10 @@ export class Engine {
       };
       Object.defineProperty(Engine.prototype, name, { value, writable: true });
     }
-    whenServed(Engine.prototype, (engine) => endWithRuntime(engine.#owner));
-  }
-
-  /** Makes an application of its own: engines share nothing. */
-  constructor() {
-    this.init();
-    exposeDeferredWork(this, this.#owner.deferred);
+    whenServed(
+      Engine.prototype,
+      (engine) => endWithRuntime(engine.#app),
+    );
   }
 
   // Core methods
@@ -298,11 +280,7 @@ export class Engine {
    * engine does not see, the application can be declared anew.
    */
   init(): void {
-    const isOfRuntime = this.#server !== undefined || this.#owner.isPlain;
-    if (!isOfRuntime && contextScope() === undefined) {
-      this.#owner.isServing = false;
-    }
-    this.#app = new Application(this.#owner, builtIns);
+    this.#app.init(this.#server !== undefined);
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */
@@ -337,7 +315,7 @@ export class Engine {
       const rule = "the work must be a function";
       throw wrongKind("configure the application", rule, work);
     }
-    return configure(this.#owner, work);
+    return this.#app.configure(work);
   }
 
   /**
@@ -348,7 +326,7 @@ export class Engine {
    * {@linkcode configure} changes the application.
    */
   start(options: StartOptions = {}): Server {
-    const why = this.#app.current()
+    const why = this.#app.context()
       ? "a request is being handled"
       : this.#server && "it is listening already";
     if (why) throw new Error(`Cannot start the server: ${why}`);
@@ -356,12 +334,12 @@ export class Engine {
       this.fetch,
       (...refused) => refuseRequest(this.#app, ...refused),
       options,
-      this.#owner,
+      this.#app,
     );
-    this.#owner.isServing = true;
+    this.#app.isServing = true;
     const release = (): void => {
       this.#server = undefined;
-      this.#owner.isServing = this.#owner.isDraining = false;
+      this.#app.isServing = this.#app.unfinished.isDraining = false;
     };
     server.ended.then(release, release);
     return this.#server = server;
@@ -378,7 +356,7 @@ export class Engine {
 
   /** Makes a mapped or registered name a property of the engine, so that `in` finds it. */
   #expose(name: string): void {
-    if (name in this || this.#app.current()) return;
+    if (name in this || this.#app.context()) return;
     const value = (...params: unknown[]) => this.#app.call(name, params);
     Object.defineProperty(this, name, { value, configurable: true });
   }

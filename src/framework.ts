@@ -5,7 +5,7 @@
 
 import type { CallbackForm, Class } from "./callback.ts";
 import { applicationOf, Engine } from "./engine.ts";
-import type { InstanceOf } from "./application/callable.ts";
+import type { InstanceOf } from "./application/registered_class.ts";
 import { wrongKind } from "./errors.ts";
 import {
   type DeclaredName,
@@ -97,7 +97,7 @@ export class Framework extends AnyMember {
       const rule = "it must be an Engine";
       throw wrongKind("replace the engine", rule, replacement);
     }
-    if (replacement !== engine && applicationOf(engine).owner.isServing) {
+    if (replacement !== engine && applicationOf(engine).isServing) {
       throw new Error(
         "Cannot replace the engine: the one behind Framework is serving",
       );

@@ -9,7 +9,7 @@ import {
 } from "@std/assert";
 import { HttpError } from "../src/errors.ts";
 import { HttpRequest } from "../src/request/request.ts";
-import { Owner, Scope } from "../src/state/scope.ts";
+import { NO_TARGET, type Target } from "../src/request/target.ts";
 
 const tcp: Deno.NetAddr = {
   transport: "tcp",
@@ -19,6 +19,7 @@ const tcp: Deno.NetAddr = {
 
 /** What is known of a request beside its head. */
 interface Known {
+  readonly target?: Target;
   readonly path?: string;
   readonly search?: string;
   readonly base?: string;
@@ -37,18 +38,20 @@ function requestOf(
 
 function requestFrom(web: Request, known: Known = {}): HttpRequest {
   const { path = "/", search = "", base = "", trustProxy = false } = known;
-  const remoteAddr = "remote" in known ? known.remote : tcp;
-  const info = remoteAddr === undefined ? {} : { remoteAddr };
-  const scope = Object.assign(new Scope({ owner: new Owner() }, web, info), {
-    target: { method: web.method, path, search },
-    plan: {
-      needsResponse: false,
-      base,
-      trustsProxy: trustProxy,
-    },
+  return new HttpRequest({
+    raw: web,
+    began: undefined,
+    target: known.target ?? { method: web.method, path, search },
     body: known.body,
+    remote: "remote" in known ? known.remote : tcp,
+    base,
+    trustsProxy: trustProxy,
+    match: undefined,
+    socketLimit: Infinity,
+    reference: undefined,
+    remember: () => {},
+    hold: () => () => {},
   });
-  return new HttpRequest(scope);
 }
 
 function queryOf(text: string): unknown {
@@ -76,8 +79,7 @@ Deno.test("`base` is a slash at the root, and otherwise the path of the applicat
 
 Deno.test("`method` is the request's own where its target is malformed", () => {
   const web = new Request("http://localhost/", { method: "PUT" });
-  const scope = new Scope({ owner: new Owner() }, web, {});
-  assertEquals(new HttpRequest(scope).method, "PUT");
+  assertEquals(requestFrom(web, { target: NO_TARGET }).method, "PUT");
 });
 
 Deno.test("the properties that are headers read as sent, and empty when they were not", () => {

@@ -11,7 +11,7 @@ function later(): Promise<void> {
 
 /** Does everything that would change a response that is not sealed. */
 function meddle(app: App): void {
-  app.response().status(299).write("more").clearBody().clear().body("else")
+  app.response().status(299).write("more").clearBody().clear()
     .header("content-type", "text/css").header("Content-Language", "en")
     .header("location", "/elsewhere").events([{ data: "x" }]);
   app.json({ other: true }, 298);

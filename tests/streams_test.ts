@@ -360,7 +360,7 @@ const UNSENT: Record<
   "an error": { after: () => Promise.reject(new Error("x")) },
   "a page": { after: (app) => app.notFound() },
   "a halt": { after: (app) => app.halt() },
-  "another body": { after: (app) => void app.response().body("text") },
+  "another body": { after: (app) => void app.response().clearBody() },
 };
 
 onBothForms(

@@ -12,8 +12,7 @@ import {
 } from "@std/assert";
 import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";
-import { Store } from "../src/state/layers.ts";
-import { Owner } from "../src/state/scope.ts";
+import { Store } from "../src/state/layer.ts";
 import { markup } from "../src/html.ts";
 import { View, type ViewSettings } from "../src/view/view.ts";
 import { logOf } from "./log.ts";
@@ -35,7 +34,7 @@ async function withView(
     }
     const settings = new Settings(folder);
     await test(
-      new View(new Store(new Owner()), () => settings),
+      new View(new Store(), () => settings),
       folder,
       settings,
     );

@@ -11,104 +11,90 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import type { HttpRequest } from "../request/request.ts";
-import { keepOutcome, type Outcome } from "../response/outcome.ts";
 import type { HttpResponse } from "../response/response.ts";
-import type { Match, Router } from "../routing/router.ts";
-import { Store } from "../state/layers.ts";
-import {
-  type CompiledPlan,
-  current,
-  currentOrThrow,
-  type Owner,
-  type Scope,
-  writingScope,
-} from "../state/scope.ts";
+import type { Router } from "../routing/router.ts";
+import { Current, innermost } from "../state/current.ts";
+import { type Layer, type LayerSource, Store } from "../state/layer.ts";
+import { Unfinished } from "../state/unfinished.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
+import { Context, type Exchange } from "./exchange.ts";
+import { MappedMethod, type Wrapper } from "./mapped_method.ts";
+import { checkName } from "./names.ts";
+import { Plan } from "./plan.ts";
 import {
-  MappedMethod,
+  type Component,
   RegisteredClass,
   type Registration,
-  type Wrapper,
-} from "./callable.ts";
-import { checkName } from "./names.ts";
-import { basePath, checkSetting, defaults, type Settings } from "./settings.ts";
-
-/**
- * What every request needs of the application, looked up once. A declaration drops the plan, and the next
- * request compiles it anew; a request that declares something for itself gets a plan of its own.
- */
-export interface Plan extends CompiledPlan {
-  /** The value of every setting. */
-  readonly settings: Readonly<Settings>;
-  /** The mapped or filtered `start`; undefined for the default. */
-  readonly start: MappedMethod | undefined;
-  /** The mapped or filtered `send`; undefined for the default. */
-  readonly send: MappedMethod | undefined;
-  /** The router, once it was asked for; not kept when a mapped method returns it. */
-  router: Router | undefined;
-}
-
-/** A scope, with the types of what the application keeps in it. */
-export interface RequestScope extends Scope {
-  readonly app: Application;
-  readonly root: RequestScope;
-  /** Set before anything else happens. */
-  plan: Plan;
-  match: Match | undefined;
-  outcome: Outcome | undefined;
-  httpResponse: HttpResponse | undefined;
-}
+} from "./registered_class.ts";
+import { checkSetting, defaults, type Settings } from "./settings.ts";
 
 /** A default method; the application is bound as its first parameter. */
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
 export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 
-/** The classes that the framework brings, and how instances of each are made. */
-export type Components = Readonly<Record<string, Registration<Class>>>;
-
 /** What an application begins with. */
 export interface BuiltIns {
   readonly methods: Readonly<Record<string, DefaultMethod>>;
-  readonly wrappers: Readonly<Record<string, Wrapper<RequestScope>>>;
-  readonly components: (app: Application) => Components;
+  readonly wrappers: Readonly<Record<string, Wrapper>>;
+  readonly components: (
+    app: Application,
+  ) => Readonly<Record<string, Component>>;
 }
 
-/** An application; initialising an engine makes another one. */
-export class Application {
-  readonly autoload: Autoload;
-  readonly variables: Store<unknown>;
+/** An application: what was declared, whether it serves, and what it has not finished. */
+export class Application implements LayerSource {
+  /** Which context the running code belongs to. */
+  readonly current: Current<Context> = new Current<Context>();
+  /** What a server that drains waits for. */
+  readonly unfinished: Unfinished = new Unfinished(
+    () => this.#running(),
+    () => this.#drainSeconds(),
+  );
+  /** Whether a server passes requests to it: from then on only `configure()` changes it. */
+  isServing = false;
+  /** Whether its server is known to have no TLS. */
+  isPlain = false;
   /** The plan of the next request; undefined after a declaration. */
   plan: Plan | undefined;
+  autoload!: Autoload;
+  variables!: Store<unknown>;
   /** The methods and classes by name; a mapped method hides a class. */
-  readonly #callables: Store<MappedMethod | RegisteredClass>;
-  readonly #originals: ReadonlyMap<string, Method>;
-  readonly #wrappers: BuiltIns["wrappers"];
-  readonly #components: Components;
-  /** The framework's own class of responses, as registered: the application may register another. */
-  readonly #usualResponse: unknown;
+  #callables!: Store<MappedMethod | RegisteredClass>;
+  #originals: ReadonlyMap<string, Method>;
+  readonly #builtIns: BuiltIns;
+  #components!: Readonly<Record<string, Component>>;
 
-  /** Declares the defaults. Throws inside a request, and once the owner serves. */
-  constructor(readonly owner: Owner, builtIns: BuiltIns) {
-    if (writingScope(owner)) {
-      throw new Error("Cannot initialise: a request is being handled");
-    }
-    this.autoload = new Autoload(owner);
-    this.variables = new Store(owner);
-    this.#callables = new Store(owner);
-    this.#wrappers = builtIns.wrappers;
-    this.#components = builtIns.components(this);
+  constructor(builtIns: BuiltIns) {
+    this.#builtIns = builtIns;
     this.#originals = new Map(
       Object.entries(builtIns.methods)
         .map(([name, method]) => [name, method.bind(undefined, this)]),
     );
+    this.init();
+  }
+
+  /**
+   * Declares the defaults and drops everything else. Throws inside a request, and while a server runs: the
+   * runtime's, or one that `isListening` tells of. The end of any other server goes unnoticed.
+   */
+  init(isListening = false): void {
+    if (this.context()) {
+      throw new Error("Cannot initialise: a request is being handled");
+    }
+    const isOfRuntime = isListening || this.isPlain;
+    if (!isOfRuntime && innermost() === undefined) this.isServing = false;
+    this.checkShared();
+    this.autoload = new Autoload(this);
+    this.variables = new Store(this);
+    this.#callables = new Store(this);
+    this.#components = this.#builtIns.components(this);
     // The defaults are declared by the methods that users call.
     this.set({ ...defaults });
     for (const [name, method] of this.#originals) this.map(name, method);
     for (const [name, { type }] of Object.entries(this.#components)) {
       this.register(name, { type, params: [] });
     }
-    this.#usualResponse = this.#callables.get("response");
   }
 
   // Declaring
@@ -138,12 +124,12 @@ export class Application {
     checkName(name, "map");
     const what = `the method "${name}"`;
     const callable = resolveCallback(callback, this.autoload, what);
-    const route = () => this.current()?.root.match?.toRoute() ?? null;
+    const route = () => this.context()?.exchange.match?.toRoute() ?? null;
     const method: Method = passRoute
       ? (...params) => callable(...params, route())
       : callable;
     const isDefault = this.#originals.get(name) === callable;
-    const wrapper = this.#wrappers[name] as Wrapper | undefined;
+    const wrapper = this.#builtIns.wrappers[name];
     const filters = this.#method(name)?.filters;
     this.#declare(name, new MappedMethod(method, isDefault, wrapper, filters));
   }
@@ -162,12 +148,11 @@ export class Application {
     }
     if (this.#method(name)) return;
     const component = this.#components[name];
-    const inherits = component && params.length === 0 && isClass &&
-      (type === component.type || type.prototype instanceof component.type);
-    const given = inherits ? component.params : params;
-    const completed = { ...component, ...registration, params: given };
-    const scope = this.current();
-    this.#declare(name, new RegisteredClass(name, completed, this, scope));
+    const isOfRequest = this.context() !== undefined;
+    this.#declare(
+      name,
+      new RegisteredClass(name, registration, component, this, isOfRequest),
+    );
   }
 
   /** Appends a filter. Throws `TypeError` when it is no function, or when there is no such method. */
@@ -188,58 +173,74 @@ export class Application {
 
   /** Replaces the plan after a write: the request's own inside a request, else that of later requests. */
   #replan(): void {
-    const root = this.current()?.root;
-    if (root) root.plan = this.#compiled();
+    const exchange = this.context()?.exchange;
+    if (exchange) exchange.plan = this.#compiled(exchange.layer ?? null);
     else this.plan = undefined;
   }
 
-  #compiled(): Plan {
+  /** The plan of the requests with that layer, or of those without one. */
+  #compiled(layer: Layer | null): Plan {
     const settings: Settings & Record<string, unknown> = { ...defaults };
     for (const name in defaults) {
-      settings[name] = this.variables.get(name) ?? settings[name];
+      settings[name] = this.variables.get(name, layer) ?? settings[name];
     }
     const [start, send] = ["start", "send"].map((name) => {
-      const method = this.#method(name);
+      const method = this.#method(name, layer);
       return method?.isUnchanged ? undefined : method;
     });
-    const isUsual = this.#callables.get("response") === this.#usualResponse;
-    return {
-      settings,
-      base: basePath(settings["framework.base_url"]),
-      trustsProxy: settings["framework.trust_proxy"],
-      socketLimit: settings["framework.socket_limit"],
-      start,
-      send,
-      router: undefined,
-      needsResponse: !isUsual || settings["framework.debug"],
-    };
+    return new Plan(settings, start, send);
   }
 
   // Reading
 
   /** Compiles the plan of all requests that declare nothing for themselves. */
   compile(): Plan {
-    return this.plan = this.#compiled();
+    return this.plan = this.#compiled(null);
   }
 
-  /** The plan of a request; outside of one, that of the next request. */
-  planFor(scope: RequestScope | undefined = this.current()): Plan {
-    return scope?.root.plan ?? this.plan ?? this.compile();
+  /** The plan of the current request; outside of one, that of the next request. */
+  planFor(context: Context | undefined = this.current.get()): Plan {
+    return context?.exchange.plan ?? this.plan ?? this.compile();
   }
 
-  /** The scope of the current request, if any. */
-  current(): RequestScope | undefined {
-    return current(this.owner) as RequestScope | undefined;
+  /** The context of the current request, if any. */
+  context(): Context | undefined;
+  /** The context of the current request; throws outside one, naming the call. */
+  context(call: string): Context;
+  context(call?: string): Context | undefined {
+    const context = this.current.get();
+    if (context !== undefined || call === undefined) return context;
+    throw new Error(`Cannot call ${call} here: no request is being handled`);
   }
 
-  /** The scope of the current request; throws outside one, naming the call. */
-  scope(call: string): RequestScope {
-    return currentOrThrow(this.owner, call) as RequestScope;
+  get layer(): Layer | undefined {
+    return this.current.get()?.exchange.layer;
   }
 
-  /** Whether the response is sealed. */
-  isSealed({ sealedBy, httpResponse }: RequestScope): boolean {
-    return httpResponse?.sent ?? sealedBy !== undefined;
+  requestLayer(): Layer | undefined {
+    const exchange = this.current.get()?.exchange;
+    return exchange && (exchange.layer ??= new Map());
+  }
+
+  /**
+   * Throws when the application serves, or a served request of another one is handled, and the calling code is
+   * not in `configure()`: Deno forgets the request in some callbacks, and what is set for one client must not
+   * reach every other.
+   */
+  checkShared(): void {
+    const { foreign } = this.current;
+    const isForeign = foreign instanceof Context && foreign.exchange.isServed;
+    if (!this.isServing && !isForeign || this.current.isConfiguring) return;
+    throw new Error(
+      "Cannot change the application here: it has served, and this code belongs to no request of it. " +
+        "Wrap the change in configure() when it is meant for every request, or call init() to begin anew " +
+        "once no server runs",
+    );
+  }
+
+  /** Runs work as the application itself, outside of every request. */
+  configure<Result>(work: () => Result): Result {
+    return this.current.configure(work);
   }
 
   // Calling
@@ -253,13 +254,14 @@ export class Application {
   call(
     name: string,
     params: unknown[] = [],
-    scope: Scope | undefined = this.current(),
+    context: Context | undefined = this.current.get(),
   ): unknown {
-    const callable = scope?.root.own
-      ? this.#callables.get(name, scope)
-      : this.#callables.application.get(name);
+    const layer = context?.exchange.layer;
+    const callable = layer
+      ? this.#callables.get(name, layer)
+      : this.#callables.shared.get(name);
     if (callable === undefined) throw this.#unknown(name, "call");
-    return tracked(name, callable.call(params, scope), scope);
+    return tracked(name, callable.call(params, context), context);
   }
 
   /** The default of a method; throws `TypeError` when there is none of that name. */
@@ -269,37 +271,44 @@ export class Application {
     if (!method) throw noSuchMethod(name, action, this.#originals.keys());
     // A mapped `start` may stop waiting for the default one, such as after a time-out.
     if (name === "start") return method;
-    return (...params) => tracked(name, method(...params), this.current());
+    return (...params) => tracked(name, method(...params), this.context());
   }
 
   /** The current request. */
-  request(): HttpRequest {
-    return this.call("request") as HttpRequest;
+  request(context?: Context): HttpRequest {
+    return this.call("request", [], context) as HttpRequest;
   }
 
-  /** The response being built, or the page in its place. */
-  response(scope: Scope = this.scope("response()")): HttpResponse {
-    const known = scope.httpResponse ?? this.call("response", [], scope);
-    return known as HttpResponse;
-  }
-
-  /** Responds with an outcome and seals the response. Most requests need no `HttpResponse` for that. */
-  respond(scope: Scope, by: string, outcome: Outcome): void {
-    if (keepOutcome(scope, outcome, by)) return;
-    this.response(scope).respond(by, outcome);
+  /** What `response()` returns in a context. */
+  response(context: Context = this.context("response()")): HttpResponse {
+    return context.response ??
+      this.call("response", [], context) as HttpResponse;
   }
 
   /** The router, kept in the plan unless a mapped method makes it. */
-  router(scope: RequestScope | undefined = this.current()): Router {
-    const plan = this.planFor(scope);
+  router(context: Context | undefined = this.current.get()): Router {
+    const plan = this.planFor(context);
     if (plan.router !== undefined) return plan.router;
-    const router = this.call("router", [], scope) as Router;
+    const router = this.call("router", [], context) as Router;
     if (this.#method("router") === undefined) plan.router = router;
     return router;
   }
 
-  #method(name: string): MappedMethod | undefined {
-    const callable = this.#callables.get(name);
+  /** The requests that a server has passed on and that have no response yet. */
+  #running(): Exchange[] {
+    const exchanges = this.current.open().map(({ exchange }) => exchange)
+      .filter(({ info, hasResponse }) => info !== undefined && !hasResponse);
+    return [...new Set(exchanges)];
+  }
+
+  #drainSeconds(): number {
+    return this.configure(() =>
+      this.planFor().settings["framework.shutdown_timeout"]
+    );
+  }
+
+  #method(name: string, layer?: Layer | null): MappedMethod | undefined {
+    const callable = this.#callables.get(name, layer);
     return callable instanceof MappedMethod ? callable : undefined;
   }
 
@@ -315,8 +324,8 @@ export class Application {
  * Has the response wait for a promise that a method returned. Tracking handles a rejection, so the caller gets
  * another promise: if nobody awaits that one, the rejection is noticed.
  */
-function tracked(name: string, result: unknown, scope?: Scope): unknown {
-  if (!(result instanceof Promise) || scope === undefined) return result;
-  scope.track(name, result);
+function tracked(name: string, result: unknown, context?: Context): unknown {
+  if (!(result instanceof Promise) || context === undefined) return result;
+  context.exchange.track(name, result);
   return result.then((value) => value);
 }

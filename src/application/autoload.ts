@@ -6,9 +6,8 @@
 
 import type { Class, Classes } from "../callback.ts";
 import { inside } from "../inside.ts";
-import { Layered } from "../state/layers.ts";
+import { Layered, type LayerSource } from "../state/layer.ts";
 import { withoutRequest } from "../state/without_request.ts";
-import { current, type Owner } from "../state/scope.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
@@ -20,14 +19,14 @@ const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 
 /** The folders of autoloaded classes, in the two layers of the state, and the classes found so far. */
 export class Autoload implements Classes {
-  readonly #owner: Owner;
+  readonly #source: LayerSource;
   readonly #folders: Layered<string[]>;
   /** The classes in the application's folders; a request with folders of its own searches anew each time. */
   readonly #found = new Map<string, Promise<Class>>();
 
-  constructor(owner: Owner) {
-    this.#owner = owner;
-    this.#folders = new Layered<string[]>(() => [], owner);
+  constructor(source: LayerSource) {
+    this.#source = source;
+    this.#folders = new Layered<string[]>(() => [], source);
   }
 
   /** Adds a folder. A relative one is resolved against the working directory at each search. */
@@ -44,11 +43,11 @@ export class Autoload implements Classes {
 
   /** Finds a class and remembers it; rejects with the places that were searched, and why each failed. */
   find(name: string): Promise<Class> {
-    const own = this.#folders.own();
-    const found = own ? new Map<string, Promise<Class>>() : this.#found;
+    const added = this.#folders.private();
+    const found = added ? new Map<string, Promise<Class>>() : this.#found;
     const known = found.get(name);
     if (known !== undefined) return known;
-    const folders = [...this.#folders.application, ...own ?? []];
+    const folders = [...this.#folders.shared, ...added ?? []];
     // What a module does while it loads must not belong to the request that happens to need it first.
     const finding = withoutRequest(() => search(name, folders));
     found.set(name, finding);
@@ -58,11 +57,11 @@ export class Autoload implements Classes {
 
   /** The current request's instance of a class whose methods are callbacks, made on first use. */
   make(type: Class): object {
-    const scope = current(this.#owner);
-    const known = scope?.root.own?.get(type) as object | undefined;
+    const layer = this.#source.requestLayer();
+    const known = layer?.get(type) as object | undefined;
     if (known !== undefined) return known;
     const made = new type();
-    scope?.setOwn(type, made);
+    layer?.set(type, made);
     return made;
   }
 }

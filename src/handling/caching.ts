@@ -28,7 +28,8 @@ export function etag(app: Application, id: string, type = "string"): void {
   }
   const [strong, weak] = [`"${id}"`, `W/"${id}"`];
   const isWeak = type === "weak";
-  app.response(app.scope("etag()")).header("etag", isWeak ? weak : strong);
+  app.response(app.context("etag()"))
+    .header("etag", isWeak ? weak : strong);
   const match = condition(app, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
   if (match !== null && !includesTag(match, isWeak ? [] : [strong])) {
@@ -51,7 +52,8 @@ export function lastModified(app: Application, time: number): void {
   }
   const modified = Math.floor(Math.min(time, Date.now() / 1000)) * 1000;
   const date = new Date(modified).toUTCString();
-  app.response(app.scope("lastModified()")).header("last-modified", date);
+  app.response(app.context("lastModified()"))
+    .header("last-modified", date);
   if (condition(app, "if-match") === null) {
     const until = dateOf(condition(app, "if-unmodified-since"));
     if (modified > until) endWith(app, "lastModified()", 412);
@@ -87,11 +89,11 @@ function isReading(app: Application): boolean {
 
 /** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
 function endWith(app: Application, by: string, status: 304 | 412): never {
-  const response = app.response();
+  const { reply } = app.context(by);
   const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
-  if (!response.sent) {
-    for (const name of without) response.header(name, null);
+  if (!reply.isSealed) {
+    for (const name of without) reply.setHeader(name, null);
   }
-  response.respond(by, { status });
+  reply.respond(by, { status });
   throwStop();
 }

@@ -3,7 +3,7 @@
  * may read more of an error than its status.
  */
 
-import type { RequestScope } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
 
 /** The headers that proxies add: behind one, the client may be anywhere. */
 const OF_PROXIES =
@@ -20,30 +20,28 @@ const OWN_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])\//;
  * Whether the program made the request itself, as tests do. A copy that a server of the user's own made of its
  * request still has the client's `Host`, or the server's port.
  */
-export function isFromProgram(scope: RequestScope): boolean {
-  const { request, isServed, nesting } = scope;
+export function isFromProgram(exchange: Exchange): boolean {
+  const { raw, isServed, nesting } = exchange;
   return !isServed && nesting.every(({ remote }) => remote === undefined) &&
-    OWN_ORIGIN.test(request.url) && !request.headers.has("host") &&
-    !isForwarded(request);
+    OWN_ORIGIN.test(raw.url) && !raw.headers.has("host") &&
+    !isForwarded(raw);
 }
 
 /** Whether the one who made the request may see details: under debug, on this machine. */
-export function seesDetails(scope: RequestScope): boolean {
-  const { settings } = scope.root.plan;
-  return settings["framework.debug"] &&
-    (isFromProgram(scope) || isLocal(scope));
+export function seesDetails(exchange: Exchange): boolean {
+  return exchange.plan.isDebugging &&
+    (isFromProgram(exchange) || isLocal(exchange));
 }
 
 /**
  * Whether the client is on this machine. The host must be a name of this machine, too: another one is DNS
  * rebinding, by which a foreign page reads what this machine shows. Behind a trusted proxy, no client is local.
  */
-function isLocal({ request, remote, root }: RequestScope): boolean {
+function isLocal({ raw, remote, trustsProxy }: Exchange): boolean {
   if (remote === undefined || !("hostname" in remote)) return false;
-  const { trustsProxy } = root.plan;
-  if (trustsProxy || isForwarded(request)) return false;
-  const host = request.headers.get("host");
-  const urls = host === null ? [request.url] : [request.url, `http://${host}`];
+  if (trustsProxy || isForwarded(raw)) return false;
+  const host = raw.headers.get("host");
+  const urls = host === null ? [raw.url] : [raw.url, `http://${host}`];
   return LOOPBACK.test(remote.hostname) &&
     urls.every((url) => LOOPBACK.test(URL.parse(url)?.hostname ?? ""));
 }

@@ -3,28 +3,50 @@
  * long an instance lives. The application registers them as it registers a user's class.
  */
 
-import type { Application, Components } from "../application/application.ts";
+import type { Application } from "../application/application.ts";
+import type { Component } from "../application/registered_class.ts";
 import { mountingOf } from "./mount.ts";
 import { HttpRequest } from "../request/request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
 import { Tree } from "../routing/tree.ts";
-import { Layered, Store } from "../state/layers.ts";
+import { Reply } from "../response/reply.ts";
+import { Layered, Store } from "../state/layer.ts";
 import { View } from "../view/view.ts";
 
 /** The components of an application. */
-export function components(app: Application): Components {
-  const routes = new Layered(() => new Tree(), app.owner);
+export function components(app: Application): Record<string, Component> {
+  const routes = new Layered(() => new Tree(), app);
+  const variables = new Store(app);
   return {
-    request: { type: HttpRequest, params: "scope", slot: "httpRequest" },
-    response: { type: HttpResponse, params: "scope", slot: "httpResponse" },
+    request: {
+      type: HttpRequest,
+      params: (context) => [context?.exchange],
+      slot: {
+        get: ({ exchange }) => exchange.request,
+        set: ({ exchange }, request) =>
+          exchange.request = request as HttpRequest,
+      },
+    },
+    response: {
+      type: HttpResponse,
+      params: (context, isNew) => [
+        isNew ? new Reply() : context?.reply,
+        context,
+        isNew ? undefined : context?.section,
+      ],
+      slot: {
+        get: (context) => context.response,
+        set: (context, response) => context.response = response as HttpResponse,
+      },
+    },
     router: {
       type: Router,
-      params: [routes, app.autoload, mountingOf(app)],
+      params: () => [routes, app.autoload, mountingOf(app)],
     },
     view: {
       type: View,
-      params: [new Store(app.owner), () => app.planFor().settings],
+      params: () => [variables, () => app.planFor().settings],
     },
   };
 }

@@ -3,13 +3,13 @@
  * it, the request and its route, and the routes that nearly matched. Secrets are masked.
  */
 
-import type { RequestScope } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
 import { type SourcePlace, TemplateError } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import { escape } from "../html.ts";
 import { nearRoutes } from "../routing/explain.ts";
 import type { Route } from "../routing/route.ts";
-import { counted } from "../state/background.ts";
+import { counted } from "../state/unfinished.ts";
 import { isForeignFrame } from "../stack.ts";
 import { masked, maskedIfSecret } from "./secrets.ts";
 
@@ -28,16 +28,16 @@ mark { background: rgb(255 0 0 / .25); color: inherit; }
 type Row = readonly [name: string, value: string | null];
 
 /** The details of an error as HTML; without one, those of a path that was not found. */
-export function debugDetails(scope: RequestScope, failure?: Error): string {
-  const { request, target, root } = scope;
-  const route = root.match?.toRoute();
+export function debugDetails(exchange: Exchange, failure?: Error): string {
+  const { raw, target, match } = exchange;
+  const route = match?.toRoute();
   const rows = Object.entries(route?.params ?? {})
     .map(([name, value]): Row => [`@${name}`, value]);
   const asked = `${target.method} ${target.path}${target.search}`;
   return STYLE + errors(failure) +
-    (failure || route ? "" : misses(scope)) +
+    (failure || route ? "" : misses(exchange)) +
     (route ? table("Route", [["Pattern", declared(route)], ...rows]) : "") +
-    table("Request", [["Target", asked], ...request.headers]);
+    table("Request", [["Target", asked], ...raw.headers]);
 }
 
 /** An error and its causes, eight at most, each with its stack and the code of the application around it. */
@@ -86,7 +86,7 @@ function codeAround({ file, line, source }: SourcePlace): string {
 }
 
 /** Which routes nearly matched, and why they did not. */
-function misses({ app, target, root: { plan } }: RequestScope): string {
+function misses({ app, target, plan }: Exchange): string {
   const path = withoutBase(target.path, plan.base);
   const caseSensitive = plan.settings["framework.case_sensitive"];
   const routes = app.router().routes();

@@ -5,10 +5,11 @@
 
 import { accepts } from "@std/http/negotiation";
 import { STATUS_TEXT, type StatusCode } from "@std/http/status";
-import type { RequestScope } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
 import { escape } from "../html.ts";
 import { JSON_TYPE } from "../media_type.ts";
-import { HTML, type Outcome } from "../response/outcome.ts";
+import type { Outcome } from "../response/reply.ts";
+import { HTML } from "../response/web_response.ts";
 import { headerOf } from "../runtime.ts";
 
 const PROBLEM = "application/problem+json";
@@ -30,12 +31,12 @@ const bare = new Map<number, Page>();
  * of which the HTML page shows `detail`; `details` is HTML for that page only.
  */
 export function pageOf(
-  scope: RequestScope,
+  exchange: Exchange,
   status: number,
   problem: Readonly<Record<string, unknown>> = {},
   details = "",
 ): Page {
-  if (wantsJson(scope)) return problemPage(status, problem);
+  if (wantsJson(exchange)) return problemPage(status, problem);
   const title = titleOf(status);
   const detail = problem.detail === title ? undefined : problem.detail;
   const heading = `${status} ${title}`;
@@ -49,19 +50,19 @@ export function pageOf(
 
 /** A text that ends a request with a status of an error: the detail for JSON clients, else the whole body. */
 export function messagePage(
-  scope: RequestScope,
+  exchange: Exchange,
   status: number,
   text: string,
+  vary: string | null,
 ): Page {
-  const page = wantsJson(scope)
+  const page = wantsJson(exchange)
     ? problemPage(status, { detail: text || undefined })
     : pageWith(status, HTML, text);
-  const vary = varyWith(scope.httpResponse?.header("vary"));
-  return { ...page, headers: { vary } };
+  return { ...page, headers: { vary: varyWith(vary) } };
 }
 
 /** The value of `Vary` for a response that may have one already. */
-export function varyWith(vary: string | null | undefined): string {
+export function varyWith(vary: string | null): string {
   if (!vary) return VARY;
   return /(?:^|[\s,])(?:accept|\*)(?:[\s,]|$)/i.test(vary)
     ? vary
@@ -103,19 +104,19 @@ ${paragraph}${details}</main>
 }
 
 /** Whether an error is sent as JSON: by the setting, else by what the client prefers, else by what it has sent. */
-function wantsJson({ request, root }: RequestScope): boolean {
-  const format = root.plan.settings["framework.error_format"];
+function wantsJson({ raw, plan }: Exchange): boolean {
+  const format = plan.settings["framework.error_format"];
   if (format !== "auto") return format === "json";
-  return preferenceOf(request) ??
-    JSON_TYPE.test(headerOf(request, "content-type") ?? "");
+  return preferenceOf(raw) ??
+    JSON_TYPE.test(headerOf(raw, "content-type") ?? "");
 }
 
 /** Whether a client prefers JSON to HTML; undefined when it prefers neither. */
-function preferenceOf(request: Request): boolean | undefined {
-  const accept = headerOf(request, "accept");
+function preferenceOf(raw: Request): boolean | undefined {
+  const accept = headerOf(raw, "accept");
   if (accept === null || accept === "*/*") return undefined;
   if (accept !== lastAccept.accept) {
-    lastAccept = { accept, prefersJson: prefersJson(request) };
+    lastAccept = { accept, prefersJson: prefersJson(raw) };
   }
   return lastAccept.prefersJson;
 }

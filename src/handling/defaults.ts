@@ -55,8 +55,8 @@ export const builtIns: BuiltIns = {
 
 /** The `start` behind filters: when one of them has sealed the response, no route is called. */
 function startUnlessSealed(app: Application): unknown {
-  const scope = app.scope("start()");
-  return app.isSealed(scope) ? undefined : start(scope);
+  const context = app.context("start()");
+  return context.reply.isSealed ? undefined : start(context);
 }
 
 /** The router's method of the same name. */

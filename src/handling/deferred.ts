@@ -4,24 +4,26 @@
 
 import type { Application } from "../application/application.ts";
 import { reportError, wrongKind } from "../errors.ts";
-import type { Scope } from "../state/scope.ts";
+import type { Exchange } from "../application/exchange.ts";
 
 /** Keeps work for after the response; what is deferred while a body streams runs at once. */
 export function defer(app: Application, work: () => unknown): void {
   if (typeof work !== "function") {
     throw wrongKind("defer work", "it must be a function", work);
   }
-  const { root } = app.scope("defer()");
-  root.remember();
-  if (root.deferred !== undefined) return void root.deferred.push(work);
-  root.deferred = [work];
-  if (root.responded) startDeferred(root);
+  const { exchange } = app.context("defer()");
+  exchange.remember();
+  if (exchange.deferred !== undefined) {
+    return void exchange.deferred.push(work);
+  }
+  exchange.deferred = [work];
+  if (exchange.hasResponse) startDeferred(exchange);
 }
 
-/** Runs deferred work. Servers that drain wait for it, also those of engines around this one. */
-export function startDeferred(scope: Scope): void {
-  const work = runDeferred(scope);
-  for (const { owner: { deferred } } of scope.nesting) {
+/** Runs deferred work. Servers that drain wait for it, also those of the applications around this one. */
+export function startDeferred(exchange: Exchange): void {
+  const work = runDeferred(exchange);
+  for (const { app: { unfinished: { deferred } } } of exchange.nesting) {
     deferred.add(work);
     work.then(() => deferred.delete(work));
   }
@@ -31,9 +33,9 @@ export function startDeferred(scope: Scope): void {
  * Runs each piece of deferred work in a turn of its own, so that work that defers more work does not keep
  * other requests waiting. Errors are logged: it is too late for a response.
  */
-async function runDeferred(scope: Scope): Promise<void> {
-  const { deferred = [] } = scope;
-  const release = scope.hold();
+async function runDeferred(exchange: Exchange): Promise<void> {
+  const { deferred = [] } = exchange;
+  const release = exchange.hold();
   while (deferred.length > 0) {
     await new Promise((resolve) => setTimeout(resolve));
     try {
@@ -42,6 +44,6 @@ async function runDeferred(scope: Scope): Promise<void> {
       reportError(error, "in deferred work");
     }
   }
-  scope.deferred = undefined;
+  exchange.deferred = undefined;
   release();
 }

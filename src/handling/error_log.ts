@@ -3,40 +3,41 @@
  * its line has that, under the same reference.
  */
 
-import type { RequestScope } from "../application/application.ts";
+import type { Application } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
 import { errorLine, errorText, report, toError } from "../errors.ts";
-import { NO_TARGET } from "../state/scope.ts";
+import { NO_TARGET } from "../request/target.ts";
 import { isFromProgram } from "./client.ts";
 
 /** Notes an error of a request until it is known with which status the request ends. */
-export function noteError({ root }: RequestScope, thrown: unknown): void {
-  (root.errors ??= new Set()).add(thrown);
+export function noteError(exchange: Exchange, thrown: unknown): void {
+  (exchange.errors ??= new Set()).add(thrown);
 }
 
 /**
  * Logs the noted errors of a request that ends with this status. One that the program made itself shows the
  * messages, so that only `framework.log_errors` logs them.
  */
-export function logNotedErrors(scope: RequestScope, status: number): void {
-  const { errors = [], plan: { settings } } = scope;
-  scope.errors = undefined;
+export function logNotedErrors(exchange: Exchange, status: number): void {
+  const { errors = [], plan: { settings } } = exchange;
+  exchange.errors = undefined;
   if (status < 500) return;
-  if (isFromProgram(scope) && !settings["framework.log_errors"]) return;
-  for (const thrown of errors) logError(scope, toError(thrown));
+  if (isFromProgram(exchange) && !settings["framework.log_errors"]) return;
+  for (const thrown of errors) logError(exchange, toError(thrown));
 }
 
 /** Logs an error of a request: in one line, or whole where a setting asks for that. */
-export function logError({ app, root }: RequestScope, error: Error): void {
-  const { request, target, plan: { settings } } = root;
+export function logError(exchange: Exchange, error: Error): void {
+  const { app, raw, target, plan: { settings } } = exchange;
   const isWhole = settings["framework.log_errors"] ||
     settings["framework.debug"];
-  const method = target === NO_TARGET ? request.method : target.method;
+  const method = target === NO_TARGET ? raw.method : target.method;
   const text = isWhole ? errorText(error) : errorLine(error);
   report(`${referenceOf(app)} ${method} ${target.path} ${text}`);
 }
 
 /** The id of the request; the application may have registered a class whose objects cannot be made. */
-function referenceOf(app: RequestScope["app"]): string {
+function referenceOf(app: Application): string {
   try {
     return String(app.request().id);
   } catch {

@@ -3,12 +3,14 @@
  * throws.
  */
 
-import type { Application, RequestScope } from "../application/application.ts";
+import type { Application } from "../application/application.ts";
+import { debugTools, loadDebugTools } from "../application/debug_tools.ts";
+import { Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, reportError, toError } from "../errors.ts";
+import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost, checkPlain, targetOf } from "../request/target.ts";
-import { textResponse } from "../response/outcome.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
-import { type ConnectionInfo, enter, Scope } from "../state/scope.ts";
+import { enter } from "../state/current.ts";
 import { run } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import { logError, logNotedErrors } from "./error_log.ts";
@@ -22,158 +24,157 @@ const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
 const UNAWAITED = "in work that nobody awaited";
 
-/** Handles a request of an application, in a scope of its own. */
+/** Handles a request of an application. */
 export function handleRequest(
   app: Application,
-  request: Request,
+  raw: Request,
   info?: ConnectionInfo,
 ): Response | Promise<Response> {
-  const scope = new Scope(app, request, info) as RequestScope;
-  app.owner.isServing ||= scope.isServed;
-  return enter(scope, handle);
+  const { isDebugging } = app.plan ?? app.compile();
+  if (isDebugging && debugTools === undefined) {
+    return loadDebugTools().then(() => handleRequest(app, raw, info));
+  }
+  const exchange = new Exchange(app, raw, info);
+  app.isServing ||= exchange.isServed;
+  return enter(exchange.context, () => handle(exchange));
 }
 
 /** Responds with the page of an error to a request that its server does not pass on. */
 export function refuseRequest(
   app: Application,
-  request: Request,
+  raw: Request,
   info: ConnectionInfo | undefined,
   error: HttpError,
 ): Promise<Response> {
-  const scope = new Scope(app, request, info) as RequestScope;
-  return enter(scope, () => {
-    const plan = scope.plan = app.plan ?? app.compile();
-    if (plan.send !== undefined) scope.began = performance.now();
-    try {
-      scope.target = targetOf(request);
-    } catch {
-      // a malformed target is refused all the same
-    }
-    return recover(scope, error);
-  });
+  const exchange = new Exchange(app, raw, info);
+  if (exchange.plan.send !== undefined) exchange.began = performance.now();
+  try {
+    exchange.target = targetOf(raw);
+  } catch {
+    // a malformed target is refused all the same
+  }
+  return enter(exchange.context, () => recover(exchange, error));
 }
 
 /** Handles a request synchronously, until there is something to wait for. */
-function handle(scope: RequestScope): Response | Promise<Response> {
+function handle(exchange: Exchange): Response | Promise<Response> {
   try {
-    const pending = begin(scope);
-    return pending === undefined && !scope.isUnsettled
-      ? finish(scope)
-      : continueAsync(scope, pending);
+    const result = begin(exchange);
+    return result === undefined && !exchange.pending?.isUnsettled
+      ? finish(exchange)
+      : continueAsync(exchange, result);
   } catch (thrown) {
-    return recover(scope, thrown);
+    return recover(exchange, thrown);
   }
 }
 
 /** Runs the steps up to the end of `start`; returns undefined when they are done, else what to await. */
-function begin(scope: RequestScope): unknown {
-  const { app, request } = scope;
-  const plan = scope.plan = app.plan ?? app.compile();
-  if (plan.send !== undefined) scope.began = performance.now();
-  scope.target = targetOf(request);
-  if (scope.owner.isPlain) checkPlain(request);
+function begin(exchange: Exchange): unknown {
+  const { app, plan, raw, trustsProxy } = exchange;
+  if (plan.send !== undefined) exchange.began = performance.now();
+  exchange.target = targetOf(raw);
+  if (app.isPlain) checkPlain(raw);
   const hosts = plan.settings["framework.hosts"];
-  if (hosts !== null) checkHost(request, hosts, plan.trustsProxy);
-  return hasUnreadBody(scope) ? receiveThenStart(scope) : callStart(scope);
+  if (hosts !== null) checkHost(raw, hosts, trustsProxy);
+  return hasUnreadBody(exchange)
+    ? receiveThenStart(exchange)
+    : callStart(exchange);
 }
 
 /** Reads the body for the route that matches, and runs `start`. */
-async function receiveThenStart(scope: RequestScope): Promise<void> {
-  await receive(scope, matchOnce(scope));
-  await callStart(scope);
+async function receiveThenStart(exchange: Exchange): Promise<void> {
+  await receive(exchange, matchOnce(exchange));
+  await callStart(exchange);
 }
 
 async function continueAsync(
-  scope: RequestScope,
-  pending: unknown,
+  exchange: Exchange,
+  result: unknown,
 ): Promise<Response> {
   try {
-    await pending;
-    if (scope.isUnsettled) await settle(scope);
-    const response = finish(scope);
+    await result;
+    await settle(exchange);
+    const response = finish(exchange);
     return response instanceof Promise ? await response : response;
   } catch (thrown) {
-    return await recover(scope, thrown);
+    return await recover(exchange, thrown);
   }
 }
 
 /** Waits for calls that the handler did not await; when one rejects, that is the request's error. */
-function settle(scope: RequestScope): Promise<void> {
-  return scope.settle(scope.plan.settings["framework.wait_timeout"]);
+function settle({ pending, plan }: Exchange): Promise<void> | undefined {
+  if (!pending?.isUnsettled) return undefined;
+  return pending.settle(plan.settings["framework.wait_timeout"]);
 }
 
 /** Makes the response, passes it through `send`, and ends the request. */
-function finish(scope: RequestScope): Response | Promise<Response> {
-  const { app, outcome, httpResponse, plan, request } = scope;
-  const isKept = outcome !== undefined && httpResponse === undefined;
-  const response = isKept && request.method !== "HEAD"
-    ? textResponse(outcome, scope)
-    : app.response(scope).toResponse();
-  if (scope.errors !== undefined) logNotedErrors(scope, response.status);
+function finish(exchange: Exchange): Response | Promise<Response> {
+  const { context: { reply }, plan } = exchange;
+  const response = reply.toResponse(exchange);
+  if (exchange.errors !== undefined) logNotedErrors(exchange, response.status);
   const sent = plan.send === undefined
     ? response
-    : run(send(scope, plan.send, response));
+    : run(send(exchange, plan.send, response));
   const isLate = sent instanceof Promise || sent.status === 101;
-  if (isLate) return finishAsync(scope, sent);
-  conclude(scope, sent.status);
+  if (isLate) return finishAsync(exchange, sent);
+  conclude(exchange, sent.status);
   return sent;
 }
 
 /** Waits for `send`, and for a WebSocket until the runtime knows whether its client has left. */
 async function finishAsync(
-  scope: RequestScope,
+  exchange: Exchange,
   sent: Response | Promise<Response>,
 ): Promise<Response> {
   const response = await sent;
   if (response.status === 101) await resetsNoticed();
-  if (scope.failure) reportError(scope.failure.reason, UNAWAITED);
-  conclude(scope, response.status);
+  const failure = exchange.pending?.takeFailure();
+  if (failure) reportError(failure.reason, UNAWAITED);
+  conclude(exchange, response.status);
   return response;
 }
 
 /** Starts deferred work and ends the request, unless something holds it. */
-function conclude(scope: RequestScope, status: number): void {
-  scope.responded = true;
-  if (scope.deferred !== undefined) startDeferred(scope);
-  scope.end();
-  finishUpgrade(scope.request, status);
+function conclude(exchange: Exchange, status: number): void {
+  exchange.hasResponse = true;
+  if (exchange.deferred !== undefined) startDeferred(exchange);
+  exchange.end();
+  finishUpgrade(exchange.raw, status);
 }
 
 /** Responds when something was thrown: the stop signal only ends the request, anything else goes to `error`. */
-async function recover(scope: RequestScope, error: unknown): Promise<Response> {
+async function recover(exchange: Exchange, error: unknown): Promise<Response> {
   try {
-    if (!isStop(error)) await runError(scope, error);
-    if (scope.isUnsettled) {
-      await settle(scope).catch((late) => reportError(late, UNAWAITED));
-    }
-    return await finish(scope);
+    if (!isStop(error)) await runError(exchange, error);
+    await settle(exchange)?.catch((late) => reportError(late, UNAWAITED));
+    return await finish(exchange);
   } catch (unhandled) {
-    logNotedErrors(scope, 500);
-    conclude(scope, 500);
+    logNotedErrors(exchange, 500);
+    conclude(exchange, 500);
     throw unhandled;
   }
 }
 
 /** Calls `error`; when that fails too, responds with the default page. */
-async function runError(scope: RequestScope, thrown: unknown): Promise<void> {
-  const { app, plan: { settings } } = scope;
+async function runError(exchange: Exchange, thrown: unknown): Promise<void> {
+  const { app, context, plan: { settings } } = exchange;
+  const { reply } = context;
   const error = toError(thrown);
-  if (error !== thrown) scope.errors?.delete(thrown); // noted by middleware
+  if (error !== thrown) exchange.errors?.delete(thrown); // noted by middleware
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
-  const response = app.response(scope);
-  if (response.sent) {
-    scope.errors?.delete(error);
+  if (reply.isSealed) {
+    exchange.errors?.delete(error);
     return reportError(error, "after the response was sealed");
   }
   try {
     await app.call("error", [error]);
   } catch (second) {
     if (isStop(second)) return;
-    logError(scope, toError(second));
-    if (second !== error) logError(scope, error);
-    scope.errors?.delete(error);
-    response.reopen();
-    respondPlainly(scope, error);
+    logError(exchange, toError(second));
+    if (second !== error) logError(exchange, error);
+    exchange.errors?.delete(error);
+    reply.reopen();
+    respondPlainly(context, error);
   }
 }

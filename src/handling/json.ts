@@ -3,7 +3,6 @@
 import type { Application } from "../application/application.ts";
 import { HttpError, wrongKind } from "../errors.ts";
 import { checkHeader } from "../response/header.ts";
-import { currentOrThrow } from "../state/scope.ts";
 
 /** The name of a JavaScript function, such as `go` or `app.go`, of at most 128 characters. */
 const FUNCTION_NAME =
@@ -21,10 +20,10 @@ export function json(
   charset = "utf8",
   option = 0,
 ): void {
-  const scope = currentOrThrow(app.owner, "json()");
+  const { reply } = app.context("json()");
   const text = jsonText(data, encode, charset, option);
   const type = typeIn(charset, "application/json; charset=utf-8");
-  app.respond(scope, "json()", { status: code, text, type });
+  reply.respond("json()", { status: code, text, type });
 }
 
 /** Responds with JSON inside a call of the function that the query names. */
@@ -37,7 +36,7 @@ export function jsonp(
   charset = "utf8",
   option = 0,
 ): void {
-  const response = app.response(app.scope("jsonp()"));
+  const { reply } = app.context("jsonp()");
   const callback = app.request().query[param];
   if (typeof callback !== "string" || !FUNCTION_NAME.test(callback)) {
     const rule = "must name a JavaScript function";
@@ -46,7 +45,7 @@ export function jsonp(
   // Neither a line nor the script element around it may end inside the text.
   const unsafe = /[<\u2028\u2029]/g;
   const text = escapeJson(jsonText(data, encode, charset, option), unsafe);
-  response.respond("jsonp()", {
+  reply.respond("jsonp()", {
     status: code,
     text: `${callback}(${text});`,
     type: typeIn(charset, "application/javascript; charset=utf-8"),

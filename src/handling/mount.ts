@@ -1,13 +1,14 @@
 /** Owns `mount`: handing the requests under a prefix to another application. */
 
-import type { Application, RequestScope } from "../application/application.ts";
+import type { Application } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { mountOn, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
-import type { Fetch } from "../state/scope.ts";
+import type { Fetch } from "../fetch.ts";
 
 /** Methods of which no web request can be made. */
 const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
@@ -45,16 +46,16 @@ function handOver(
   fetch: Fetch,
   route: Route,
 ): Response | Promise<Response> {
-  const { root } = app.scope("mount()");
-  const { target, nesting, info } = root;
+  const { exchange } = app.context("mount()");
+  const { target, nesting, info, base } = exchange;
   if (FORBIDDEN.has(target.method)) {
     throw new HttpError(501, `No request can be made with ${target.method}`);
   }
   if (nesting.length > MAX_DEPTH) {
     throw new HttpError(508, "The applications are mounted in a circle");
   }
-  const path = below(target.path, root.plan.base, route);
-  return fetch(forwarded(root, path + target.search), info);
+  const path = below(target.path, base, route);
+  return fetch(forwarded(exchange, path + target.search), info);
 }
 
 /** The path behind the prefix, still encoded: as many segments are dropped as the pattern has. */
@@ -64,14 +65,14 @@ function below(path: string, base: string, { pattern }: Route): string {
 }
 
 /** A request with another target. The body is unread, unless a route that passed on has had it read. */
-function forwarded({ request, body }: RequestScope, target: string): Request {
-  const { protocol, host } = new URL(request.url);
-  const { method, headers } = request;
-  const init = { method, headers, body: body ?? request.body };
+function forwarded({ raw, body }: Exchange, target: string): Request {
+  const { protocol, host } = new URL(raw.url);
+  const { method, headers } = raw;
+  const init = { method, headers, body: body ?? raw.body };
   const made = new Request(`${protocol}//${host}${target}`, init);
-  if (headers.has("upgrade")) forwardUpgrade(request, made);
+  if (headers.has("upgrade")) forwardUpgrade(raw, made);
   // Given to the constructor, the signal would cost more than the rest.
-  return Object.defineProperty(made, "signal", { get: () => request.signal });
+  return Object.defineProperty(made, "signal", { get: () => raw.signal });
 }
 
 function fetchOf(mounted: Mountable, prefix: string): Fetch {

@@ -3,13 +3,14 @@
  * and the `error` of middleware. How a default page looks is in `default_page.ts`.
  */
 
-import type { Application, RequestScope } from "../application/application.ts";
-import type { Wrapper } from "../application/callable.ts";
+import type { Application } from "../application/application.ts";
+import type { Context, Exchange, Page } from "../application/exchange.ts";
+import type { Wrapper } from "../application/mapped_method.ts";
 import { HttpError, isStop, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
-import { isUntouched } from "../response/outcome.ts";
-import type { HttpResponse } from "../response/response.ts";
+import type { Reply } from "../response/reply.ts";
 import { headerOf } from "../runtime.ts";
+import { enter } from "../state/current.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
@@ -23,47 +24,44 @@ const MISS = new HttpError(404);
 
 /** The default `notFound`. */
 export function notFound(app: Application): unknown {
-  return new Failure(app.scope("notFound()"), MISS).show();
+  return new Failure(app.context("notFound()"), MISS).show();
 }
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  return new Failure(app.scope("error()"), thrown).show();
+  return new Failure(app.context("error()"), thrown).show();
 }
 
 /**
  * Runs `notFound` or `error`. A mapped or filtered one runs on an empty page: the content so far is dropped,
  * and what the method and its filters write, or return, is the whole response.
  */
-export function onPage(name: "notFound" | "error"): Wrapper<RequestScope> {
-  return (method, params, scope) => {
-    const { app } = scope;
-    // Most misses need no `HttpResponse`: the page is kept as the outcome.
-    if (method.isUnchanged && name === "notFound" && isUntouched(scope)) {
-      return app.respond(scope, "notFound()", pageOf(scope, 404));
-    }
+export function onPage(name: "notFound" | "error"): Wrapper {
+  return (method, params, context) => {
+    const { exchange, reply } = context;
+    const { app } = exchange;
     if (method.isUnchanged) return method.run(params);
-    if (scope.page?.name === name) {
+    if (context.page?.name === name) {
       throw new Error(
         `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
       );
     }
-    const failureIn = (scope: RequestScope): Failure =>
-      new Failure(scope, name === "error" ? params[0] : MISS);
-    const response = app.response(scope);
-    const failure = failureIn(scope);
+    const failureIn = (context: Context): Failure =>
+      new Failure(context, name === "error" ? params[0] : MISS);
+    const failure = failureIn(context);
     const page = failure.openPage();
     if (page === undefined) return;
-    const takeOver = () => failureIn(app.scope("error()")).takeOver(page);
-    return scope.with({ response: page, page: failure }, () => run(makePage()));
+    const takeOver = () => failureIn(app.context("error()")).takeOver(page);
+    const part = exchange.part(page, { page: failure });
+    return enter(part, () => run(makePage()));
 
     /** When the page cannot be made, the response is open again. */
     function* makePage(): Steps<unknown> {
       try {
         const returned = yield method.run(params, takeOver);
-        return yield respondWith(app.scope("response()"), returned);
+        return yield respondWith(app.context("response()"), returned);
       } catch (thrown) {
-        if (!isStop(thrown)) response.reopen();
+        if (!isStop(thrown)) reply.reopen();
         throw thrown;
       }
     }
@@ -71,10 +69,10 @@ export function onPage(name: "notFound" | "error"): Wrapper<RequestScope> {
 }
 
 /** Responds with the default page of an error and no details, when `error` itself has failed. */
-export function respondPlainly(scope: RequestScope, error: Error): void {
-  const page = scope.app.response(scope).replace("error()");
+export function respondPlainly(context: Context, error: Error): void {
+  const page = context.reply.turnTo("error()");
   if (page === undefined) return;
-  const failure = new Failure(scope, error);
+  const failure = new Failure(context, error);
   failure.setHead(page);
   failure.fillPage(page);
 }
@@ -84,32 +82,33 @@ export function respondPlainly(scope: RequestScope, error: Error): void {
  * are those of the error. Rethrows when the handler has written, sent and returned nothing.
  */
 export function* onMiddlewareError(
-  scope: RequestScope,
+  context: Context,
   thrown: unknown,
   callHandler: () => unknown,
 ): Steps<void> {
-  const failure = new Failure(scope, thrown);
-  noteError(scope, thrown);
-  const response = scope.app.response(scope);
-  const { sent } = response;
-  if (!sent) {
-    for (const name of PAGE_HEADERS) response.header(name, null);
-    failure.setHead(response.clearBody());
+  const failure = new Failure(context, thrown);
+  noteError(context.exchange, thrown);
+  const { reply } = context;
+  const { isSealed } = reply;
+  if (!isSealed) {
+    for (const name of PAGE_HEADERS) reply.setHeader(name, null);
+    reply.clearBody();
+    failure.setHead(reply);
   }
   const returned = yield callHandler();
-  if (!sent) yield respondWith(scope, returned);
-  if (sent || !response.sent && response.isEmpty) throw thrown;
+  if (!isSealed) yield respondWith(context, returned);
+  if (isSealed || !reply.isSealed && reply.isEmpty) throw thrown;
 }
 
 /** An error of a request, or a path that was not found: its page, and who may read its message. */
-class Failure {
+class Failure implements Page {
   readonly name: "notFound" | "error";
   readonly error: Error;
   /** The error, if its message is written for clients. */
   readonly #http: HttpError | undefined;
   readonly #status: number;
 
-  constructor(readonly scope: RequestScope, readonly thrown: unknown) {
+  constructor(readonly context: Context, readonly thrown: unknown) {
     this.name = thrown === MISS ? "notFound" : "error";
     this.error = toError(thrown);
     this.#http = this.error instanceof HttpError ? this.error : undefined;
@@ -117,30 +116,30 @@ class Failure {
   }
 
   /** Puts an empty page in place of the response; returns undefined when that is sealed. */
-  openPage(): HttpResponse | undefined {
-    if (this.thrown !== MISS) noteError(this.scope, this.thrown);
-    const page = this.scope.app.response(this.scope).replace(`${this.name}()`);
+  openPage(): Reply | undefined {
+    if (this.thrown !== MISS) noteError(this.context.exchange, this.thrown);
+    const page = this.context.reply.turnTo(`${this.name}()`);
     if (page !== undefined) this.setHead(page);
     return page;
   }
 
   /** Takes over a page that was opened for another error, unless a status of its own was set. */
-  takeOver(page: HttpResponse): void {
-    const opened = this.scope.page as Failure;
+  takeOver(page: Reply): void {
+    const opened = this.context.page as Failure;
     if (opened.thrown === this.thrown) return;
-    if (page.status() === opened.#status) this.setHead(page);
-    this.scope.page = this;
+    if (page.status === opened.#status) this.setHead(page);
+    this.context.page = this;
   }
 
   /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
-  setHead(response: HttpResponse): void {
-    response.status(this.#status);
+  setHead(reply: Reply): void {
+    reply.setStatus(this.#status);
     const headers = this.#http?.headers ?? new Headers();
     for (const [name, value] of headers) {
       // To a client that closes the connection, Deno says the same by itself.
-      if (name === "connection" && saysClose(this.scope)) continue;
+      if (name === "connection" && saysClose(this.context.exchange)) continue;
       const isCookie = name === "set-cookie";
-      response.header(name, isCookie ? headers.getSetCookie() : value);
+      reply.setHeader(name, isCookie ? headers.getSetCookie() : value);
     }
   }
 
@@ -149,25 +148,31 @@ class Failure {
    * debug, it has details for clients on this machine.
    */
   show(): unknown {
-    const { scope, error } = this;
-    const isOpen = scope.page?.name === this.name;
-    const page = isOpen ? scope.app.response(scope) : this.openPage();
+    const { context, error } = this;
+    const isOpen = context.page?.name === this.name;
+    const page = isOpen ? context.reply : this.openPage();
     if (page === undefined) return;
     if (isOpen) this.takeOver(page);
-    if (!seesDetails(scope)) return this.fillPage(page);
+    if (!seesDetails(context.exchange)) return this.fillPage(page);
     const thrown = error === MISS ? undefined : error;
     // A module that is loaded inside a request would leave its context behind in Deno.
     return withoutRequest(() => import("./debug.ts")).then((debug) =>
-      this.fillPage(page, debug.debugDetails(scope, thrown))
+      this.fillPage(page, debug.debugDetails(context.exchange, thrown))
     );
   }
 
   /** Writes the default page; `details` is HTML. */
-  fillPage(page: HttpResponse, details?: string): void {
+  fillPage(page: Reply, details?: string): void {
     const detail = this.#message() || this.#http?.problem.detail;
     const problem = { ...this.#http?.problem, detail };
-    const { text, type } = pageOf(this.scope, page.status(), problem, details);
-    page.body(text, type).header("vary", varyWith(page.header("vary")));
+    const { text, type } = pageOf(
+      this.context.exchange,
+      page.status,
+      problem,
+      details,
+    );
+    page.setBody(text, type);
+    page.setHeader("vary", varyWith(page.header("vary")));
   }
 
   /**
@@ -175,14 +180,14 @@ class Failure {
    * asked itself, or under debug. Other clients get the reference of the line in the log.
    */
   #message(): string {
-    const { scope, error: { message } } = this;
+    const { context: { exchange }, error: { message } } = this;
     const [line = ""] = message.split("\n", 1);
     if (this.#http) return line;
-    if (isFromProgram(scope) || seesDetails(scope)) return masked(line);
-    return `Reference: ${scope.app.request().id}`;
+    if (isFromProgram(exchange) || seesDetails(exchange)) return masked(line);
+    return `Reference: ${exchange.app.request().id}`;
   }
 }
 
-function saysClose({ request }: RequestScope): boolean {
-  return /\bclose\b/i.test(headerOf(request, "connection") ?? "");
+function saysClose({ raw }: Exchange): boolean {
+  return /\bclose\b/i.test(headerOf(raw, "connection") ?? "");
 }

@@ -3,7 +3,7 @@
  * may ask for. How it is read is in `request/body.ts`.
  */
 
-import type { RequestScope } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
 import {
   checkLength,
   hasBody,
@@ -21,10 +21,10 @@ import { allowedMethods, search } from "./search.ts";
 const OVERRIDES = ["PUT", "PATCH", "DELETE"];
 
 /** Whether a request has a body that was not read. GET and HEAD have none, which saves asking Deno. */
-export function hasUnreadBody({ root }: RequestScope): boolean {
-  const { body, request, target: { method } } = root;
+export function hasUnreadBody({ body, raw, target }: Exchange): boolean {
+  const { method } = target;
   if (method === "GET" || method === "HEAD") return false;
-  return body === undefined && hasBody(request) && !request.bodyUsed;
+  return body === undefined && hasBody(raw) && !raw.bodyUsed;
 }
 
 /**
@@ -32,28 +32,30 @@ export function hasUnreadBody({ root }: RequestScope): boolean {
  * for, whose route is searched anew.
  */
 export async function receive(
-  scope: RequestScope,
+  exchange: Exchange,
   match: Match | undefined,
 ): Promise<void> {
-  if (match?.route.takesStream) return checkStream(scope, match.route);
-  const isForm = mayOverride(scope);
+  if (match?.route.takesStream) return checkStream(exchange, match.route);
+  const isForm = mayOverride(exchange);
   if (match === undefined) {
-    const isPathTaken = isForm && allowedMethods(scope).length > 0;
+    const isPathTaken = isForm && allowedMethods(exchange).length > 0;
     if (!isPathTaken) return;
   }
-  const others = isForm ? OVERRIDES.map((method) => search(scope, method)) : [];
+  const others = isForm
+    ? OVERRIDES.map((method) => search(exchange, method))
+    : [];
   const limits = [match, ...others]
     .filter((each) => each !== undefined && !each.route.takesStream)
-    .map((each) => limitOf(scope, each));
-  const [first = limitOf(scope)] = limits;
-  await read(scope, Math.max(first, ...limits));
+    .map((each) => limitOf(exchange, each));
+  const [first = limitOf(exchange)] = limits;
+  await read(exchange, Math.max(first, ...limits));
   if (!isForm) return;
-  const method = methodOverride(scope.app.request());
+  const method = methodOverride(exchange.app.request());
   if (method) {
-    scope.target = { ...scope.target, method };
-    scope.match = search(scope, method);
+    exchange.target = { ...exchange.target, method };
+    exchange.match = search(exchange, method);
   }
-  checkRead(scope, limitOf(scope, scope.match));
+  checkRead(exchange, limitOf(exchange, exchange.match));
 }
 
 /**
@@ -61,49 +63,52 @@ export async function receive(
  * and throws {@linkcode HttpError} 413 when it is too large for this one. Returns what to await, if anything.
  */
 export function receiveFor(
-  scope: RequestScope,
+  exchange: Exchange,
   match: Match,
 ): Promise<void> | undefined {
   const { route } = match;
-  if (scope.root.body !== undefined) checkRead(scope, route.bodyLimit());
-  if (!hasUnreadBody(scope)) return undefined;
-  if (!route.takesStream) return read(scope, limitOf(scope, match));
-  checkStream(scope, route);
+  if (exchange.body !== undefined) checkRead(exchange, route.bodyLimit());
+  if (!hasUnreadBody(exchange)) return undefined;
+  if (!route.takesStream) return read(exchange, limitOf(exchange, match));
+  checkStream(exchange, route);
 }
 
-function checkRead({ root }: RequestScope, limit = Infinity): void {
-  if (root.body!.length > limit) throw tooLarge(limit);
+function checkRead({ body }: Exchange, limit = Infinity): void {
+  if (body!.length > limit) throw tooLarge(limit);
 }
 
 /** Refuses a stream whose declared length is above the route's own limit. */
-function checkStream({ root }: RequestScope, route: Route): void {
+function checkStream({ raw }: Exchange, route: Route): void {
   const limit = route.bodyLimit();
-  if (limit !== undefined) checkLength(root.request, limit);
+  if (limit !== undefined) checkLength(raw, limit);
 }
 
-async function read({ root }: RequestScope, limit: number): Promise<void> {
-  const { "framework.body_timeout": seconds } = root.plan.settings;
-  root.body = await readBody(root.request, limit, seconds);
+async function read(exchange: Exchange, limit: number): Promise<void> {
+  const { nesting, plan: { settings }, raw } = exchange;
+  const isDraining = (): boolean =>
+    nesting.some(({ app }) => app.unfinished.isDraining);
+  const seconds = settings["framework.body_timeout"];
+  exchange.body = await readBody(raw, limit, seconds, isDraining);
 }
 
 /**
  * The largest limit of the routes that match: the first ones may pass. Those without one take part only when
  * none has any, with the setting: a route for every path, such as one that logs, would undo the limits.
  */
-function limitOf(scope: RequestScope, first?: Match): number {
-  const router = scope.app.router(scope);
+function limitOf(exchange: Exchange, first?: Match): number {
+  const router = exchange.app.router(exchange.context);
   const limits: number[] = [];
   for (let match = first; match; match = router.next(match)) {
     const limit = match.route.bodyLimit();
     if (limit !== undefined) limits.push(limit);
   }
-  const { "framework.body_limit": usual } = scope.root.plan.settings;
+  const { "framework.body_limit": usual } = exchange.plan.settings;
   return limits.length > 0 ? Math.max(...limits) : usual;
 }
 
 /** Whether a request is a form whose field `_method` may replace its method. */
-function mayOverride({ plan, request, target }: RequestScope): boolean {
+function mayOverride({ plan, raw, target }: Exchange): boolean {
   if (!plan.settings["framework.method_override"]) return false;
-  const kind = kindOf(headerOf(request, "content-type") ?? "");
+  const kind = kindOf(headerOf(raw, "content-type") ?? "");
   return target.method === "POST" && (kind === "form" || kind === "multipart");
 }

@@ -3,11 +3,13 @@
  * called, however late it comes.
  */
 
-import type { Application, RequestScope } from "../application/application.ts";
-import type { MappedMethod } from "../application/callable.ts";
+import type { Application } from "../application/application.ts";
+import type { Context } from "../application/exchange.ts";
+import type { MappedMethod } from "../application/mapped_method.ts";
 import { MissingTemplate } from "../errors.ts";
 import { markup } from "../html.ts";
 import { callSite } from "../stack.ts";
+import { enter } from "../state/current.ts";
 import type { View } from "../view/view.ts";
 
 /** The key of a request's renders into variables: later renders wait for them. */
@@ -17,11 +19,13 @@ const STORING = {};
 export function renderInPlace(
   method: MappedMethod,
   params: unknown[],
-  scope: RequestScope,
+  context: Context,
 ): unknown {
   if (method.isUnchanged) return method.run(params);
-  const response = scope.app.response(scope).section();
-  return scope.with({ response }, () => method.run(params));
+  const { exchange, reply, page } = context;
+  const section = reply.open(context.section);
+  const part = exchange.part(reply, { section, page });
+  return enter(part, () => method.run(params));
 }
 
 /** Renders a template into a section or, with a key, into a view variable for later templates. */
@@ -31,29 +35,28 @@ export function render(
   data: Record<string, unknown> = {},
   key: string | null = null,
 ): Promise<void> {
-  const scope = app.scope("render()");
+  const { exchange, reply, section } = app.context("render()");
   const view = app.call("view") as View;
   if (typeof view.fetch !== "function") {
     throw new TypeError(
       `Cannot render "${file}": the registered view has no method "fetch", so that "render" must be mapped`,
     );
   }
-  const stored = scope.root.own?.get(STORING);
-  const isDebugging = scope.root.plan.settings["framework.debug"];
-  const place = isDebugging ? callSite() : "";
+  const stored = exchange.layer?.get(STORING);
+  const calledAt = exchange.plan.isDebugging ? callSite() : "";
   const renderText = async (): Promise<string> => {
     if (stored) await stored;
     try {
       return await view.fetch(file, data);
     } catch (error) {
-      throw error instanceof MissingTemplate ? error.calledAt(place) : error;
+      throw error instanceof MissingTemplate ? error.calledAt(calledAt) : error;
     }
   };
   if (key === null) {
-    const section = app.response(scope).section();
-    return renderText().then((text) => void section.write(text));
+    const place = reply.open(section);
+    return renderText().then((text) => reply.write(text, place));
   }
   const storing = renderText().then((text) => view.set(key, markup(text)));
-  scope.setOwn(STORING, storing.catch(() => {}));
+  (exchange.layer ??= new Map()).set(STORING, storing.catch(() => {}));
   return storing;
 }

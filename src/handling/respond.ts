@@ -3,7 +3,8 @@
  * `redirect`.
  */
 
-import type { Application, RequestScope } from "../application/application.ts";
+import type { Application } from "../application/application.ts";
+import type { Context } from "../application/exchange.ts";
 import { FORM } from "../application/names.ts";
 import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
@@ -25,52 +26,52 @@ const OWN = [HttpResponse, HttpRequest, Router, Route, View];
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
 export function respondWith(
-  scope: RequestScope,
+  context: Context,
   returned: unknown,
   match?: Match,
 ): unknown {
-  const { app } = scope;
+  const { exchange: { app }, reply, section } = context;
   if (returned === undefined || returned === null) return;
   if (typeof returned === "string" || returned instanceof Markup) {
-    return void app.response(scope).write(returned);
+    return reply.write(String(returned), section);
   }
   if (typeof returned === "object" && isPlainObject(returned)) {
-    return app.call("json", [returned], scope);
+    return app.call("json", [returned], context);
   }
   if (typeof returned === "boolean" || isOwn(returned)) return;
   const content = contentOf(returned);
-  if (content !== undefined) return void app.response(scope).body(content);
+  if (content !== undefined) return reply.setBody(content);
   if (!hasJson(returned)) throw unsendable(returned, match);
-  return app.call("json", [returned], scope);
+  return app.call("json", [returned], context);
 }
 
 /** Ends the request with the content so far. */
 export function stop(app: Application, code?: number): never {
-  const response = app.response(app.scope("stop()"));
-  if (code !== undefined) response.status(code);
-  response.seal("stop()");
+  const { reply } = app.context("stop()");
+  if (code !== undefined) reply.setStatus(code);
+  reply.seal("stop()");
   throwStop();
 }
 
 /** Ends the request with a message in place of the content so far; that of an error in the client's form. */
 export function halt(app: Application, code = 200, message = ""): never {
-  const scope = app.scope("halt()");
+  const { exchange, reply } = app.context("halt()");
   const text = String(message);
   const outcome = code >= 400
-    ? messagePage(scope, code, text)
+    ? messagePage(exchange, code, text, reply.header("vary"))
     : { status: code, text };
-  app.respond(scope, "halt()", outcome);
+  reply.respond("halt()", outcome);
   throwStop();
 }
 
 /** Responds with a redirect in place of the content so far. */
 export function redirect(app: Application, url: string, code = 303): void {
-  const scope = app.scope("redirect()");
+  const { exchange, reply } = app.context("redirect()");
   checkStatus("redirect", code, 300, 399);
-  const { base, settings } = app.planFor(scope);
+  const { base, settings } = exchange.plan;
   const origin = originOf(settings["framework.base_url"]);
   const headers = { location: locationOf(url, base, origin) };
-  app.respond(scope, "redirect()", { status: code, headers });
+  reply.respond("redirect()", { status: code, headers });
 }
 
 /** Whether a value is an object of the framework: a callback may return the end of a chain of calls. */

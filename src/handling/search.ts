@@ -1,29 +1,35 @@
 /** Owns asking the router about the path of a request, which it sees below the application's base. */
 
-import type { RequestScope } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Match } from "../routing/router.ts";
 
 /** The first route that matches the path of a request by a method. */
 export function search(
-  scope: RequestScope,
+  exchange: Exchange,
   method: string,
 ): Match | undefined {
-  const { app, plan } = scope;
-  const router = plan.router ?? app.router(scope);
+  const { app, context, layer, plan } = exchange;
+  const router = plan.router ?? app.router(context);
   const caseSensitive = plan.settings["framework.case_sensitive"];
-  return router.match(method, routedPath(scope), caseSensitive, scope);
+  return router.match(
+    method,
+    routedPath(exchange),
+    caseSensitive,
+    layer ?? null,
+  );
 }
 
 /** The methods for which the path of a request has routes; empty when no route takes it. */
-export function allowedMethods(scope: RequestScope): string[] {
-  const { app, plan } = scope;
+export function allowedMethods(exchange: Exchange): string[] {
+  const { app, context, plan } = exchange;
   const caseSensitive = plan.settings["framework.case_sensitive"];
-  return app.router(scope).allowed(routedPath(scope), caseSensitive);
+  return app.router(context)
+    .allowed(routedPath(exchange), caseSensitive);
 }
 
 function routedPath(
-  { plan: { base }, target: { path } }: RequestScope,
+  { plan: { base }, target: { path } }: Exchange,
 ): string {
   return base === "" ? path : withoutBase(path, base);
 }

@@ -3,10 +3,10 @@
  * this step is left out.
  */
 
-import type { RequestScope } from "../application/application.ts";
-import type { MappedMethod } from "../application/callable.ts";
+import type { Exchange } from "../application/exchange.ts";
+import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
-import { mutable } from "../response/draft.ts";
+import { mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
 import { logError } from "./error_log.ts";
@@ -16,11 +16,11 @@ const OF_CONTENT =
   /^(?:content-.*|location|transfer-encoding|etag|last-modified|cache-control|expires|connection|upgrade|sec-websocket-.*)$/;
 
 /**
- * Runs a changed `send` in the request's scope. When a filter or the method fails, the error is logged, and
+ * Runs a changed `send` in the request's context. When a filter or the method fails, the error is logged, and
  * what follows gets a plain 500 with the headers so far: filters further on still add theirs.
  */
 export function* send(
-  scope: RequestScope,
+  exchange: Exchange,
   { method, filters }: MappedMethod,
   response: Response,
 ): Steps<Response> {
@@ -59,7 +59,7 @@ export function* send(
       return returned;
     } catch (thrown) {
       if (isStop(thrown)) return;
-      logError(scope, toError(thrown));
+      logError(exchange, toError(thrown));
       discard(current);
       current = failed(current);
     }

@@ -3,10 +3,9 @@
  * response when no route matches. What a callback returns is sent by `respond.ts`, plain text from here.
  */
 
-import type { RequestScope } from "../application/application.ts";
+import type { Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
-import { keepOutcome } from "../response/outcome.ts";
 import { guardOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
@@ -16,47 +15,47 @@ import { isOwn, respondWith, routeName } from "./respond.ts";
 import { allowedMethods, search } from "./search.ts";
 
 /** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
-export function callStart(scope: RequestScope): unknown {
-  const { start: changed } = scope.plan;
-  if (changed === undefined) return start(scope);
-  matchOnce(scope); // filters can ask for the route
-  const returned = changed.call([], scope);
+export function callStart(exchange: Exchange): unknown {
+  const { context, plan } = exchange;
+  if (plan.start === undefined) return start(context);
+  matchOnce(exchange); // filters can ask for the route
+  const returned = plan.start.call([], context);
   return isThenable(returned)
-    ? returned.then((value) => respondWith(scope, value))
-    : respondWith(scope, returned);
+    ? returned.then((value) => respondWith(context, value))
+    : respondWith(context, returned);
 }
 
 /** The default `start`: calls the first matching route, the next ones while they pass, or `notFound`. */
-export function start(scope: RequestScope): unknown {
-  const match = matchOnce(scope);
+export function start(context: Context): unknown {
+  const match = matchOnce(context.exchange);
   return match === undefined
-    ? respondUnmatched(scope)
-    : follow(scope, match, callRoute(scope, match));
+    ? respondUnmatched(context)
+    : follow(context, match, callRoute(context, match));
 }
 
 /** The first matching route: searched once, unless something was declared meanwhile. */
-export function matchOnce(scope: RequestScope): Match | undefined {
-  if (scope.match !== undefined && scope.plan === scope.app.plan) {
-    return scope.match;
-  }
-  return scope.match = search(scope, scope.target.method);
+export function matchOnce(exchange: Exchange): Match | undefined {
+  const { app, match, plan, target } = exchange;
+  if (match !== undefined && plan === app.plan) return match;
+  return exchange.match = search(exchange, target.method);
 }
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
-function callRoute(scope: RequestScope, match: Match): unknown {
-  scope.root.match = match;
-  const receiving = receiveFor(scope, match);
+function callRoute(context: Context, match: Match): unknown {
+  const { exchange } = context;
+  exchange.match = match;
+  const receiving = receiveFor(exchange, match);
   return receiving === undefined
-    ? callGuarded(scope, match)
-    : receiving.then(() => callGuarded(scope, match));
+    ? callGuarded(context, match)
+    : receiving.then(() => callGuarded(context, match));
 }
 
 /** Calls the callback of a route, between its middleware. */
-function callGuarded(scope: RequestScope, match: Match): unknown {
+function callGuarded(context: Context, match: Match): unknown {
   const { middleware } = match.route;
   return middleware.length === 0
     ? match.call()
-    : run(guarded(scope, match, middleware));
+    : run(guarded(context, match, middleware));
 }
 
 /**
@@ -65,14 +64,14 @@ function callGuarded(scope: RequestScope, match: Match): unknown {
  * `after` and those around it still run.
  */
 function* guarded(
-  scope: RequestScope,
+  context: Context,
   match: Match,
   [first, ...others]: readonly Middleware[],
 ): Steps<boolean> {
-  const { app } = scope;
+  const { app } = context.exchange;
   if (first === undefined) {
     const returned = yield match.call();
-    if (returned !== true) yield respondWith(scope, returned, match);
+    if (returned !== true) yield respondWith(context, returned, match);
     return returned === true;
   }
   const { params } = match;
@@ -80,15 +79,15 @@ function* guarded(
   const allowed = yield guard.before?.(params);
   let passes = false;
   if (isResponse(allowed)) {
-    yield respondWith(scope, allowed);
-  } else if (!app.isSealed(app.scope("start()"))) {
+    yield respondWith(context, allowed);
+  } else if (!app.context("start()").reply.isSealed) {
     checkAllowed(allowed, first, match);
     try {
-      passes = yield* guarded(scope, match, others);
+      passes = yield* guarded(context, match, others);
     } catch (thrown) {
       if (isStop(thrown) || guard.error === undefined) throw thrown;
       const respond = () => guard.error!(thrown, params);
-      yield* onMiddlewareError(scope, thrown, respond);
+      yield* onMiddlewareError(context, thrown, respond);
     }
   }
   yield guard.after?.(params);
@@ -119,39 +118,35 @@ function checkAllowed(
 }
 
 /** Sends what a route returned; for `true`, calls the next matching route, or `notFound` after the last. */
-function follow(scope: RequestScope, match: Match, returned: unknown): unknown {
-  const { app } = scope;
+function follow(context: Context, match: Match, returned: unknown): unknown {
+  const { app } = context.exchange;
   while (returned === true) {
-    const next = app.router(scope).next(match);
+    const next = app.router(context).next(match);
     if (next === undefined) {
-      scope.root.match = undefined;
+      context.exchange.match = undefined;
       return app.call("notFound");
     }
     match = next;
-    returned = callRoute(scope, match);
+    returned = callRoute(context, match);
   }
   if (returned === undefined) return;
-  if (typeof returned === "string") {
-    const isKept = keepOutcome(scope, { text: returned });
-    if (!isKept) app.response(scope).write(returned);
-    return;
-  }
-  if (!isThenable(returned)) return respondWith(scope, returned, match);
+  if (!isThenable(returned)) return respondWith(context, returned, match);
   return Promise.resolve(returned).then((late) => {
-    app.scope("start()"); // throws when the request has ended meanwhile
-    return follow(scope, match, late);
+    app.context("start()"); // throws when the request has ended meanwhile
+    return follow(context, match, late);
   });
 }
 
 /** Responds when no route matches: with the methods of the path where it has others, else by `notFound`. */
-function respondUnmatched(scope: RequestScope): unknown {
-  const { app, plan: { settings }, target: { method } } = scope;
-  const allowed = allowedMethods(scope);
-  if (allowed.length === 0) return app.call("notFound", [], scope);
+function respondUnmatched(context: Context): unknown {
+  const { exchange, reply } = context;
+  const { app, plan: { settings }, target: { method } } = exchange;
+  const allowed = allowedMethods(exchange);
+  if (allowed.length === 0) return app.call("notFound", [], context);
   const methods = allowed.join(", ");
-  const response = app.response(scope).header("allow", methods);
+  reply.setHeader("allow", methods);
   if (method === "OPTIONS") {
-    return void response.respond("the response to OPTIONS", { status: 204 });
+    return reply.respond("the response to OPTIONS", { status: 204 });
   }
   if (!settings["framework.method_not_allowed"]) return app.call("notFound");
   throw new HttpError(405, `This address takes ${methods}, not ${method}`);

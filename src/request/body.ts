@@ -7,7 +7,6 @@
 import { HttpError, refusal } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
-import { contextScope } from "../state/scope.ts";
 import { settles } from "../timer.ts";
 import { type Data, type Form, parseFields } from "./fields.ts";
 import { parseMultipart } from "./multipart.ts";
@@ -46,12 +45,13 @@ export function hasBody(request: Request): boolean {
 /**
  * Reads the whole body of a request, within a limit in bytes. Rejects with {@linkcode HttpError} 413 as
  * soon as it is known to be too large, 408 when it has not arrived within `timeoutSeconds` (0: no
- * limit), 400 when the client has ended it early, and 503 when a server that shuts down has.
+ * limit), 400 when the client has ended it early, and 503 when a server has that is draining.
  */
 export async function readBody(
   request: Request,
   limit: number,
   timeoutSeconds = 0,
+  isDraining: () => boolean = () => false,
 ): Promise<Bytes> {
   const length = Number(headerOf(request, "content-length") ?? NaN);
   if (length > limit) throw tooLarge(limit);
@@ -65,13 +65,13 @@ export async function readBody(
       throw refused(408, `it did not arrive within ${timeoutSeconds} seconds`);
     }
     const bytes = await reading;
-    if (bytes.length < length) throw endedEarly();
+    if (bytes.length < length) throw endedEarly(isDraining());
     return bytes;
   } catch (error) {
     // Deno never frees the buffer of a read that is cancelled: a late body is left to the closing connection.
     // Errors of cancelling are ignored, since the body is refused anyway.
     if (inTime || !isServed) reader?.cancel().catch(() => {});
-    throw error instanceof HttpError ? error : endedEarly(error);
+    throw error instanceof HttpError ? error : endedEarly(isDraining(), error);
   }
 }
 
@@ -137,8 +137,8 @@ export function tooLarge(limit: number): HttpError {
 }
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
-function endedEarly(cause?: unknown): HttpError {
-  return contextScope()?.nesting.some(({ owner }) => owner.isDraining)
+function endedEarly(isDraining: boolean, cause?: unknown): HttpError {
+  return isDraining
     ? refused(503, "the server is shutting down", cause)
     : refused(400, "it ended early", cause);
 }

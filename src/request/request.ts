@@ -9,7 +9,6 @@ import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
-import { NO_TARGET, type Scope } from "../state/scope.ts";
 import {
   decode,
   hasBody,
@@ -23,7 +22,40 @@ import { parseFields } from "./fields.ts";
 import { type Schema, type SchemaOutput, validated } from "./schema.ts";
 import { bestLanguage } from "./language.ts";
 import { boundSocket } from "./socket.ts";
-import { decodeEscapes, hostOf, isHost, lastForwarded } from "./target.ts";
+import {
+  decodeEscapes,
+  hostOf,
+  isHost,
+  lastForwarded,
+  NO_TARGET,
+  type Target,
+} from "./target.ts";
+
+/** What is known of a request, step by step. */
+export interface RequestSource {
+  readonly raw: Request;
+  /** When it came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
+  readonly began: number | undefined;
+  readonly target: Target;
+  /** The body, once it was read. */
+  readonly body: Uint8Array<ArrayBuffer> | undefined;
+  /** The address at the other end of the connection. */
+  readonly remote: Deno.Addr | undefined;
+  /** The path of the application, "" for the whole site. */
+  readonly base: string;
+  /** Whether a proxy in front tells the client's address, host and protocol. */
+  readonly trustsProxy: boolean;
+  /** How many bytes may wait for the client of a WebSocket. */
+  readonly socketLimit: number;
+  /** The match of the route that is being called. */
+  readonly match: Match | undefined;
+  /** What names the request, once it was asked for. */
+  reference: string | undefined;
+  /** Reads what Deno drops after the response, so that it stays readable. */
+  remember(): void;
+  /** Keeps the request open until the returned function is called. */
+  hold(): () => void;
+}
 
 /** The parts of a request that `validate()` takes. */
 export type ValidationSource = "body" | "query" | "params";
@@ -59,7 +91,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  * ```
  */
 export class HttpRequest {
-  readonly #scope: Scope;
+  readonly #source: RequestSource;
   #parsed: { readonly bytes: Uint8Array; readonly form: Form } | undefined;
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: unknown;
@@ -73,9 +105,9 @@ export class HttpRequest {
    *
    * @ignore
    */
-  constructor(scope: Scope) {
-    this.#scope = scope;
-    scope.remember();
+  constructor(source: RequestSource) {
+    this.#source = source;
+    source.remember();
   }
 
   /**
@@ -84,8 +116,7 @@ export class HttpRequest {
    * A mounted application has that of the one around it.
    */
   get id(): string {
-    const outermost = this.#scope.nesting.at(-1)!.root;
-    return outermost.reference ??= this.#receivedId() ??
+    return this.#source.reference ??= this.#receivedId() ??
       crypto.randomUUID().slice(0, 8);
   }
 
@@ -94,18 +125,18 @@ export class HttpRequest {
    * `send` is mapped or filtered: nothing else needs the time, and taking it is not free.
    */
   get elapsed(): number | undefined {
-    const { began } = this.#scope;
+    const { began } = this.#source;
     return began === undefined ? undefined : performance.now() - began;
   }
 
   /** The path with its query: encoded, and with the base in front. */
   get url(): string {
-    return this.#scope.target.path + this.#scope.target.search;
+    return this.#source.target.path + this.#source.target.search;
   }
 
   /** The path of the application: "/", or a path such as "/blog" by `framework.base_url`. */
   get base(): string {
-    return this.#scope.plan?.base || "/";
+    return this.#source.base || "/";
   }
 
   /**
@@ -113,9 +144,9 @@ export class HttpRequest {
    * by PUT, PATCH or DELETE.
    */
   get method(): string {
-    const { target, request } = this.#scope;
+    const { target, raw } = this.#source;
     // A malformed request has no target.
-    return target === NO_TARGET ? request.method : target.method;
+    return target === NO_TARGET ? raw.method : target.method;
   }
 
   /** The URL of the page that linked here, from the `Referer` header. */
@@ -129,7 +160,7 @@ export class HttpRequest {
    * and the client may have made up the others. It is unknown when that is no address.
    */
   get ip(): string {
-    const { remote } = this.#scope;
+    const { remote } = this.#source;
     const forwarded = this.#forwarded("x-forwarded-for");
     if (forwarded !== undefined) return addressOf(forwarded);
     return addressOf(remote && "hostname" in remote ? remote.hostname : "");
@@ -144,7 +175,7 @@ export class HttpRequest {
   get scheme(): "http" | "https" {
     const forwarded = this.#forwarded("x-forwarded-proto")?.toLowerCase();
     if (forwarded === "http" || forwarded === "https") return forwarded;
-    return this.#scope.request.url.startsWith("https:") ? "https" : "http";
+    return this.#source.raw.url.startsWith("https:") ? "https" : "http";
   }
 
   /**
@@ -165,7 +196,7 @@ export class HttpRequest {
    * be called. Null without one, and once every matching route has passed.
    */
   get route(): Route | null {
-    return this.#match?.toRoute() ?? null;
+    return this.#source.match?.toRoute() ?? null;
   }
 
   /** The `User-Agent` header. */
@@ -182,7 +213,7 @@ export class HttpRequest {
   get length(): number {
     const length = this.getHeader("content-length");
     if (/^\d{1,15}$/.test(length)) return Number(length);
-    return this.#scope.body?.length ?? 0;
+    return this.#source.body?.length ?? 0;
   }
 
   /**
@@ -190,14 +221,14 @@ export class HttpRequest {
    * record. Throws `HttpError` 400 beyond 1,000 fields, or eight brackets in a name.
    */
   get query(): Fields {
-    const { search } = this.#scope.target;
+    const { search } = this.#source.target;
     return this.#query ??= parseFields(search, "the query", 400);
   }
 
   /** Every value of a name in the query, in order: of `?tag=a&tag=b` both. Throws as `query` does. */
   queryAll(name: string): string[] {
     void this.query; // throws when there are too many fields
-    return new URLSearchParams(this.#scope.target.search).getAll(name);
+    return new URLSearchParams(this.#source.target.search).getAll(name);
   }
 
   /**
@@ -259,8 +290,8 @@ export class HttpRequest {
    * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    const { request } = this.#scope;
-    return types.length > 0 ? accepts(request, ...types) : undefined;
+    const { raw } = this.#source;
+    return types.length > 0 ? accepts(raw, ...types) : undefined;
   }
 
   /**
@@ -277,7 +308,7 @@ export class HttpRequest {
    * is sent, and says so in its log once, unless it runs with `--unstable-no-legacy-abort`.
    */
   get signal(): AbortSignal {
-    return this.#scope.request.signal;
+    return this.#source.raw.signal;
   }
 
   /** The client's address as a proxy passed it on, or "". Unverified: any client can send one. */
@@ -299,10 +330,10 @@ export class HttpRequest {
    * then left unread. Throws `TypeError` on a route that is `streamed()`.
    */
   getBytes(): Uint8Array<ArrayBuffer> {
-    const { request, body } = this.#scope;
+    const { raw, body } = this.#source;
     if (body !== undefined) return body;
-    const isStream = hasBody(request) &&
-      (this.#match?.route.takesStream || request.bodyUsed);
+    const isStream = hasBody(raw) &&
+      (this.#source.match?.route.takesStream || raw.bodyUsed);
     if (!isStream) return this.#noBytes ??= new Uint8Array();
     throw new TypeError(
       "Cannot read the body: the route takes the raw stream, raw.body",
@@ -311,7 +342,7 @@ export class HttpRequest {
 
   /** A header by its name in any case; "" when it was not sent. */
   getHeader(name: string): string {
-    return this.#scope.request.headers.get(name) ?? "";
+    return this.#source.raw.headers.get(name) ?? "";
   }
 
   /**
@@ -323,16 +354,15 @@ export class HttpRequest {
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
-    const isGet = this.#scope.request.method === "GET";
+    const isGet = this.#source.raw.method === "GET";
     if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
       const headers = { upgrade: "websocket" };
       throw new HttpError(426, "Only WebSockets connect here", { headers });
     }
     this.#checkHandshake(options.protocol);
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
-    const { plan } = this.#scope;
-    if (plan !== undefined) boundSocket(upgrade.socket, plan.socketLimit);
-    const release = this.#scope.hold();
+    boundSocket(upgrade.socket, this.#source.socketLimit);
+    const release = this.#source.hold();
     // The application's own handlers of the event run first, and can still use the request.
     const releaseLater = (): void => queueMicrotask(release);
     for (const event of ["close", "error"]) {
@@ -346,14 +376,14 @@ export class HttpRequest {
    * is `streamed()` it is the stream of the connection.
    */
   get raw(): Request {
-    const { request } = this.#scope;
-    const body = this.#scope.body ?? this.#limitedStream;
+    const { raw } = this.#source;
+    const body = this.#source.body ?? this.#limitedStream;
     if (body === undefined) {
-      if (headerOf(request, "upgrade") !== null) postponeUpgrade(request);
-      return request;
+      if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw);
+      return raw;
     }
     // A copy of the request itself would share its signal, about which Deno warns.
-    const { url, method, headers } = request;
+    const { url, method, headers } = raw;
     return this.#replay ??= new Request(url, { method, headers, body });
   }
 
@@ -401,31 +431,27 @@ export class HttpRequest {
 
   /** The stream of a route that limits it; undefined for any other route. */
   get #limitedStream(): ReadableStream<Uint8Array<ArrayBuffer>> | undefined {
-    const limit = this.#match?.route.bodyLimit();
-    if (limit === undefined || !hasBody(this.#scope.request)) return undefined;
-    return this.#stream ??= limited(this.#scope.request.body!, limit);
-  }
-
-  get #match(): Match | undefined {
-    return this.#scope.root.match as Match | undefined;
+    const { match, raw } = this.#source;
+    const limit = match?.route.bodyLimit();
+    if (limit === undefined || !hasBody(raw)) return undefined;
+    return this.#stream ??= limited(raw.body!, limit);
   }
 
   /** The host with the scheme in front; null when the host is not valid. */
   get #address(): URL | null {
-    const { request, plan } = this.#scope;
-    const host = hostOf(request, plan?.trustsProxy);
+    const { raw, trustsProxy } = this.#source;
+    const host = hostOf(raw, trustsProxy);
     return isHost(host) ? URL.parse(`${this.scheme}://${host}`) : null;
   }
 
   /** The last value in a header of a trusted proxy; undefined without one. */
   #forwarded(name: string): string | undefined {
-    const { request, plan } = this.#scope;
-    return plan?.trustsProxy ? lastForwarded(request, name) : undefined;
+    const { raw, trustsProxy } = this.#source;
+    return trustsProxy ? lastForwarded(raw, name) : undefined;
   }
 
   #receivedId(): string | undefined {
-    const { plan } = this.#scope;
-    const id = plan?.trustsProxy ? this.getHeader("x-request-id") : "";
+    const id = this.#source.trustsProxy ? this.getHeader("x-request-id") : "";
     return REQUEST_ID.test(id) ? id : undefined;
   }
 }

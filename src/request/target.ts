@@ -9,7 +9,19 @@
 
 import { foreignScheme, HttpError } from "../errors.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
-import type { Target } from "../state/scope.ts";
+
+/** What a request asks for. */
+export interface Target {
+  /** The method in capitals. */
+  readonly method: string;
+  /** The path, still encoded: it begins with a slash and has no dot segments. */
+  readonly path: string;
+  /** The query with its question mark, still encoded, or nothing. */
+  readonly search: string;
+}
+
+/** Stands for the target of a request whose own is malformed. */
+export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
 /**
  * A host with its port. RFC 3986 (section 3.2.2) allows more characters than any name has; quotes
@@ -71,7 +83,7 @@ export function targetOf(request: Request): Target {
  */
 export function checkPlain(request: Request): void {
   if (/^https:/i.test(request.url) && isFromServer(request)) {
-    throw foreignScheme();
+    throw new HttpError(400, "The request target has another scheme");
   }
 }
 

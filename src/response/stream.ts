@@ -5,7 +5,7 @@
 
 import { isStop, reportError, wrongKind } from "../errors.ts";
 import { internalSlot } from "../runtime.ts";
-import { bind, type Scope } from "../state/scope.ts";
+import { bind } from "../state/current.ts";
 import { settles } from "../timer.ts";
 
 /** What a body can be: text, bytes, or a stream of bytes or text. */
@@ -15,6 +15,12 @@ export type BodyContent =
   | ArrayBuffer
   | Blob
   | ReadableStream;
+
+/** What a stream keeps open while it is sent. */
+export interface Holder {
+  /** Keeps it open until the returned function is called; `abort` ends the stream. */
+  hold(abort: (reason: unknown) => void): () => void;
+}
 
 /** How many seconds the source of an abandoned stream has for cleaning up in the scope of its request. */
 const CANCEL_SECONDS = 0.5;
@@ -27,13 +33,13 @@ const CANCEL_SECONDS = 0.5;
  */
 export function bindStream(
   source: ReadableStream,
-  scope: Scope,
+  holder: Holder,
 ): ReadableStream {
   if ((resourceOf(source) ?? null) !== null) return source;
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array>;
-  // No function here may refer to the scope: a source that waits would keep it.
-  let release: (() => void) | undefined = scope.hold(bind((reason) => {
+  // No function here may refer to the holder: a source that waits would keep it.
+  let release: (() => void) | undefined = holder.hold(bind((reason) => {
     controller.error(reason);
     giveUp(reason);
   }));

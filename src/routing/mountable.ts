@@ -1,6 +1,6 @@
 /** Owns the types of what can be mounted under a prefix; `handling/mount.ts` hands requests over to it. */
 
-import type { Fetch } from "../state/scope.ts";
+import type { Fetch } from "../fetch.ts";
 
 /** Another application: a function, or an object with such a `fetch`, such as an engine. */
 export type Mountable = Fetch | { readonly fetch: Fetch };

@@ -20,8 +20,7 @@ import {
   Route,
   type RouteCallback,
 } from "./route.ts";
-import { Layered } from "../state/layers.ts";
-import type { Scope } from "../state/scope.ts";
+import { type Layer, Layered } from "../state/layer.ts";
 import { isThenable } from "../steps.ts";
 import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
@@ -235,16 +234,13 @@ export class Router {
     method: string,
     path: string,
     caseSensitive: boolean,
-    scope?: Scope,
+    layer?: Layer | null,
   ): Match | undefined {
     const decoded = new Path(path, caseSensitive);
     const asGet = method === "HEAD" && !this.#methods(decoded).has("HEAD");
     const wanted = asGet ? "GET" : method;
-    const { application } = this.#layers;
-    const found = application.find(decoded, wanted);
-    if (found !== undefined) return found;
-    const hasOwn = scope === undefined || scope.root.own !== undefined;
-    return hasOwn ? this.#layers.own(scope)?.find(decoded, wanted) : undefined;
+    const found = this.#layers.shared.find(decoded, wanted);
+    return found ?? this.#layers.private(layer)?.find(decoded, wanted);
   }
 
   /**
@@ -253,10 +249,10 @@ export class Router {
    * @ignore
    */
   next({ route, path, method }: Match): Match | undefined {
-    const { application } = this.#layers;
-    const own = this.#layers.own();
-    if (!application.has(route)) return own?.find(path, method, route);
-    return application.find(path, method, route) ?? own?.find(path, method);
+    const { shared } = this.#layers;
+    const own = this.#layers.private();
+    if (!shared.has(route)) return own?.find(path, method, route);
+    return shared.find(path, method, route) ?? own?.find(path, method);
   }
 
   /**
@@ -277,9 +273,9 @@ export class Router {
   }
 
   #trees(): Tree[] {
-    const { application } = this.#layers;
-    const own = this.#layers.own();
-    return own ? [application, own] : [application];
+    const { shared } = this.#layers;
+    const own = this.#layers.private();
+    return own ? [shared, own] : [shared];
   }
 
   /** Makes `get` and the like: each declares routes of one method, typed from the path. */

@@ -3,12 +3,11 @@
  * time-out, and it cannot listen again.
  */
 
-import { abortStreams, unfinished } from "../state/background.ts";
-import type { Owner } from "../state/scope.ts";
+import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import { sleep, until } from "../timer.ts";
 import { exit, onSignals } from "./process.ts";
-import { CLEAN_UP_SECONDS } from "./server.ts";
+import { CLEAN_UP_SECONDS, type Served } from "./server.ts";
 
 /** How many seconds the runtime gets to send the last response: it does not tell when that is sent. */
 const FLUSH_SECONDS = 0.2;
@@ -32,28 +31,31 @@ export function whenServed<Application extends object>(
 }
 
 /** Call when the runtime reads `onListen`: keeps the process alive on uncaught errors, and bounds a drain. */
-export function endWithRuntime(owner: Owner): void {
+export function endWithRuntime(served: Served): void {
   reads += 1;
-  if (reads === 1) surviveErrors(() => void endProcess(owner));
+  if (reads === 1) surviveErrors(() => void endProcess(served.unfinished));
   if (reads < 2) return;
-  owner.isPlain = true; // `deno serve` has no TLS
-  if (reads === 2) drainOnSignals(owner);
+  served.isPlain = true; // `deno serve` has no TLS
+  if (reads === 2) drainOnSignals(served.unfinished);
 }
 
 /** Finishes pending work, then ends the process with status 1. */
-async function endProcess(owner: Owner): Promise<void> {
-  await until(() => unfinished(owner).length === 0, owner.shutdownSeconds());
+async function endProcess(unfinished: Unfinished): Promise<void> {
+  await until(
+    () => inWords(unfinished).length === 0,
+    unfinished.timeoutSeconds(),
+  );
   await sleep(FLUSH_SECONDS);
   exit(1);
 }
 
 /** Ends the process on a signal, once the time-out is over. A second signal is left to Deno's own listener. */
-function drainOnSignals(owner: Owner): void {
+function drainOnSignals(unfinished: Unfinished): void {
   const leaveToDeno = onSignals(async () => {
     leaveToDeno();
-    owner.isDraining = true;
-    await sleep(owner.shutdownSeconds(), false);
-    abortStreams(owner);
+    unfinished.isDraining = true;
+    await sleep(unfinished.timeoutSeconds(), false);
+    unfinished.abortStreams();
     await sleep(CLEAN_UP_SECONDS, false);
     exit(0);
   });

@@ -4,10 +4,10 @@
  */
 
 import { announce, foreignScheme, HttpError, reportError } from "../errors.ts";
-import { ABORTED } from "../state/background.ts";
-import type { ConnectionInfo, Fetch, Owner } from "../state/scope.ts";
+import type { ConnectionInfo, Fetch } from "../fetch.ts";
+import { ABORTED } from "../state/unfinished.ts";
 import { endWithProcess } from "./process.ts";
-import { DrainingServer, type Server } from "./server.ts";
+import { DrainingServer, type Served, type Server } from "./server.ts";
 
 /** Where and how to listen. */
 export interface StartOptions {
@@ -54,7 +54,7 @@ export function listen(
   fetch: Fetch,
   refuse: Refuse,
   options: StartOptions,
-  owner: Owner,
+  served: Served,
 ): DrainingServer {
   const { path, signal, signals = true } = options;
   const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
@@ -70,10 +70,10 @@ export function listen(
     fetch,
     refuse,
     options.cert !== undefined,
-    owner,
+    served,
   );
   const listenOn = (port?: number) => serve(handler, options, port);
-  const server = new DrainingServer(listenOn, owner, options.onShutdown);
+  const server = new DrainingServer(listenOn, served, options.onShutdown);
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);
   signal?.addEventListener("abort", shutdown, { once: true });
@@ -112,11 +112,11 @@ function withRefusals(
   fetch: Fetch,
   refuse: Refuse,
   isSecure: boolean,
-  owner: Owner,
+  { unfinished }: Served,
 ): Fetch {
   const own = isSecure ? "https:" : "http:";
   return (request, info) => {
-    if (owner.isDraining) {
+    if (unfinished.isDraining) {
       const headers = { connection: "close" };
       const text = "The server is shutting down";
       return refuse(request, info, new HttpError(503, text, { headers }));

@@ -4,7 +4,7 @@
  */
 
 import { announce } from "../errors.ts";
-import { unfinished } from "../state/background.ts";
+import { inWords } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import type { DrainingServer } from "./server.ts";
 
@@ -66,7 +66,7 @@ function endProcess(status: number): void {
 
 /** Prints what the process waits for, if anything. */
 function announceEnd(signal: Deno.Signal): void {
-  const parts = unfinished(...[...servers].map(({ owner }) => owner));
+  const parts = inWords(...[...servers].map(({ served }) => served.unfinished));
   if (parts.length === 0) return;
   const list = new Intl.ListFormat("en").format(parts);
   const hint = signal === "SIGINT" ? ", press again to end now" : "";

@@ -4,13 +4,7 @@
  */
 
 import { report, reportError } from "../errors.ts";
-import {
-  abortStreams,
-  counted,
-  receiving,
-  unfinished,
-} from "../state/background.ts";
-import { configure, type Owner } from "../state/scope.ts";
+import { counted, inWords, type Unfinished } from "../state/unfinished.ts";
 import { settles, sleep, until } from "../timer.ts";
 
 /**
@@ -19,6 +13,15 @@ import { settles, sleep, until } from "../timer.ts";
  * `finished` resolves when that is done, and rejects when the server could not go on listening.
  */
 export type Server = Deno.HttpServer<Deno.Addr>;
+
+/** The application that a server passes its requests to. */
+export interface Served {
+  readonly unfinished: Unfinished;
+  /** Whether the server is known to have no TLS. */
+  isPlain: boolean;
+  /** Runs work outside of every request. */
+  configure<Result>(work: () => Result): Result;
+}
 
 /** Makes the runtime listen, on the given port or else on that of the options. */
 type Listen = (port?: number) => Server;
@@ -42,17 +45,17 @@ export class DrainingServer implements Server {
   #drained: Promise<void> | undefined;
 
   /**
-   * Listens, and calls `listen` again with the same port whenever the runtime has stopped. The owner's time-out
-   * bounds a drain, after which `onShutdown` is called, and how long the server tries to listen again.
+   * Listens, and calls `listen` again with the same port whenever the runtime has stopped. The application's
+   * time-out bounds a drain, after which `onShutdown` is called, and how long the server tries to listen again.
    */
   constructor(
     readonly listen: Listen,
-    readonly owner: Owner,
+    readonly served: Served,
     readonly onShutdown: () => unknown = () => {},
   ) {
     this.#server = listen();
     this.addr = this.#server.addr;
-    owner.isDraining = false; // a server that failed to start may have left it
+    served.unfinished.isDraining = false; // a server that failed to start may have left it
     this.#keepListening();
   }
 
@@ -105,7 +108,8 @@ export class DrainingServer implements Server {
 
   /** Tries to listen until it works; rejects with the last error when the time is over. */
   async #listenAgain(): Promise<void> {
-    const end = performance.now() + this.owner.shutdownSeconds() * 1_000;
+    const seconds = this.served.unfinished.timeoutSeconds();
+    const end = performance.now() + seconds * 1_000;
     for (;;) {
       await sleep(PAUSE_SECONDS);
       if (this.#drained) return;
@@ -121,8 +125,9 @@ export class DrainingServer implements Server {
 
   /** Finishes requests and deferred work, and then calls `onShutdown`, both within the time-out. */
   async #drain(): Promise<void> {
-    this.owner.isDraining = true;
-    const seconds = this.owner.shutdownSeconds();
+    const { unfinished } = this.served;
+    unfinished.isDraining = true;
+    const seconds = unfinished.timeoutSeconds();
     const end = performance.now() + seconds * 1_000;
     const left = (): number => (end - performance.now()) / 1_000;
     await this.#finishOrAbort(seconds, left);
@@ -136,23 +141,23 @@ export class DrainingServer implements Server {
    * cancels bodies that are arriving when it is shut down, so the server first listens on until they are read.
    */
   async #finishOrAbort(seconds: number, left: () => number): Promise<void> {
-    const { owner } = this;
-    await until(() => receiving(owner).length === 0, seconds);
-    const uploads = receiving(owner).length;
+    const { unfinished } = this.served;
+    await until(() => unfinished.receiving === 0, seconds);
+    const uploads = unfinished.receiving;
     const done = this.#finish();
     if (await settles(done, Math.max(0, left()))) return;
-    const late = unfinished(owner);
+    const late = inWords(unfinished);
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
     const names = late.join(", ") || "connections";
     report(`The server did not wait longer than ${seconds} s for: ${names}`);
-    const stopped = abortStreams(owner) + uploads;
+    const stopped = unfinished.abortStreams() + uploads;
     if (stopped > 0) await settles(done, CLEAN_UP_SECONDS);
   }
 
   /** Calls `onShutdown` as the application itself. Its error is logged, and becomes the status of the process. */
   async #callOnShutdown(): Promise<void> {
     try {
-      await configure(this.owner, async () => await this.onShutdown());
+      await this.served.configure(async () => await this.onShutdown());
     } catch (error) {
       reportError(error, "in onShutdown");
       Deno.exitCode = 1;
@@ -162,7 +167,7 @@ export class DrainingServer implements Server {
   /** Stops listening; resolves when requests, streams whose clients have left, and deferred work are done. */
   async #finish(): Promise<void> {
     await Promise.all([this.#stopped, this.#server.shutdown()]);
-    const { deferred, streams } = this.owner;
+    const { deferred, streams } = this.served.unfinished;
     await until(() => streams.size === 0, CLEAN_UP_SECONDS);
     while (deferred.size > 0) await Promise.all(deferred);
   }

@@ -12,13 +12,13 @@ import {
   reportError,
 } from "../errors.ts";
 import { withoutRequest } from "./without_request.ts";
-import { contextScope, type Scope } from "./scope.ts";
+import { type Enterable, innermost } from "./current.ts";
 
 /** For each server that keeps the process alive, the function that ends the process. */
 const keepers = new Set<() => void>();
 
-/** The request that each rejected promise has failed: code that handles the promise later undoes it. */
-const failed = new WeakMap<Promise<unknown>, Scope>();
+/** The context that each rejected promise has failed: code that handles the promise later undoes it. */
+const failed = new WeakMap<Promise<unknown>, Enterable>();
 
 /** The main module, imported once more: the promise rejects with the module's error, also a late one. */
 let main: Promise<unknown> | undefined;
@@ -28,12 +28,11 @@ globalThis.addEventListener("error", (event) => {
   catchError(event, event.error, reportUnawaited);
 });
 globalThis.addEventListener("unhandledrejection", (event) => {
-  const scope = catchError(event, event.reason, reportRejection);
-  if (scope) failed.set(event.promise, scope);
+  const context = catchError(event, event.reason, reportRejection);
+  if (context) failed.set(event.promise, context);
 });
 globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
-  const scope = failed.get(promise);
-  if (scope && scope.failure?.reason === reason) scope.failure = undefined;
+  failed.get(promise)?.recover(reason);
 });
 
 /**
@@ -44,29 +43,26 @@ export function surviveErrors(end: () => void): () => void {
   keepers.add(end);
   // Outside of requests at once: a turn later, Deno would not report an error of the main module.
   const load = (): Promise<unknown> => import(Deno.mainModule);
-  main ??= (contextScope() === undefined ? load() : withoutRequest(load))
+  main ??= (innermost() === undefined ? load() : withoutRequest(load))
     .catch((reason) => mainError = { reason });
   return () => void keepers.delete(end);
 }
 
-/** Gives an uncaught error to its request, and returns that; calls `late` for one that no response can show. */
+/** Gives an uncaught error to its request, and returns its context; calls `late` for one that no response can show. */
 function catchError(
   event: Event,
   reason: unknown,
   late: (reason: unknown) => void,
-): Scope | undefined {
-  const scope = contextScope();
+): Enterable | undefined {
+  const context = innermost();
   // Deno drops the context of a timer that throws: only the framework's own errors are known then.
-  const isOwn = isStop(reason) ||
+  const isKnown = isStop(reason) ||
     Error.isError(reason) && reason instanceof EndedError;
-  if (scope === undefined && !isOwn && keepers.size === 0) return undefined;
+  if (context === undefined && !isKnown && keepers.size === 0) return undefined;
   event.preventDefault();
-  if (!scope || scope.responded || scope.failure || isStop(reason)) {
-    late(reason);
-    return undefined;
-  }
-  scope.failure = { reason };
-  return scope;
+  if (context && !isStop(reason) && context.fail(reason)) return context;
+  late(reason);
+  return undefined;
 }
 
 function reportUnawaited(reason: unknown): void {
@@ -75,7 +71,7 @@ function reportUnawaited(reason: unknown): void {
 
 /** Reports a rejection; that of the main module, which is known a turn later, ends the process. */
 function reportRejection(reason: unknown): void {
-  if (keepers.size === 0 || contextScope() !== undefined) {
+  if (keepers.size === 0 || innermost() !== undefined) {
     return reportUnawaited(reason);
   }
   setTimeout(() => {

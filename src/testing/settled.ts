@@ -1,7 +1,7 @@
 /** Owns waiting for deferred work. Only for tests. */
 
 import type { Engine } from "../../mod.ts";
-import { deferredWorkDone } from "../deferred_work.ts";
+import { applicationOf } from "../engine.ts";
 
 /**
  * Waits until the work that requests have deferred is done, also what that work has deferred itself. Errors of
@@ -29,5 +29,6 @@ import { deferredWorkDone } from "../deferred_work.ts";
  * ```
  */
 export async function settled(app: { app(): Engine }): Promise<void> {
-  await deferredWorkDone(app.app());
+  const { deferred } = applicationOf(app.app()).unfinished;
+  while (deferred.size > 0) await Promise.all(deferred);
 }

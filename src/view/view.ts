@@ -4,7 +4,7 @@
  * this.
  */
 
-import type { Store } from "../state/layers.ts";
+import type { Store } from "../state/layer.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
 import type { Templates } from "./templates.ts";

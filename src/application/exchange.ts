@@ -1,0 +1,252 @@
+/**
+ * Owns a request on its way through an application, and the contexts in which its code runs. All state of a
+ * request is here, and nothing of it can be read by a later one.
+ */
+
+import type { ConnectionInfo } from "../fetch.ts";
+import type { HttpRequest, RequestSource } from "../request/request.ts";
+import { NO_TARGET, type Target } from "../request/target.ts";
+import type { Reply, Section } from "../response/reply.ts";
+import type { Delivery } from "../response/web_response.ts";
+import type { HttpResponse } from "../response/response.ts";
+import type { Match } from "../routing/router.ts";
+import { isFromServer } from "../runtime.ts";
+import {
+  close,
+  type Current,
+  type Enterable,
+  innermost,
+  leave,
+  nextId,
+} from "../state/current.ts";
+import type { Layer } from "../state/layer.ts";
+import { Pending } from "../state/pending.ts";
+import type { Running } from "../state/unfinished.ts";
+import type { Application } from "./application.ts";
+import type { Plan } from "./plan.ts";
+
+/** One request and its way: filled step by step by `handling/handle.ts`. */
+export class Exchange implements RequestSource, Delivery, Running {
+  /** The context of everything but pages and sections. */
+  readonly context: Context;
+  /** The context around this exchange, of the application that has passed the request on. */
+  readonly outer: Context | undefined;
+  /** The application's plan, or one of the request's own once it has declared something. */
+  plan: Plan;
+  /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
+  began: number | undefined = undefined;
+  /** The method, path and query, once they were read. */
+  target: Target = NO_TARGET;
+  /** The body, once it was read. */
+  body: Uint8Array<ArrayBuffer> | undefined = undefined;
+  /** The match of the route that is being called. */
+  match: Match | undefined = undefined;
+  /** What `request()` returns, once it was called. */
+  request: HttpRequest | undefined = undefined;
+  /** What this request has set or declared for itself. */
+  layer: Layer | undefined = undefined;
+  /** The calls that nobody has awaited yet. */
+  pending: Pending | undefined = undefined;
+  /** Work to run after the response; undefined again once all of it has run. */
+  deferred: (() => unknown)[] | undefined = undefined;
+  /** What was thrown and has a page, until it is known whether it is logged. */
+  errors: Set<unknown> | undefined = undefined;
+  /** Whether the web response was made: from then on an error can only be logged. */
+  hasResponse = false;
+  /** Whether the request is over. */
+  isOver = false;
+
+  #pages: Context[] | undefined = undefined;
+  #remote: Deno.Addr | undefined = undefined;
+  #reference: string | undefined = undefined;
+  #holds = 0;
+
+  /** `info` is what the server passed on about the connection. */
+  constructor(
+    readonly app: Application,
+    readonly raw: Request,
+    readonly info: ConnectionInfo | undefined,
+  ) {
+    this.outer = outerOf(raw);
+    this.plan = app.plan ?? app.compile();
+    this.context = new Context(this, this.plan.makeReply());
+  }
+
+  /** This exchange and those around it, from the innermost: applications can be mounted in each other. */
+  get nesting(): Exchange[] {
+    return [this, ...this.outer?.exchange.nesting ?? []];
+  }
+
+  /** Whether the request, or one around it, came from a server. */
+  get isServed(): boolean {
+    return this.nesting.some(({ raw }) => isFromServer(raw));
+  }
+
+  /** Whether its body is still arriving, or may be read by a route. */
+  get isReceiving(): boolean {
+    const { raw, body } = this;
+    const canHaveBody = raw.method !== "GET" && raw.method !== "HEAD";
+    return canHaveBody && body === undefined && raw.body !== null;
+  }
+
+  /** Whether it is a HEAD, which gets the headers of a GET and no body. */
+  get isHead(): boolean {
+    return this.raw.method === "HEAD";
+  }
+
+  /** Whether texts of a middle length go out in one chunk. */
+  get coalesces(): boolean {
+    return this.info !== undefined &&
+      this.plan.settings["framework.coalesce"];
+  }
+
+  /** What names the request in pages and log lines, once it was asked for: that of the outermost exchange. */
+  get reference(): string | undefined {
+    return this.outer ? this.outer.exchange.reference : this.#reference;
+  }
+
+  set reference(reference: string | undefined) {
+    if (this.outer) this.outer.exchange.reference = reference;
+    else this.#reference = reference;
+  }
+
+  /** The path of the application, "" for the whole site. */
+  get base(): string {
+    return this.plan.base;
+  }
+
+  /** Whether a proxy in front tells the client's address, host and protocol. */
+  get trustsProxy(): boolean {
+    return this.plan.settings["framework.trust_proxy"];
+  }
+
+  /** How many bytes may wait for the client of a WebSocket. */
+  get socketLimit(): number {
+    return this.plan.settings["framework.socket_limit"];
+  }
+
+  /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
+  get remote(): Deno.Addr | undefined {
+    return this.#remote ??= this.info?.remoteAddr;
+  }
+
+  /** Reads what Deno drops after the response, so that it stays readable. */
+  remember(): void {
+    void this.remote;
+    void this.raw.headers;
+  }
+
+  /** Has the response wait for a call of the framework; the caller still handles its result. */
+  track(name: string, call: Promise<unknown>): void {
+    (this.pending ??= new Pending()).track(name, call);
+  }
+
+  /** A context for a part of this request, such as a page, with a reply or a place in it of its own. */
+  part(reply: Reply, options?: ContextOptions): Context {
+    const context = new Context(this, reply, options);
+    (this.#pages ??= []).push(context);
+    return context;
+  }
+
+  /**
+   * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that
+   * shuts down calls it to end the stream.
+   */
+  hold(abort?: (reason: unknown) => void): () => void {
+    const { streams } = this.app.unfinished;
+    this.remember();
+    this.#holds += 1;
+    if (abort) streams.add(abort);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holds -= 1;
+      if (abort) streams.delete(abort);
+      if (this.hasResponse) this.end();
+    };
+  }
+
+  /** Ends the request, unless something holds it: from then on no code finds its contexts. */
+  end(): void {
+    if (this.#holds > 0) return;
+    this.isOver = true;
+    close(this.context);
+    if (this.#pages) this.#pages.forEach(close);
+  }
+}
+
+/** What a page is made for. */
+export interface Page {
+  /** The method that makes the page. */
+  readonly name: "notFound" | "error";
+}
+
+/** What a context may have besides its reply. */
+export interface ContextOptions {
+  /** Where in the body of the reply text is written; at its end when not given. */
+  readonly section?: Section | undefined;
+  /** What this context makes a page for; `name` is the method that makes it. */
+  readonly page?: Page | undefined;
+}
+
+/** What `request()` and `response()` mean to the code that runs: an exchange, and a reply. */
+export class Context implements Enterable {
+  readonly id: number = nextId();
+  readonly current: Current<Context>;
+  /** What `response()` returns, once it was called. */
+  response: HttpResponse | undefined = undefined;
+  /** Where in the body text is written; undefined for its end. */
+  readonly section: Section | undefined;
+  /** What this context makes a page for. */
+  page: Page | undefined;
+
+  constructor(
+    readonly exchange: Exchange,
+    readonly reply: Reply,
+    { section, page }: ContextOptions = NO_OPTIONS,
+  ) {
+    this.current = exchange.app.current;
+    this.section = section;
+    this.page = page;
+  }
+
+  /** Whether the connection is secure. */
+  get isSecure(): boolean {
+    return this.exchange.app.request(this).secure;
+  }
+
+  get outer(): Context | undefined {
+    return this.exchange.outer;
+  }
+
+  get isOver(): boolean {
+    return this.exchange.isOver;
+  }
+
+  fail(reason: unknown): boolean {
+    const { exchange } = this;
+    if (exchange.hasResponse) return false;
+    return (exchange.pending ??= new Pending()).fail(reason);
+  }
+
+  recover(reason: unknown): void {
+    this.exchange.pending?.recover(reason);
+  }
+}
+
+const NO_OPTIONS: ContextOptions = {};
+
+/**
+ * The context around a new request. A served request has none. Workaround: after a dynamic import inside
+ * a request, Deno leaks that request's context into whatever the event loop runs next.
+ */
+function outerOf(raw: Request): Context | undefined {
+  const around = innermost();
+  if (around === undefined) return undefined;
+  const context = around instanceof Context ? around : undefined;
+  const isInner = context?.exchange.nesting.some((each) => each.raw === raw);
+  if (isInner || !isFromServer(raw)) return context;
+  if (context === undefined) leave();
+  return undefined;
+}

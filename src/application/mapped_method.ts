@@ -1,0 +1,81 @@
+/** Owns a mapped method with its filters. Which names are allowed is decided in `names.ts`. */
+
+import type { Method } from "../callback.ts";
+import { run, type Steps } from "../steps.ts";
+import type { Context } from "./exchange.ts";
+
+/**
+ * Runs before or after a method. `params` is the argument array itself and `output` holds the method's
+ * result; both may be changed. `false` ends the chain of filters, not the method.
+ */
+// deno-lint-ignore no-explicit-any -- what a method takes and returns is its own
+export type Filter<Params extends unknown[] = any[]> = (
+  params: Params,
+  // deno-lint-ignore no-explicit-any -- a filter may give it any value
+  output: { value: any },
+) => unknown;
+
+/** What a mapped method adds to the type of an engine: nothing where the name is just a `string`. */
+export type Mapped<Name extends string, Callback> = string extends Name
+  ? unknown
+  : { [Key in Name]: Callback extends Method ? Callback : Method };
+
+/** Runs a method with its filters where its output belongs: `render` in a section, `error` on a page. */
+export type Wrapper = (
+  method: MappedMethod,
+  params: unknown[],
+  context: Context,
+) => unknown;
+
+type Filters = Readonly<Record<"before" | "after", readonly Filter[]>>;
+
+const NO_FILTERS: Filters = { before: [], after: [] };
+
+/** A method with its filters. Immutable: a further filter makes another object. */
+export class MappedMethod {
+  constructor(
+    readonly method: Method,
+    readonly isDefault: boolean,
+    readonly wrapper: Wrapper | undefined,
+    readonly filters: Filters = NO_FILTERS,
+  ) {}
+
+  /** Whether it is the framework's own, without filters. */
+  get isUnchanged(): boolean {
+    return this.isDefault && this.filters === NO_FILTERS;
+  }
+
+  /** Runs the method with its filters; inside a request, by its wrapper. */
+  call(params: unknown[], context?: Context): unknown {
+    return this.wrapper === undefined || context === undefined
+      ? this.run(params)
+      : this.wrapper(this, params, context);
+  }
+
+  /** Runs the method with its filters, and `onEntry` in between: before filters may have changed `params`. */
+  run(params: unknown[], onEntry?: () => void): unknown {
+    return this.filters === NO_FILTERS
+      ? this.method(...params)
+      : run(this.#steps(params, onEntry));
+  }
+
+  /** The same method with one more filter. */
+  filtered(moment: "before" | "after", filter: Filter): MappedMethod {
+    const { method, isDefault, wrapper, filters } = this;
+    const more = { ...filters, [moment]: [...filters[moment], filter] };
+    return new MappedMethod(method, isDefault, wrapper, more);
+  }
+
+  *#steps(params: unknown[], onEntry?: () => void): Steps<unknown> {
+    const output: { value: unknown } = { value: undefined };
+    for (const filter of this.filters.before) {
+      if ((yield filter(params, output)) === false) break;
+    }
+    onEntry?.();
+    output.value = yield this.method(...params);
+    for (const filter of this.filters.after) {
+      if ((yield filter(params, output)) === false) break;
+    }
+    return output.value;
+  }
+}

@@ -1,0 +1,37 @@
+/** Owns what every request needs of an application, looked up once. */
+
+import { Reply } from "../response/reply.ts";
+import type { Router } from "../routing/router.ts";
+import { debugTools } from "./debug_tools.ts";
+import type { MappedMethod } from "./mapped_method.ts";
+import { basePath, type Settings } from "./settings.ts";
+
+/**
+ * What every request needs of the application. A declaration drops the plan, and the next request compiles it
+ * anew; a request that declares something for itself gets a plan of its own.
+ */
+export class Plan {
+  /** The path of the application, without a slash at its end. */
+  readonly base: string;
+  /** Whether `src/debug/` is used. */
+  readonly isDebugging: boolean;
+  /** The router, once it was asked for; not kept when a mapped method returns it. */
+  router: Router | undefined = undefined;
+
+  /** `start` and `send` are undefined for the default ones without filters. */
+  constructor(
+    readonly settings: Readonly<Settings>,
+    readonly start: MappedMethod | undefined,
+    readonly send: MappedMethod | undefined,
+  ) {
+    this.base = basePath(settings["framework.base_url"]);
+    this.isDebugging = settings["framework.debug"];
+  }
+
+  /** The reply that a request begins with. */
+  makeReply(): Reply {
+    return this.isDebugging && debugTools
+      ? debugTools.makeReply()
+      : new Reply();
+  }
+}

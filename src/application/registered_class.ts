@@ -1,0 +1,122 @@
+/** Owns a registered class with its instances: one that is shared, and new ones. */
+
+import type { Class, Method } from "../callback.ts";
+import { reportError } from "../errors.ts";
+import type { Application } from "./application.ts";
+import type { Context } from "./exchange.ts";
+
+/** The type of a class's instances; of an autoloaded class, the compiler knows no more than `object`. */
+export type InstanceOf<Type> = Type extends Class<infer Made> ? Made : object;
+
+/** What a registered class adds to the type of an engine: nothing where the name is just a `string`. */
+export type Registered<Name extends string, Type> = string extends Name
+  ? unknown
+  : { [Key in Name]: (shared?: boolean) => MadeOf<Type> };
+
+/** @internal */
+type MadeOf<Type> = Type extends Class ? InstanceOf<Type> : Promise<object>;
+
+/** How a class is registered. */
+export interface Registration {
+  /** The class, or the name of an autoloaded one. */
+  readonly type: Class | string;
+  /** The arguments of the constructor. */
+  readonly params: readonly unknown[];
+  /** Runs at once after each construction, with the new object. */
+  readonly callback?: Method | undefined;
+}
+
+/** A class that the framework registers itself, for a name that it asks for. */
+export interface Component {
+  readonly type: Class;
+  /** The arguments of the constructor. */
+  readonly params: (
+    context: Context | undefined,
+    isNew: boolean,
+  ) => readonly unknown[];
+  /** Where each request keeps an instance of its own; without it, the application shares one. */
+  readonly slot?: Slot;
+}
+
+/** The place of an instance. */
+export interface Slot {
+  get(context: Context): object | undefined;
+  set(context: Context, instance: object): void;
+}
+
+type Instance = object | Promise<object>;
+
+/** A registered class with its shared instance. */
+export class RegisteredClass {
+  #shared: Instance | undefined;
+
+  /**
+   * `component` is that of the same name, if any; it gives its arguments to its own class and those that extend
+   * it. `isOfRequest` tells that the class was registered by a request.
+   */
+  constructor(
+    readonly name: string,
+    readonly registration: Registration,
+    readonly component: Component | undefined,
+    readonly app: Application,
+    readonly isOfRequest: boolean,
+  ) {}
+
+  /** The shared instance, made on first use; a new one for `false`. */
+  call(params: unknown[], context?: Context): Instance {
+    const isNew = params[0] === false;
+    const slot = this.component?.slot;
+    if (slot === undefined) {
+      return isNew ? this.#make() : this.#shared ?? this.#share();
+    }
+    const within = context ?? this.app.context(`${this.name}()`);
+    if (isNew) return this.#make(within, true);
+    const known = slot.get(within);
+    if (known !== undefined) return known;
+    const made = this.#make(within);
+    slot.set(within, made);
+    return made;
+  }
+
+  /** A new instance; a promise when the class is autoloaded. */
+  #make(context?: Context, isNew = false): Instance {
+    const { type } = this.registration;
+    return typeof type === "string"
+      ? this.app.autoload.find(type)
+        .then((found) => this.#construct(found, context, isNew))
+      : this.#construct(type, context, isNew);
+  }
+
+  /** Makes the shared instance; that of the application without a request, so that it cannot keep one. */
+  #share(): Instance {
+    const make = (): Instance => this.#make();
+    const made = this.isOfRequest ? make() : this.app.configure(make);
+    this.#shared = made;
+    if (made instanceof Promise) {
+      made.catch(() => this.#shared = undefined); // the next call tries again
+    }
+    return made;
+  }
+
+  #construct(
+    type: Class,
+    context: Context | undefined,
+    isNew: boolean,
+  ): object {
+    const { params, callback } = this.registration;
+    const { component } = this;
+    const inherits = component !== undefined && params.length === 0 &&
+      (type === component.type || type.prototype instanceof component.type);
+    const instance = new type(
+      ...inherits ? component.params(context, isNew) : params,
+    );
+    const result = callback?.(instance);
+    // Only of a promise: calling `then` of a foreign thenable, such as a query, may begin its work.
+    if (result instanceof Promise) {
+      result.catch((reason) =>
+        reportError(reason, `in the callback of "${this.name}"`)
+      );
+    }
+    return instance;
+  }
+}

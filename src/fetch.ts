@@ -1,0 +1,13 @@
+/** Owns the types of what a server hands over with a request, and of the function that it calls. */
+
+/** What a server passes on about a connection; `Deno.serve` and `deno serve` do. */
+export interface ConnectionInfo {
+  /** The client's address. */
+  readonly remoteAddr?: Deno.Addr;
+}
+
+/** A function from a web request to its response. */
+export type Fetch = (
+  request: Request,
+  info?: ConnectionInfo,
+) => Response | Promise<Response>;

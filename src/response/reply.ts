@@ -1,0 +1,236 @@
+/**
+ * Owns the response of a request, from the first line that is written to the web `Response`: status, headers,
+ * body and seal. `HttpResponse` is what applications see of it; when it is sealed is decided in `handling/`.
+ *
+ * The body is a list of texts in the order of the calls. A list among them is a section: a place kept for
+ * output that comes later, such as a render that nobody awaited. Clearing the body drops its sections
+ * too: what is written to a dropped section is never sent.
+ */
+
+import { checkStatus } from "../errors.ts";
+import { JSON_TYPE } from "../media_type.ts";
+import {
+  checkHeader,
+  type HeaderLines,
+  type HeaderValue,
+  isSealable,
+  PAGE_HEADERS,
+} from "./header.ts";
+import { type BodyContent, checkUnread, discard } from "./stream.ts";
+import { bytesIn, type Delivery, webResponse } from "./web_response.ts";
+
+/** Texts in the order of the calls; a list among them is a section. */
+export type Section = (string | Section)[];
+
+/** A whole response. The text replaces the body; a status or header that is not given stays. */
+export interface Outcome {
+  readonly status?: number | undefined;
+  readonly text?: string;
+  /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
+  readonly type?: string | undefined;
+  /** Each replaces a header of the same name. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The response being built: one from the first line to the web `Response`. */
+export class Reply {
+  /** The status. */
+  status = 200;
+  /** The content type that came with the body; a header `content-type` takes precedence. */
+  type: string | undefined = undefined;
+  /** The headers, once one was set. */
+  headers: HeaderLines | undefined = undefined;
+  /** Bytes, a stream or a web response, sent in place of the texts. */
+  content: Exclude<BodyContent, string> | Response | undefined = undefined;
+  /** The call that sealed the response: status and body cannot be changed any more. */
+  sealedBy: string | undefined = undefined;
+  /** The reply that is sent in place of this one. */
+  page: Reply | undefined = undefined;
+  readonly #texts: Section = [];
+
+  /** Whether the status and the body cannot be changed any more. */
+  get isSealed(): boolean {
+    return this.sealedBy !== undefined;
+  }
+
+  /** Whether nothing was written, and no section was opened for later output. */
+  get isEmpty(): boolean {
+    return this.content === undefined &&
+      this.#texts.every((text) => text === "");
+  }
+
+  /** This reply, or the page that is sent in its place. */
+  get final(): Reply {
+    return this.page?.final ?? this;
+  }
+
+  /** The body by now. */
+  get body(): BodyContent | Response {
+    return this.content ?? joined(this.#texts);
+  }
+
+  /** How many bytes the body has by now; undefined for a stream. */
+  get length(): number | undefined {
+    return bytesIn(this.final.body);
+  }
+
+  /** Sets the status; throws `RangeError` unless it is from 200 to 599. */
+  setStatus(code: number): void {
+    checkStatus("respond", code, 200, 599);
+    if (this.isSealed) this.ignore("status()");
+    else this.status = code;
+  }
+
+  /** The value of a header, several joined by a comma; null when it is not set. */
+  header(name: string): string | null {
+    const key = name.toLowerCase();
+    const isType = key === "content-type";
+    return this.headers?.get(key)?.join(", ") ?? (isType && this.type || null);
+  }
+
+  /**
+   * Sets a header; a list sets several lines, null or an empty list removes it. After the seal, those that
+   * describe the body stay. Throws `TypeError`.
+   */
+  setHeader(name: string, value: HeaderValue): void {
+    const key = name.toLowerCase();
+    const lines = typeof value === "object" ? [...value ?? []] : [`${value}`];
+    for (const line of lines) checkHeader(name, line);
+    if (this.isSealed && isSealable(key)) this.ignore(`header("${name}")`);
+    else this.#putHeader(key, lines);
+  }
+
+  /** Sets the line of a cookie, in place of those of the same name. */
+  addCookie(name: string, line: string): void {
+    const headers: HeaderLines = this.headers ??= new Map();
+    const others = headers.get("set-cookie")
+      ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
+    headers.set("set-cookie", [...others, line]);
+  }
+
+  /** Appends text to the body, or to a section of it. */
+  write(text: string, section?: Section): void {
+    if (this.isSealed && section === undefined) this.ignore("write()");
+    else (section ?? this.#texts).push(text);
+  }
+
+  /** Keeps a place in the body, or in a section of it, for later output. */
+  open(section?: Section): Section {
+    const opened: Section = [];
+    if (!this.isSealed || section) (section ?? this.#texts).push(opened);
+    return opened;
+  }
+
+  /** Drops the body; a section that is given keeps its place, empty. */
+  clearBody(section?: Section): void {
+    if (this.isSealed) return this.ignore("clearBody()");
+    this.#replaceBody("");
+    if (section === undefined) return;
+    section.length = 0;
+    this.#texts.push(section);
+  }
+
+  /** Resets everything: status 200, no headers, no cookies, no body. */
+  clear(section?: Section): void {
+    if (this.isSealed) return this.ignore("clear()");
+    this.status = 200;
+    this.headers?.clear();
+    this.clearBody(section);
+  }
+
+  /**
+   * Replaces the body by text, bytes or a stream, perhaps of a media type; a JSON type that was set before
+   * stays. A web response seals this one: it is sent as it is, with the collected headers and cookies added.
+   * Throws `TypeError` for a body that was read or is being read.
+   */
+  setBody(content: BodyContent | Response, type?: string): void {
+    checkUnread(content);
+    if (this.isSealed) {
+      discard(content);
+      return this.ignore("body()");
+    }
+    this.#replaceBody(content, type);
+    if (content instanceof Response) this.seal("a returned Response");
+  }
+
+  /** Replaces the body and what else the outcome has, and seals the response. Does nothing when it is sealed. */
+  respond(by: string, { status, text = "", type, headers }: Outcome): void {
+    if (status !== undefined) checkStatus("respond", status, 200, 599);
+    if (!this.seal(by)) return;
+    this.status = status ?? this.status;
+    this.#replaceBody(text, type);
+    for (const name in headers) this.#putHeader(name, [headers[name]!]);
+  }
+
+  /** Seals status and body as they are; returns false when they are sealed already. */
+  seal(by: string): boolean {
+    if (this.isSealed) {
+      this.ignore(by);
+      return false;
+    }
+    this.sealedBy = by;
+    return true;
+  }
+
+  /**
+   * Drops the body with the headers that describe it or let clients store it, seals this reply, and returns
+   * another one to be sent in its place, which shares the headers that are left. Undefined when it is sealed.
+   */
+  turnTo(by: string): Reply | undefined {
+    if (!this.seal(by)) return undefined;
+    this.#replaceBody("");
+    for (const name of PAGE_HEADERS) this.headers?.delete(name);
+    const page = new (this.constructor as new () => Reply)();
+    page.headers = this.headers ??= new Map();
+    return this.page = page;
+  }
+
+  /** Removes the seal, and the body that it protected: making or sending that has failed. */
+  reopen(): void {
+    this.sealedBy = this.page = undefined;
+    this.#replaceBody("");
+  }
+
+  /**
+   * Seals the reply and makes the web response of it, without a body for HEAD. When that fails, the
+   * reply is open again.
+   */
+  toResponse(delivery: Delivery): Response {
+    this.sealedBy ??= "the end of the request";
+    try {
+      return webResponse(this.final, delivery);
+    } catch (error) {
+      this.reopen();
+      throw error;
+    }
+  }
+
+  /** Called in place of a change after the seal; `src/debug/` reports the ignored call. */
+  ignore(_call: string): void {}
+
+  /** Sets a header by its name in lower case, or removes it. */
+  #putHeader(name: string, lines: readonly string[]): void {
+    if (name === "content-type") this.type = undefined;
+    if (lines.length > 0) (this.headers ??= new Map()).set(name, lines);
+    else this.headers?.delete(name);
+  }
+
+  /** Replaces the body. A type replaces that of the header, unless both are JSON. */
+  #replaceBody(content: BodyContent | Response, type?: string): void {
+    const isText = typeof content === "string";
+    if (this.content !== undefined) discard(this.content);
+    this.content = isText ? undefined : content;
+    this.#texts.length = 0;
+    if (isText) this.#texts.push(content);
+    this.type = type;
+    if (type === undefined || this.headers === undefined) return;
+    const [set = ""] = this.headers.get("content-type") ?? [];
+    const isJson = JSON_TYPE.test(set) && JSON_TYPE.test(type);
+    if (!isJson) this.headers.delete("content-type");
+  }
+}
+
+function joined(text: string | Section): string {
+  if (typeof text === "string") return text;
+  return text.reduce<string>((before, next) => before + joined(next), "");
+}

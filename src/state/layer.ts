@@ -1,0 +1,102 @@
+/**
+ * Owns the two layers of everything that can be set: what is set inside a request is that request's alone,
+ * everything else is the application's.
+ */
+
+/** What one request has of its own, by whose state it is; undefined until the first write. */
+export type Layer = Map<object, unknown>;
+
+/** Tells the layer of the current request. */
+export interface LayerSource {
+  /** The layer of the current request; undefined outside of requests, and before its first write. */
+  readonly layer: Layer | undefined;
+  /** The same, made on first use; undefined outside of requests. */
+  requestLayer(): Layer | undefined;
+  /** Throws when the calling code may not change the application's state. */
+  checkShared(): void;
+}
+
+/** A source without requests. */
+const NO_REQUESTS: LayerSource = {
+  layer: undefined,
+  requestLayer: () => undefined,
+  checkShared: () => {},
+};
+
+/** Copy-on-write state: shared until a request writes to it. */
+export class Layered<State> {
+  /** The application's state. */
+  readonly shared: State;
+  readonly #create: () => State;
+  readonly #source: LayerSource;
+
+  /** `create` makes the application's state at once, and a request's when that first writes. */
+  constructor(create: () => State, source: LayerSource = NO_REQUESTS) {
+    this.#create = create;
+    this.#source = source;
+    this.shared = create();
+  }
+
+  /** What the current request has of its own, if anything. Pass its layer where that is known, null for none. */
+  private(
+    layer: Layer | null | undefined = this.#source.layer,
+  ): State | undefined {
+    return layer?.get(this) as State | undefined;
+  }
+
+  /** The state to write to: the request's inside a request, else the application's. */
+  get writable(): State {
+    const layer = this.#source.requestLayer();
+    if (layer === undefined) {
+      this.#source.checkShared();
+      return this.shared;
+    }
+    const known = this.private(layer);
+    if (known !== undefined) return known;
+    const made = this.#create();
+    layer.set(this, made);
+    return made;
+  }
+}
+
+/** Named values in two layers: reads fall through from the request's to the application's. */
+export class Store<Value> extends Layered<Map<string, Value | undefined>> {
+  constructor(source?: LayerSource) {
+    super(() => new Map(), source);
+  }
+
+  /** The value for the current request, or for that of the given layer; undefined when there is none. */
+  get(key: string, layer?: Layer | null): Value | undefined {
+    const values = this.private(layer);
+    return values?.has(key) ? values.get(key) : this.shared.get(key);
+  }
+
+  /** Whether there is a value that is neither undefined nor null. */
+  has(key: string): boolean {
+    return (this.get(key) ?? null) !== null;
+  }
+
+  /** Sets a value. */
+  set(key: string, value: Value): void {
+    this.writable.set(key, value);
+  }
+
+  /** Clears a value; inside a request the application's stays, hidden from this request. */
+  delete(key: string): void {
+    const { writable, shared } = this;
+    if (writable === shared) shared.delete(key);
+    else writable.set(key, undefined);
+  }
+
+  /** Clears every value, with the same rule. */
+  clear(): void {
+    for (const key of this.all().keys()) this.delete(key);
+  }
+
+  /** The values that are not undefined, by name. */
+  all(): Map<string, Value> {
+    const all = new Map([...this.shared, ...this.private() ?? []]);
+    for (const [key, value] of all) if (value === undefined) all.delete(key);
+    return all as Map<string, Value>;
+  }
+}
