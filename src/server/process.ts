@@ -14,6 +14,9 @@ import type { DrainingServer } from "./server.ts";
  */
 const ONE_PRESS = 250;
 
+/** Milliseconds after which unfinished work is worth a line: a line of the log is written by then. */
+const MOMENT = 100;
+
 /** The servers that end with the process. */
 const servers = new Set<DrainingServer>();
 let undo: (() => void)[] = [];
@@ -53,7 +56,7 @@ export function onSignals(
 function onSignal(signal: Deno.Signal, status: number): void {
   firstSignal ??= performance.now();
   if (performance.now() - firstSignal > ONE_PRESS) exit(status);
-  if (ending === undefined) announceEnd(signal);
+  if (ending === undefined) setTimeout(() => announceEnd(signal), MOMENT);
   endProcess(0);
 }
 
@@ -64,7 +67,7 @@ function endProcess(status: number): void {
     .then(() => exit(Deno.exitCode));
 }
 
-/** Prints what the process waits for, if anything. */
+/** Prints what the process still waits for a moment after the signal, if anything. */
 function announceEnd(signal: Deno.Signal): void {
   const parts = inWords(...[...servers].map(({ served }) => served.unfinished));
   if (parts.length === 0) return;
