@@ -53,16 +53,28 @@ export function resolveCallback(
       return methodOf(target, method, classes, what);
     }
   }
+  const load = loaderOf(callback, classes, what);
+  if (load !== undefined) return async (...params) => (await load())(...params);
+  const rule =
+    'the callback must be a function, [target, "method"] or "Class->method"';
+  throw wrongKind(`make ${what}`, rule, callback);
+}
+
+/**
+ * What loads the class of a callback such as `"Class->method"`, and rejects when there is no such class or method;
+ * undefined for other callbacks.
+ */
+export function loaderOf(
+  callback: unknown,
+  classes: Classes,
+  what: string,
+): (() => Promise<Method>) | undefined {
   const names = typeof callback === "string" ? NAMES.exec(callback) : null;
-  if (names === null) {
-    const rule =
-      'the callback must be a function, [target, "method"] or "Class->method"';
-    throw wrongKind(`make ${what}`, rule, callback);
-  }
+  if (names === null) return undefined;
   const [, name = "", arrow, method = ""] = names;
-  return async (...params) => {
+  return async () => {
     const type = await classes.find(name);
-    return methodOf(type, method, classes, what, arrow === "::")(...params);
+    return methodOf(type, method, classes, what, arrow === "::");
   };
 }
 

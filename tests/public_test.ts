@@ -48,7 +48,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface StartOptions": `
       cert hostname key onListen onShutdown path port signal signals`,
     "class Router": `
-      delete get getUrl group mount patch post put resource route routes`,
+      check delete get getUrl group mount patch post put resource route routes`,
     "type UrlParameters": "",
     "type UrlQuery": "",
     "class Route": `

@@ -56,6 +56,8 @@ export interface DeclareRoute {
 export interface Declared {
   readonly pattern: Pattern;
   readonly callback: (...params: unknown[]) => unknown;
+  /** Loads the class of the callback; undefined for a callback that needs none. */
+  readonly load: (() => Promise<unknown>) | undefined;
   readonly passRoute: boolean;
   readonly alias: string;
   /** The place in the order of declaration. */

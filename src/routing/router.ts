@@ -3,7 +3,7 @@
  * parsed in `notation.ts`, routes are searched in `tree.ts`, and called in `handling/start.ts`.
  */
 
-import { type Classes, resolveCallback } from "../callback.ts";
+import { type Classes, loaderOf, resolveCallback } from "../callback.ts";
 import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
@@ -122,6 +122,7 @@ export class Router {
     const route = new Route({
       pattern: parsed,
       callback: called,
+      load: loaderOf(callback, this.#classes, owner),
       passRoute,
       alias,
       order: tree.routes.length,
@@ -222,6 +223,16 @@ export class Router {
   /** The declared routes, in order. */
   routes(): Route[] {
     return this.#trees().flatMap(({ routes }) => routes);
+  }
+
+  /**
+   * Warnings, for a test: each route that can never be reached, because one before it takes every path of it, and
+   * each `"Class->method"` that does not load; those of mounted engines, too. A route whose pattern ends in `*` is
+   * taken for one that passes.
+   */
+  async check(): Promise<string[]> {
+    const { check } = await import("./check.ts");
+    return await check(this.routes());
   }
 
   /**

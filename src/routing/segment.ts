@@ -61,6 +61,20 @@ export class Segment {
     this.longest = hasExpression ? longestText(this.#source) : Infinity;
   }
 
+  /** Whether the segment is one parameter that takes any text. */
+  get isFree(): boolean {
+    return this.#isWhole && this.#expressions.length === 0;
+  }
+
+  /** What it matches: the same for segments that differ only in names. */
+  get shape(): string {
+    return this.parts.map((part) =>
+      typeof part === "string"
+        ? escapeText(part)
+        : `(?:${part.expression ?? ".+"})`
+    ).join("");
+  }
+
   /** The segment and the slash before it as an expression for whole paths. */
   get source(): string {
     if (this.isStar) return "(?:\\/(.*?))??";
