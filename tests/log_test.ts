@@ -11,6 +11,7 @@ import {
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { sendRaw } from "./raw_http.ts";
+import { ServerProcess } from "./server_child.ts";
 import { SlowlyRead } from "./slow_reader.ts";
 
 const LINE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (.+) \d+\.\d ms (.+)$/;
@@ -270,6 +271,26 @@ Deno.test("`log()` lets a server end on SIGTERM while its reader stalls", async 
   assertLess(performance.now() - began, 5_000);
 });
 
+Deno.test("`log()` leaves nothing under way behind a test", async () => {
+  const source = `
+    import { Engine } from "@framework/core";
+    import { log } from "@framework/core/log";
+
+    for (let index = 0; index < 100; index++) {
+      Deno.test("visit " + index, { sanitizeOps: true }, async () => {
+        const app = new Engine();
+        log(app);
+        app.route("/", () => "text");
+        await app.fetch("/");
+      });
+    }
+  `;
+  await using process = await ServerProcess.start(source, {
+    command: ["test", "--no-check"],
+  });
+  assertEquals((await process.ended()).code, 0, process.printed);
+});
+
 /** Logs more than a pipe has room for, and ends the process at once. */
 const ENDING = `
   import { Engine } from "@framework/core";
@@ -279,7 +300,8 @@ const ENDING = `
   log(app);
   app.route("/*", () => "text");
   for (let count = 0; count < 100; count++) {
-    await app.fetch("/" + "a".repeat(8_000));
+    const headers = { host: "a" }; // as if a server had received it
+    await app.fetch(new Request("http://a/" + "a".repeat(8_000), { headers }));
   }
   Deno.exit();
 `;

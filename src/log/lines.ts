@@ -29,15 +29,15 @@ class Lines {
     addEventListener("unload", () => this.#finish());
   }
 
-  /** Prints a line, now or when the reader has read those before it. */
-  print(line: string): void {
+  /** Prints a line behind those that wait; returns a promise of the end of the writing that it begins. */
+  print(line: string): Promise<void> | undefined {
     // A program that has put a function of its own in this place gets the lines.
     if (console.log !== consoleLog || TELEMETRY in globalThis) {
-      return console.log(line);
+      return void console.log(line);
     }
     if (this.#length + line.length > MAX_LENGTH) return void this.#dropped++;
     this.#add(line);
-    if (this.#began === undefined) this.#write();
+    return this.#began === undefined ? this.#write() : undefined;
   }
 
   #add(line: string): void {

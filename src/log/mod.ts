@@ -41,6 +41,7 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 import { reportError } from "../errors.ts";
+import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
 
 /** The record of a request and its response. */
@@ -79,6 +80,9 @@ const SECRETS =
 
 const MASK = "••••";
 
+/** How long a server that drains waits for the reader of the log: one that reads takes far less. */
+const STALLED_SECONDS = 0.1;
+
 /** The statuses without a body (Fetch standard, "null body status"). */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
@@ -87,7 +91,7 @@ export function log(
   app: Engine | typeof Framework,
   options: LogOptions = {},
 ): void {
-  const { write = printLine, secrets = SECRETS } = options;
+  const { write = printer(app), secrets = SECRETS } = options;
   app.after("send", ([given], { value: sent }) => {
     // An error must not take the response with it.
     const fail = (error: unknown): void => reportError(error, "in the log");
@@ -147,10 +151,24 @@ function masked(url: string, secrets: RegExp): string {
   return `${path}?${pairs.join("&")}`;
 }
 
-function printLine(record: LogRecord): void {
+/** Returns a writer of lines to the standard output. */
+function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
+  return (record) => {
+    const line = lineOf(record);
+    const isServed = record.ip !== "" || app.request().getHeader("host") !== "";
+    // A request of the program's own, as in a test, leaves nothing under way.
+    // deno-lint-ignore no-console -- this is the log
+    if (!isServed) return console.log(line);
+    const writing = lines.print(line);
+    if (writing === undefined) return;
+    app.defer(() => settles(writing, STALLED_SECONDS));
+  };
+}
+
+function lineOf(record: LogRecord): string {
   const { time, method, url, status, milliseconds, bytes, id } = record;
   const duration = `${milliseconds.toFixed(1)} ms`;
   const suffix = status < 500 ? "" : ` id ${id}`;
   const request = `${time} ${method} ${url}`;
-  lines.print(`${request} ${status} ${duration} ${bytes ?? "-"} B${suffix}`);
+  return `${request} ${status} ${duration} ${bytes ?? "-"} B${suffix}`;
 }
