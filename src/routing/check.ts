@@ -12,15 +12,23 @@ export async function check(
   seen: Set<Route> = new Set(routes),
 ): Promise<string[]> {
   const warnings: string[] = [];
-  for (const [place, route] of routes.entries()) {
-    const earlier = routes.slice(0, place).find((one) => shadows(one, route));
+  const earlierBy = new Map<string, Route[]>();
+  for (const route of routes) {
+    const { pattern: { choices }, load, mounted } = declared(route);
+    const earlier = [startOf(choices[0]!), ""]
+      .flatMap((start) => earlierBy.get(start) ?? [])
+      .find((one) => shadows(one, route));
+    for (const start of new Set(choices.map(startOf))) {
+      const known = earlierBy.get(start);
+      if (known) known.push(route);
+      else earlierBy.set(start, [route]);
+    }
     if (earlier !== undefined) {
       warnings.push(
         `The route "${written(route)}" can never be reached: ` +
           `"${written(earlier)}" before it takes every path of it`,
       );
     }
-    const { load, mounted } = declared(route);
     try {
       await load?.();
     } catch (error) {
@@ -29,6 +37,7 @@ export async function check(
         `The route "${written(route)}" cannot be called: ${message}`,
       );
     }
+    if (mounted === undefined) continue;
     const mountedRoutes = routesOf(mounted).filter((one) => !seen.has(one));
     mountedRoutes.forEach((one) => seen.add(one));
     const below = await check(mountedRoutes, seen);
@@ -38,13 +47,18 @@ export async function check(
   return warnings;
 }
 
+/** The literal with which segments begin; "" for none. Only a route that begins alike, or with none, can hide one. */
+function startOf(segments: readonly Segment[]): string {
+  return segments[0]?.literal ?? "";
+}
+
 /** A route as it is written. */
 function written({ methods, pattern }: Route): string {
   return methods[0] === "*" ? pattern : `${methods.join("|")} ${pattern}`;
 }
 
 /** The routes of what is mounted, if it is an application of this framework. */
-function routesOf(mounted: object | undefined): Route[] {
+function routesOf(mounted: object): Route[] {
   const { router }: { router?: unknown } = Object(mounted);
   const found = typeof router === "function" ? router.call(mounted) : {};
   const routes = typeof found?.routes === "function" ? found.routes() : [];
