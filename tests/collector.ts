@@ -59,12 +59,23 @@ export class Collector implements AsyncDisposable {
     };
   }
 
-  /** Waits for a span of a path, by which spans of servers and clients are told apart. */
+  /** Waits for the first span with a path. */
   async spanOf(path: string): Promise<CollectedSpan> {
+    return await this.#find(({ attributes }) =>
+      attributes["url.path"] === path
+    );
+  }
+
+  /** Waits for the first span with a name. */
+  async spanNamed(wanted: string): Promise<CollectedSpan> {
+    return await this.#find(({ name }) => name === wanted);
+  }
+
+  async #find(
+    isWanted: (span: CollectedSpan) => boolean,
+  ): Promise<CollectedSpan> {
     for (;;) {
-      const found = this.spans.find(({ attributes }) =>
-        attributes["url.path"] === path
-      );
+      const found = this.spans.find(isWanted);
       if (found !== undefined) return found;
       await this.#changed.promise;
     }

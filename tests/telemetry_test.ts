@@ -10,6 +10,7 @@ import { ServerProcess } from "./server_child.ts";
 const SOURCE = `
   import { Engine, Framework, HttpError } from "@framework/core";
   import { telemetry } from "@framework/core/telemetry";
+  import { trace } from "npm:@opentelemetry/api@^1.9.0";
 
   const shop = new Engine();
   telemetry(shop); // a second time by "mount"
@@ -21,6 +22,7 @@ const SOURCE = `
   inner.route("/deep/@id", (id) => id);
 
   telemetry(Framework);
+  telemetry(Framework.app());
   Framework.route("GET /user/@id:[0-9]+", (id) => id);
   Framework.route("/passed/@id", () => true);
   Framework.route("/broken", () => { throw new Error("hidden"); });
@@ -33,6 +35,16 @@ const SOURCE = `
   Framework.route("/client", async () => {
     const origin = new URL(Framework.request().raw.url).origin;
     return await (await fetch(origin + "/user/7")).text();
+  });
+  Framework.route("/query", async () => {
+    await new Promise((resolve) => setTimeout(resolve));
+    const tracer = trace.getTracer("database");
+    await tracer.startActiveSpan("SELECT", async (span) => {
+      await Promise.resolve();
+      span.end();
+    });
+    Framework.defer(() => tracer.startSpan("DEFERRED").end());
+    return "rows";
   });
   const other = new Engine();
   telemetry(other);
@@ -133,6 +145,16 @@ Deno.test("the span of a `fetch()` in a handler is a child of that of the reques
   assertEquals([client.name, server.name], ["GET", "GET /user/@id:[0-9]+"]);
   assertNotEquals(server.id, client.id);
   assertEquals(server.parent, client.id);
+});
+
+Deno.test("spans of a handler and of deferred work are children of that of the request", async () => {
+  await using watched = await Watched.start();
+  await watched.get("/query");
+  const { id, name } = await watched.collector.spanOf("/query");
+  assertEquals(name, "GET /query");
+  for (const child of ["SELECT", "DEFERRED"]) {
+    assertEquals((await watched.collector.spanNamed(child)).parent, id);
+  }
 });
 
 Deno.test("`telemetry()` changes nothing without OpenTelemetry", async () => {

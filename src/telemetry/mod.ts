@@ -31,7 +31,7 @@ type App = Engine | typeof Framework;
 
 /** A part of an application's way to the route: the path that it matched, and the pattern. */
 interface Matched {
-  readonly app: App;
+  readonly engine: Engine;
   readonly path: string;
   readonly pattern: string;
 }
@@ -63,10 +63,11 @@ function nameSpan(span: Span, app: App): void {
   const { method, route, url } = app.request();
   const [path = ""] = url.split("?", 1);
   const inner = matches.get(span);
-  const isNamed = inner?.app === app && inner.path === path; // the filter was added twice
+  const engine = app.app();
+  const isNamed = inner?.engine === engine && inner.path === path; // the filter was added twice
   if (route === null || isNamed) return;
   const pattern = withInner(route.pattern, path, inner);
-  matches.set(span, { app, path, pattern });
+  matches.set(span, { engine, path, pattern });
   span.updateName(`${method} ${pattern}`);
   span.setAttribute("http.route", pattern);
 }
