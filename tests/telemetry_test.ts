@@ -50,9 +50,19 @@ const SOURCE = `
   telemetry(other);
   other.route("/x", () => "x");
   Framework.route("/files/*", async () => await (await other.fetch("/x")).text());
+  const rest = new Engine();
+  rest.route("/rest", () => "rest");
+  rest.route("/", () => "rest");
+  const site = new Engine();
+  telemetry(site);
+  site.mount("/", rest);
+  const all = new Engine();
+  all.route("*", () => "all");
   shop.mount("/inner", inner);
   Framework.group("/at", () => Framework.mount("/shop", shop));
   Framework.mount("/plain", () => new Response("plain"));
+  Framework.mount("/all", all);
+  Framework.mount("/site", site);
   Framework.start({ port: 0 });
 `;
 
@@ -94,6 +104,9 @@ const ROUTES: Readonly<Record<string, string>> = {
   "/at/shop/inner/deep/3": "/at/shop/inner/deep/@id",
   "/plain/page": "/plain/*",
   "/files/a": "/files/*",
+  "/all/of/it": "/all/*",
+  "/site": "/site",
+  "/site/rest": "/site/rest",
 };
 
 Deno.test("`telemetry()` names the span of a request after its route, that of the innermost application", async () => {

@@ -82,7 +82,8 @@ function withInner(
     (inner.path === "/" || path.endsWith(inner.path));
   if (!isMount) return pattern;
   const prefix = pattern.slice(0, -"/*".length);
-  return inner.pattern === "/" ? prefix : prefix + inner.pattern;
+  if (inner.pattern === "/") return prefix || "/";
+  return prefix + (inner.pattern === "*" ? "/*" : inner.pattern);
 }
 
 function recordError(span: Span, request: HttpRequest): void {
