@@ -5,8 +5,8 @@
 
 import { HttpError } from "../errors.ts";
 
-/** Text that is not in lower case, or may not be once it is decoded. */
-const HAS_CASE = /[A-Z%]|[^ -~]/;
+/** Text that is encoded or not in lower case. */
+const NEEDS_WORK = /[A-Z%]|[^ -~]/;
 
 /** What changes in lower case, beyond ASCII one UTF-16 code unit at a time; U+0130 would become two. */
 const CASED = /[A-Z]+|[^ -~\u0130]/g;
@@ -25,9 +25,10 @@ export class Path {
   /** Decodes a path as it was sent; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
   constructor(sent: string, caseSensitive: boolean) {
     const segments = split(sent);
-    if (sent.includes("%")) segments.forEach(decodeAt);
+    const isPlain = !NEEDS_WORK.test(sent);
+    if (!isPlain) segments.forEach(decodeAt);
     this.segments = segments;
-    this.folded = HAS_CASE.test(sent) ? segments.map(foldText) : segments;
+    this.folded = isPlain ? segments : segments.map(foldText);
     this.caseSensitive = caseSensitive;
     this.#end = segments.length > 0 && sent.endsWith("/") ? "/" : "";
   }
@@ -58,6 +59,7 @@ function split(sent: string): string[] {
 }
 
 function decodeAt(segment: string, index: number, segments: string[]): void {
+  if (!segment.includes("%")) return;
   try {
     segments[index] = decodeURIComponent(segment);
   } catch {
