@@ -28,53 +28,55 @@ export function* send(
   const params: unknown[] = [current];
   const output: { value: unknown } = { value: undefined };
   for (const filter of filters.before) {
-    const call = () => filter(params, output);
-    const returned = yield* attempt(call, () => params[0]);
-    params[0] = current;
-    if (returned === false) break;
+    try {
+      const returned = yield filter(params, output);
+      params[0] = current = replaced(current, params[0]);
+      if (returned === false) break;
+    } catch (thrown) {
+      params[0] = current = failed(exchange, current, thrown);
+    }
   }
-  yield* attempt(() => method(...params), (returned) => returned);
+  try {
+    current = replaced(current, yield method(...params));
+  } catch (thrown) {
+    current = failed(exchange, current, thrown);
+  }
   for (const filter of filters.after) {
     output.value = current;
-    const call = () => filter(params, output);
-    const returned = yield* attempt(call, () => output.value);
-    if (returned === false) break;
+    try {
+      const returned = yield filter(params, output);
+      current = replaced(current, output.value);
+      if (returned === false) break;
+    } catch (thrown) {
+      current = failed(exchange, current, thrown);
+    }
   }
   // A stream in its place may still read it, but a text does not.
   if (valueOf(current) !== undefined || current.body === null) {
     discard(response);
   }
   return current;
+}
 
-  /** Takes over the response that is there after a call. It is too late for `halt()`: that only ends the call. */
-  function* attempt(
-    call: () => unknown,
-    result: (returned: unknown) => unknown,
-  ): Steps<unknown> {
-    try {
-      const returned = yield call();
-      const next = result(returned);
-      checkOpen(next);
-      if (next !== current) current = mutable(next);
-      return returned;
-    } catch (thrown) {
-      if (isStop(thrown)) return;
-      logError(exchange, toError(thrown));
-      discard(current);
-      current = failed(current);
-    }
+/** The response that a filter or the method leaves. Throws `TypeError` when it cannot be sent. */
+function replaced(before: Response, sent: unknown): Response {
+  if (!(sent instanceof Response) || sent.bodyUsed) {
+    const rule = '"send" must return a web Response that nobody has read';
+    throw wrongKind("send the response", rule, sent);
   }
+  return sent === before ? before : mutable(sent);
 }
 
-function checkOpen(sent: unknown): asserts sent is Response {
-  if (sent instanceof Response && !sent.bodyUsed) return;
-  const rule = '"send" must return a web Response that nobody has read';
-  throw wrongKind("send the response", rule, sent);
-}
-
-/** A plain 500 with the headers of a response that could not be sent. */
-function failed(response: Response): Response {
-  const headers = [...response.headers].filter(([name]) =>
+/** Logs an error, and returns a plain 500 with the headers so far. It is too late for `halt()`: nothing changes then. */
+function failed(
+  exchange: Exchange,
+  before: Response,
+  thrown: unknown,
+): Response {
+  if (isStop(thrown)) return before;
+  logError(exchange, toError(thrown));
+  discard(before);
+  const headers = [...before.headers].filter(([name]) =>
     !OF_CONTENT.test(name)
   );
   return new Response("Internal Server Error", { status: 500, headers });
