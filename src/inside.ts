@@ -18,7 +18,9 @@ export async function inside(
   folder: string | URL,
   path: string,
 ): Promise<Inside | undefined> {
-  return insideOf(await Deno.realPath(folder), await Deno.realPath(path));
+  return insideOf(
+    ...await Promise.all([Deno.realPath(folder), Deno.realPath(path)]),
+  );
 }
 
 /** Does the same as `inside()`, at once. */

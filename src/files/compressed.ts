@@ -16,14 +16,13 @@ export async function compressedForms(
   folder: string,
   { name, fileInfo: { mtime } }: Shown,
 ): Promise<Compressed[]> {
-  const forms: Compressed[] = [];
-  for (const [coding, extension] of CODINGS) {
+  const forms = CODINGS.map(async ([coding, extension]) => {
     const found = await shown(folder, name + extension);
-    if (!found?.fileInfo.isFile) continue;
+    if (!found?.fileInfo.isFile) return [];
     const isCurrent = Number(found.fileInfo.mtime) >= Number(mtime);
-    if (isCurrent) forms.push({ ...found, coding });
-  }
-  return forms;
+    return isCurrent ? [{ ...found, coding }] : [];
+  });
+  return (await Promise.all(forms)).flat();
 }
 
 /**

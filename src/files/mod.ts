@@ -173,8 +173,10 @@ class FolderServer {
     const { path, fileInfo } = file;
     const { method } = this.#app.request();
     const serveFile = await this.#load();
-    const head = await serveFile(asked("HEAD"), path, { fileInfo });
-    const forms = await compressedForms(this.#folder, file);
+    const [head, forms] = await Promise.all([
+      serveFile(asked("HEAD"), path, { fileInfo }),
+      compressedForms(this.#folder, file),
+    ]);
     if (forms.length > 0) this.#varyByEncoding();
     const range = this.#range(fileInfo, forms.length > 0);
     const accepted = this.#app.request().getHeader("accept-encoding");
