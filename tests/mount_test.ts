@@ -201,4 +201,11 @@ Deno.test("`mount()` of a group's router stands below the group, behind its midd
   assertEquals(refused.status, 403);
   assertThrows(() => app.router().mount("/(x)", inner), TypeError, "prefix");
   assertThrows(() => new Router().mount("/x", inner), Error, "no application");
+  const mount = () =>
+    app.group("/a(/@b)", (router) => router.mount("/x", inner));
+  assertThrows(
+    mount,
+    TypeError,
+    'the prefix must be a path without optional parts, got "/a(/@b)/x"',
+  );
 });
