@@ -6,10 +6,13 @@
 
 import { Application } from "./application/application.ts";
 import {
-  type Component,
+  type ComponentName,
+  COMPONENTS,
   type Core,
   type DeclaredName,
+  defineMethod,
   dynamicMethods,
+  EXTENSIBLE,
   FORM,
   type Original,
 } from "./application/names.ts";
@@ -52,7 +55,7 @@ export type OriginalMethod<Name extends Original> = Name extends "start"
 
 /** The parameters of each extensible method, as its filters get them: `start` none, `error` what it responds to. */
 export type MethodParameters = {
-  [Name in keyof Engine as Exclude<Name, Core | Component>]: Name extends
+  [Name in keyof Engine as Exclude<Name, Core | ComponentName>]: Name extends
     "start" ? []
     : Name extends "error" ? [error: Error]
     : Engine[Name] extends (...params: infer Params) => unknown ? Params
@@ -90,8 +93,6 @@ export type FilterOf<Name extends string> =
     Name extends keyof MethodParameters ? MethodParameters[Name] : any[]
   >
   | Exclude<CallbackForm, Method>;
-
-const COMPONENTS = ["request", "response", "router", "view"];
 
 /** Returns the application behind an engine, for `Framework`. */
 export let applicationOf: (engine: Engine) => Application;
@@ -139,12 +140,15 @@ export class Engine {
     Object.setPrototypeOf(Engine.prototype, methods);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
     // The interface below declares them; `start` is a method of the class.
-    for (const name of [...Object.keys(builtIns.methods), ...COMPONENTS]) {
+    for (const name of [...EXTENSIBLE, ...COMPONENTS]) {
       if (name === "start") continue;
-      const value = function (this: Engine, ...params: unknown[]): unknown {
-        return this.#app.call(name, params);
-      };
-      Object.defineProperty(Engine.prototype, name, { value, writable: true });
+      defineMethod(
+        Engine.prototype,
+        name,
+        function (this: Engine, ...params: unknown[]): unknown {
+          return this.#app.call(name, params);
+        },
+      );
     }
     whenServed(
       Engine.prototype,
@@ -357,8 +361,7 @@ export class Engine {
   /** Makes a mapped or registered name a property of the engine, so that `in` finds it. */
   #expose(name: string): void {
     if (name in this || this.#app.context()) return;
-    const value = (...params: unknown[]) => this.#app.call(name, params);
-    Object.defineProperty(this, name, { value, configurable: true });
+    defineMethod(this, name, (...params) => this.#app.call(name, params));
   }
 }
 

@@ -3,12 +3,13 @@
  * the engine's order, as static ones.
  */
 
-import type { CallbackForm, Class } from "./callback.ts";
+import type { CallbackForm, Class, Method } from "./callback.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/registered_class.ts";
 import { wrongKind } from "./errors.ts";
 import {
   type DeclaredName,
+  defineMethod,
   dynamicMethods,
   FORM,
 } from "./application/names.ts";
@@ -187,11 +188,11 @@ export class Framework extends AnyMember {
 // The methods that are only declared above call the engine that is behind the class at that time.
 for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
-  const value = (...params: []) => {
-    const returned: unknown = engine[name as "request"](...params);
+  defineMethod(Framework, name, (...params) => {
+    const method: Method = Reflect.get(engine, name);
+    const returned = method.apply(engine, params);
     return name === "map" || name === "register" ? Framework : returned;
-  };
-  Object.defineProperty(Framework, name, { value, configurable: true });
+  });
 }
 
 Object.defineProperty(Framework, FORM, { value: true });

@@ -20,7 +20,7 @@ import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
 import { Context, type Exchange } from "./exchange.ts";
 import { MappedMethod, type Wrapper } from "./mapped_method.ts";
-import { checkName } from "./names.ts";
+import { checkName, type ComponentName, type Original } from "./names.ts";
 import { Plan } from "./plan.ts";
 import {
   type Component,
@@ -35,11 +35,10 @@ export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 
 /** What an application begins with. */
 export interface BuiltIns {
-  readonly methods: Readonly<Record<string, DefaultMethod>>;
-  readonly wrappers: Readonly<Record<string, Wrapper>>;
-  readonly components: (
-    app: Application,
-  ) => Readonly<Record<string, Component>>;
+  readonly methods: Readonly<Record<Original, DefaultMethod>>;
+  /** How some of them run inside a request. */
+  readonly wrappers: Readonly<Partial<Record<Original, Wrapper>>>;
+  readonly components: (app: Application) => Record<ComponentName, Component>;
 }
 
 /** An application: what was declared, whether it serves, and what it has not finished. */
@@ -129,7 +128,7 @@ export class Application implements LayerSource {
       ? (...params) => callable(...params, route())
       : callable;
     const isDefault = this.#originals.get(name) === callable;
-    const wrapper = this.#builtIns.wrappers[name];
+    const wrapper = this.#builtIns.wrappers[name as Original];
     const filters = this.#method(name)?.filters;
     this.#declare(name, new MappedMethod(method, isDefault, wrapper, filters));
   }

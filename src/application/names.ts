@@ -5,57 +5,69 @@
 
 import type { Method } from "../callback.ts";
 
+/** The core methods, which can be neither replaced nor filtered. */
+const CORE = [
+  "map",
+  "register",
+  "before",
+  "after",
+  "path",
+  "get",
+  "set",
+  "has",
+  "clear",
+  "init",
+  "app",
+  "configure",
+] as const;
+
+/** The members that `map` and `register` cannot replace either. */
+const MEMBERS = ["fetch", "original"] as const;
+
+/** The extensible methods, which an application maps when it begins. */
+export const EXTENSIBLE = [
+  "start",
+  "stop",
+  "halt",
+  "route",
+  "group",
+  "redirect",
+  "render",
+  "error",
+  "notFound",
+  "etag",
+  "lastModified",
+  "json",
+  "jsonp",
+  "getUrl",
+  "post",
+  "put",
+  "patch",
+  "delete",
+  "defer",
+  "send",
+  "mount",
+] as const;
+
+/** The classes that an application registers when it begins. */
+export const COMPONENTS = ["request", "response", "router", "view"] as const;
+
 /** The names of the extensible methods that the framework brings. */
-export type Original =
-  | "start"
-  | "stop"
-  | "halt"
-  | "route"
-  | "group"
-  | "redirect"
-  | "render"
-  | "error"
-  | "notFound"
-  | "etag"
-  | "lastModified"
-  | "json"
-  | "jsonp"
-  | "getUrl"
-  | "post"
-  | "put"
-  | "patch"
-  | "delete"
-  | "defer"
-  | "send"
-  | "mount";
+export type Original = typeof EXTENSIBLE[number];
 
 /**
  * The names of the core methods, which can be neither replaced nor filtered.
  *
  * @internal
  */
-export type Core =
-  | "map"
-  | "register"
-  | "before"
-  | "after"
-  | "path"
-  | "get"
-  | "set"
-  | "has"
-  | "clear"
-  | "init"
-  | "app"
-  | "configure"
-  | "fetch"
-  | "original";
+export type Core = typeof CORE[number] | typeof MEMBERS[number];
 
 /**
  * The names of the classes that the framework registers.
  *
  * @internal
  */
-export type Component = "request" | "response" | "router" | "view";
+export type ComponentName = typeof COMPONENTS[number];
 
 /**
  * The name of a method or class to declare; the framework's own are in the type, so that editors complete them.
@@ -64,29 +76,36 @@ export type Component = "request" | "response" | "router" | "view";
  */
 export type DeclaredName<Name extends string> =
   | Original
-  | Component
+  | ComponentName
   | (Name & Record<never, never>);
 
 /** Marks `Framework` and engines: a callback that returns one, at the end of a chain of calls, sends nothing. */
 export const FORM: unique symbol = Symbol("form of an application");
 
 /** The names that are not allowed, by the reason. */
-const RESERVED = {
-  "it is a core method":
-    "map register before after path get set has clear init app configure",
-  "it is a member of the framework itself": "fetch original",
-  "tools look this name up to learn what a value is":
-    "default onListen onError asymmetricMatch $$typeof",
+const RESERVED: Readonly<Record<string, readonly string[]>> = {
+  "it is a core method": CORE,
+  "it is a member of the framework itself": MEMBERS,
+  "tools look this name up to learn what a value is": [
+    "default",
+    "onListen",
+    "onError",
+    "asymmetricMatch",
+    "$$typeof",
+  ],
   "JavaScript gives this name a meaning of its own": [
-    "then toJSON prototype __proto__",
+    "then",
+    "toJSON",
+    "prototype",
+    "__proto__",
     ...Object.getOwnPropertyNames(Object.prototype),
     ...Object.getOwnPropertyNames(Function.prototype),
-  ].join(" "),
+  ],
 };
 
 const reserved: ReadonlyMap<unknown, string> = new Map(
   Object.entries(RESERVED).flatMap(([why, names]) =>
-    names.split(" ").map((name) => [name, why] as const)
+    names.map((name) => [name, why] as const)
   ),
 );
 
@@ -97,6 +116,16 @@ export function checkName(name: string, action: string): void {
     : reserved.get(name);
   if (why === undefined) return;
   throw new TypeError(`Cannot ${action} ${Deno.inspect(name)}: ${why}`);
+}
+
+/** Gives an object a method. */
+export function defineMethod(
+  target: object,
+  name: string,
+  method: Method,
+): void {
+  const descriptor = { value: method, configurable: true, writable: true };
+  Object.defineProperty(target, name, descriptor);
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 
 import type { Application } from "../application/application.ts";
+import type { ComponentName } from "../application/names.ts";
 import type { Component } from "../application/registered_class.ts";
 import { mountingOf } from "./mount.ts";
 import { HttpRequest } from "../request/request.ts";
@@ -15,7 +16,9 @@ import { Layered, Store } from "../state/layer.ts";
 import { View } from "../view/view.ts";
 
 /** The components of an application. */
-export function components(app: Application): Record<string, Component> {
+export function components(
+  app: Application,
+): Record<ComponentName, Component> {
   const routes = new Layered(() => new Tree(), app);
   const variables = new Store(app);
   return {
