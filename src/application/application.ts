@@ -5,7 +5,6 @@
 
 import {
   type CallbackForm,
-  type Class,
   type Method,
   resolveCallback,
 } from "../callback.ts";

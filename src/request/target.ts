@@ -83,7 +83,7 @@ export function targetOf(request: Request): Target {
  */
 export function checkPlain(request: Request): void {
   if (/^https:/i.test(request.url) && isFromServer(request)) {
-    throw new HttpError(400, "The request target has another scheme");
+    throw foreignScheme();
   }
 }
 
