@@ -28,7 +28,15 @@ import { assertSpyCalls, spy, stub } from "@std/testing/mock";
 import { FakeTime } from "@std/testing/time";
 
 const ROOT = new URL("../", import.meta.url);
-const SCANNED = ["mod.ts", "README.md", "src", "blog", "tests", "bench"];
+const SCANNED = [
+  "mod.ts",
+  "README.md",
+  "docs",
+  "src",
+  "blog",
+  "tests",
+  "bench",
+];
 
 const USE = /\b(?:from|import\()\s*["'](@std\/[^"']+)["']/g;
 const NAMED_USES = [

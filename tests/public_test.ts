@@ -222,9 +222,9 @@ function listed(params: readonly Parameter[]): string {
     .join(", ");
 }
 
-Deno.test("`README.md` has each setting in its table", async () => {
-  const readme = await Deno.readTextFile("README.md");
-  const rows = [...readme.matchAll(/^\| `(framework\.[\w.]+)` +\|/gm)];
+Deno.test("`docs/settings.md` has each setting in its table", async () => {
+  const page = await Deno.readTextFile("docs/settings.md");
+  const rows = [...page.matchAll(/^\| `(framework\.[\w.]+)` +\|/gm)];
   assertEquals(
     rows.map(([, name]) => name).sort(),
     SURFACE["mod.ts"]!["interface Settings"]!.trim().split(/\s+/).sort(),
