@@ -22,10 +22,10 @@ export function search(
 
 /** The methods for which the path of a request has routes; empty when no route takes it. */
 export function allowedMethods(exchange: Exchange): string[] {
-  const { app, context, plan } = exchange;
+  const { app, context, layer, plan } = exchange;
   const caseSensitive = plan.settings["framework.case_sensitive"];
-  return app.router(context)
-    .allowed(routedPath(exchange), caseSensitive);
+  const path = routedPath(exchange);
+  return app.router(context).allowed(path, caseSensitive, layer ?? null);
 }
 
 function routedPath(

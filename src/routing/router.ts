@@ -248,7 +248,8 @@ export class Router {
     layer?: Layer | null,
   ): Match | undefined {
     const decoded = new Path(path, caseSensitive);
-    const asGet = method === "HEAD" && !this.#methods(decoded).has("HEAD");
+    const asGet = method === "HEAD" &&
+      !this.#methods(decoded, layer).has("HEAD");
     const wanted = asGet ? "GET" : method;
     const found = this.#layers.shared.find(decoded, wanted);
     return found ?? this.#layers.private(layer)?.find(decoded, wanted);
@@ -271,21 +272,29 @@ export class Router {
    *
    * @ignore
    */
-  allowed(path: string, caseSensitive: boolean): string[] {
-    const methods = this.#methods(new Path(path, caseSensitive));
+  allowed(
+    path: string,
+    caseSensitive: boolean,
+    layer?: Layer | null,
+  ): string[] {
+    const methods = this.#methods(new Path(path, caseSensitive), layer);
     if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
     if (methods.has("GET")) methods.add("HEAD");
     return methods.size > 0 ? [...methods.add("OPTIONS")] : [];
   }
 
   /** The methods of all routes that match a path; `*` for every method. */
-  #methods(path: Path): Set<string> {
-    return new Set(this.#trees().flatMap((tree) => tree.methods(path)));
+  #methods(path: Path, layer?: Layer | null): Set<string> {
+    const methods = new Set<string>();
+    for (const tree of this.#trees(layer)) {
+      tree.methods(path).forEach((method) => methods.add(method));
+    }
+    return methods;
   }
 
-  #trees(): Tree[] {
+  #trees(layer?: Layer | null): Tree[] {
     const { shared } = this.#layers;
-    const own = this.#layers.private();
+    const own = this.#layers.private(layer);
     return own ? [shared, own] : [shared];
   }
 
