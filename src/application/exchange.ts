@@ -69,7 +69,7 @@ export class Exchange implements RequestSource, Delivery, Running {
   ) {
     this.outer = outerOf(raw);
     this.plan = app.plan ?? app.compile();
-    this.context = new Context(this, this.plan.makeReply());
+    this.context = new Context(this, new this.plan.Reply());
   }
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */

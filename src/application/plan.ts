@@ -2,7 +2,7 @@
 
 import { Reply } from "../response/reply.ts";
 import type { Router } from "../routing/router.ts";
-import { debugTools } from "./debug_tools.ts";
+import { type DebugTools, debugTools } from "./debug_tools.ts";
 import type { MappedMethod } from "./mapped_method.ts";
 import { basePath, type Settings } from "./settings.ts";
 
@@ -15,6 +15,10 @@ export class Plan {
   readonly base: string;
   /** Whether `src/debug/` is used. */
   readonly isDebugging: boolean;
+  /** What `src/debug/` brings, under debug and once it was loaded. */
+  readonly debug: DebugTools | undefined;
+  /** The reply that a request begins with. */
+  readonly Reply: typeof Reply;
   /** The router, once it was asked for; not kept when a mapped method returns it. */
   router: Router | undefined = undefined;
 
@@ -26,12 +30,7 @@ export class Plan {
   ) {
     this.base = basePath(settings["framework.base_url"]);
     this.isDebugging = settings["framework.debug"];
-  }
-
-  /** The reply that a request begins with. */
-  makeReply(): Reply {
-    return this.isDebugging && debugTools
-      ? debugTools.makeReply()
-      : new Reply();
+    this.debug = this.isDebugging ? debugTools : undefined;
+    this.Reply = this.debug?.Reply ?? Reply;
   }
 }

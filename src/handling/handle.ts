@@ -4,7 +4,7 @@
  */
 
 import type { Application } from "../application/application.ts";
-import { debugTools, loadDebugTools } from "../application/debug_tools.ts";
+import { loadDebugTools, type Step } from "../application/debug_tools.ts";
 import { Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, reportError, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
@@ -30,13 +30,22 @@ export function handleRequest(
   raw: Request,
   info?: ConnectionInfo,
 ): Response | Promise<Response> {
-  const { isDebugging } = app.plan ?? app.compile();
-  if (isDebugging && debugTools === undefined) {
-    return loadDebugTools().then(() => handleRequest(app, raw, info));
+  const { isDebugging, debug } = app.plan ?? app.compile();
+  if (isDebugging && debug === undefined) {
+    return loadDebugTools().then(() => {
+      app.compile();
+      return handleRequest(app, raw, info);
+    });
   }
   const exchange = new Exchange(app, raw, info);
   app.isServing ||= exchange.isServed;
-  return enter(exchange.context, () => handle(exchange));
+  return enter(
+    exchange.context,
+    () =>
+      debug === undefined
+        ? handle(exchange, callStart)
+        : debug.handle(exchange, callStart, handle),
+  );
 }
 
 /** Responds with the page of an error to a request that its server does not pass on. */
@@ -57,9 +66,12 @@ export function refuseRequest(
 }
 
 /** Handles a request synchronously, until there is something to wait for. */
-function handle(exchange: Exchange): Response | Promise<Response> {
+function handle(
+  exchange: Exchange,
+  start: Step,
+): Response | Promise<Response> {
   try {
-    const result = begin(exchange);
+    const result = begin(exchange, start);
     return result === undefined && !exchange.pending?.isUnsettled
       ? finish(exchange)
       : continueAsync(exchange, result);
@@ -69,7 +81,7 @@ function handle(exchange: Exchange): Response | Promise<Response> {
 }
 
 /** Runs the steps up to the end of `start`; returns undefined when they are done, else what to await. */
-function begin(exchange: Exchange): unknown {
+function begin(exchange: Exchange, start: Step): unknown {
   const { app, plan, raw, trustsProxy } = exchange;
   if (plan.send !== undefined) exchange.began = performance.now();
   exchange.target = targetOf(raw);
@@ -77,14 +89,17 @@ function begin(exchange: Exchange): unknown {
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, trustsProxy);
   return hasUnreadBody(exchange)
-    ? receiveThenStart(exchange)
-    : callStart(exchange);
+    ? receiveThenStart(exchange, start)
+    : start(exchange);
 }
 
 /** Reads the body for the route that matches, and runs `start`. */
-async function receiveThenStart(exchange: Exchange): Promise<void> {
+async function receiveThenStart(
+  exchange: Exchange,
+  start: Step,
+): Promise<void> {
   await receive(exchange, matchOnce(exchange));
-  await callStart(exchange);
+  await start(exchange);
 }
 
 async function continueAsync(
