@@ -59,8 +59,8 @@ export type {
   Taking,
 } from "./src/routing/arguments.ts";
 export type {
-  Guard,
   Middleware,
+  MiddlewareHooks,
   MiddlewareResult,
   RouteParameters,
 } from "./src/routing/middleware.ts";

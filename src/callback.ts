@@ -96,14 +96,14 @@ function methodOf(
   prefersStatic = false,
 ): Method {
   const type = typeof target === "function" ? target as Class : undefined;
-  const isOwn = hasMethod(target, method);
+  const isOnTarget = hasMethod(target, method);
   const call = (receiver: object, params: unknown[]): unknown =>
     (receiver as Record<string, Method>)[method]!(...params);
   const isOfInstances = hasMethod(type?.prototype, method);
-  if (type && isOfInstances && !(prefersStatic && isOwn)) {
+  if (type && isOfInstances && !(prefersStatic && isOnTarget)) {
     return (...params) => call(classes.make(type), params);
   }
-  if (isOwn) return (...params) => call(target, params);
+  if (isOnTarget) return (...params) => call(target, params);
   const owner = type?.prototype ?? Object.getPrototypeOf(target);
   const name = owner.constructor?.name ?? "object";
   const known = [...Object.getOwnPropertyNames(owner), ...Object.keys(target)];

@@ -19,7 +19,7 @@ function guarded(...middleware: Middleware[]): [Engine, string[]] {
 /** Middleware of each form whose `before` returns a value. */
 function formsOf(value: unknown): [form: string, Middleware][] {
   const before = () => value as boolean;
-  class Guard {
+  class MiddlewareHooks {
     before = before;
   }
   class Later {
@@ -31,7 +31,7 @@ function formsOf(value: unknown): [form: string, Middleware][] {
     ["a function", before],
     ["an async function", async () => await before()],
     ["an object", { before }],
-    ["an object of a class", new Guard()],
+    ["an object of a class", new MiddlewareHooks()],
     ["a class", Later],
   ];
 }

@@ -60,7 +60,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type RouteArguments": "",
     "type RouteResult": "",
     "type Taking": "",
-    "interface Guard": "after before error",
+    "interface MiddlewareHooks": "after before error",
     "type Middleware": "",
     "type MiddlewareResult": "",
     "type RouteParameters": "",

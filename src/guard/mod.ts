@@ -71,7 +71,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 
 /** The `Sec-Fetch-Site` of requests by the site's own pages and by the visitor (Fetch Metadata, section 2.2). */
-const OWN: ReadonlySet<string> = new Set(["same-origin", "none"]);
+const THIS_SITE: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
  * Guards an application against requests of other sites, and sets security headers.
@@ -86,7 +86,7 @@ export function guard(
   for (const origin of trusted) checkOrigin(origin);
   const headers = [...headersOf(options)]; // a list, since reading Headers takes longer
   app.before("start", () => {
-    if (!mayChange(app) || isOwn(app)) return;
+    if (!mayChange(app) || isFromThisSite(app)) return;
     const isTrusted = trusts(trusted, app.request().getHeader("origin"));
     return isTrusted instanceof Promise
       ? isTrusted.then(refuseUnless)
@@ -124,10 +124,10 @@ function mayChange(app: Engine | typeof Framework): boolean {
 }
 
 /** Whether a request comes from this site's own pages, from the visitor, or from no browser. */
-function isOwn(app: Engine | typeof Framework): boolean {
+function isFromThisSite(app: Engine | typeof Framework): boolean {
   const request = app.request();
   const site = request.getHeader("sec-fetch-site");
-  if (site !== "") return OWN.has(site);
+  if (site !== "") return THIS_SITE.has(site);
   const sent = request.getHeader("origin");
   if (sent === "") return true;
   // Files have no host, and the scheme of an app may name any host: both could equal the host.

@@ -22,7 +22,7 @@ const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
 /** The keys of objects whose content is no property of theirs. */
 const OPAQUE = [Symbol.iterator, Symbol.toStringTag];
 
-const OWN = [HttpResponse, HttpRequest, Router, Route, View];
+const FRAMEWORK_CLASSES = [HttpResponse, HttpRequest, Router, Route, View];
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
 export function respondWith(
@@ -38,7 +38,7 @@ export function respondWith(
   if (typeof returned === "object" && isPlainObject(returned)) {
     return app.call("json", [returned], context);
   }
-  if (typeof returned === "boolean" || isOwn(returned)) return;
+  if (typeof returned === "boolean" || isFrameworkObject(returned)) return;
   const content = contentOf(returned);
   if (content !== undefined) return reply.setBody(content);
   if (!hasJson(returned)) throw unsendable(returned, match);
@@ -75,8 +75,9 @@ export function redirect(app: Application, url: string, code = 303): void {
 }
 
 /** Whether a value is an object of the framework: a callback may return the end of a chain of calls. */
-export function isOwn(value: unknown): boolean {
-  return FORM in Object(value) || OWN.some((type) => value instanceof type);
+export function isFrameworkObject(value: unknown): boolean {
+  return FORM in Object(value) ||
+    FRAMEWORK_CLASSES.some((type) => value instanceof type);
 }
 
 /** Whether a value is a list or record, and no stream. */

@@ -6,12 +6,12 @@
 import type { Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
-import { guardOf, type Middleware, nameOf } from "../routing/middleware.ts";
+import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/router.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
-import { isOwn, respondWith, routeName } from "./respond.ts";
+import { isFrameworkObject, respondWith, routeName } from "./respond.ts";
 import { allowedMethods, search } from "./search.ts";
 
 /** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
@@ -75,8 +75,8 @@ function* guarded(
     return returned === true;
   }
   const { params } = match;
-  const guard = guardOf(first);
-  const allowed = yield guard.before?.(params);
+  const hooks = hooksOf(first);
+  const allowed = yield hooks.before?.(params);
   let passes = false;
   if (isResponse(allowed)) {
     yield respondWith(context, allowed);
@@ -85,12 +85,12 @@ function* guarded(
     try {
       passes = yield* guarded(context, match, others);
     } catch (thrown) {
-      if (isStop(thrown) || guard.error === undefined) throw thrown;
-      const respond = () => guard.error!(thrown, params);
+      if (isStop(thrown) || hooks.error === undefined) throw thrown;
+      const respond = () => hooks.error!(thrown, params);
       yield* onMiddlewareError(context, thrown, respond);
     }
   }
-  yield guard.after?.(params);
+  yield hooks.after?.(params);
   return passes;
 }
 
@@ -106,7 +106,7 @@ function checkAllowed(
   middleware: Middleware,
   match: Match,
 ): void {
-  if (value === undefined || value === true || isOwn(value)) return;
+  if (value === undefined || value === true || isFrameworkObject(value)) return;
   if (value === false) {
     throw new HttpError(403, "You may not open this address");
   }

@@ -66,14 +66,14 @@ export function targetOf(request: Request): Target {
   if (method !== "GET" && /[a-z]/.test(method)) {
     throw badRequest("method must be in capitals", method);
   }
-  const sent = originForm(url, headerOf(request, "host") ?? "");
-  if (!NOT_PLAIN.test(sent)) return { method, path: sent, search: "" };
-  const [path = ""] = sent.split("?", 1);
+  const received = originForm(url, headerOf(request, "host") ?? "");
+  if (!NOT_PLAIN.test(received)) return { method, path: received, search: "" };
+  const [path = ""] = received.split("?", 1);
   checkPath(path);
-  const search = sent.slice(path.length);
-  if (ENCODED.test(sent)) return { method, path, search };
-  if (MALFORMED.test(sent)) throw badRequest(MALFORMED_TARGET, sent);
-  const encoded = new URL(`http://localhost${sent}`);
+  const search = received.slice(path.length);
+  if (ENCODED.test(received)) return { method, path, search };
+  if (MALFORMED.test(received)) throw badRequest(MALFORMED_TARGET, received);
+  const encoded = new URL(`http://localhost${received}`);
   return { method, path: encoded.pathname, search: encoded.search };
 }
 
@@ -150,10 +150,11 @@ function originForm(url: string, host: string): string {
 
 /** Only CONNECT sends an authority without a path. It asks for a proxy, which this is not. */
 function withoutAuthority(url: string): string {
-  const [, socket, host = "", sent = ""] = ABSOLUTE.exec(url) ?? [];
-  const isValid = /^[/?]/.test(sent) && (socket !== undefined || isHost(host));
+  const [, socket, host = "", received = ""] = ABSOLUTE.exec(url) ?? [];
+  const isValid = /^[/?]/.test(received) &&
+    (socket !== undefined || isHost(host));
   if (!isValid) throw badRequest(MALFORMED_TARGET, url);
-  return sent;
+  return received;
 }
 
 function checkPath(path: string): void {
@@ -174,8 +175,8 @@ export function decodeEscapes(text: string): string | undefined {
 }
 
 /** The error for a malformed request; quotes the beginning of what was sent. */
-function badRequest(fault: string, sent: string): HttpError {
-  const text = sent.length > 100 ? `${sent.slice(0, 100)}…` : sent;
+function badRequest(fault: string, received: string): HttpError {
+  const text = received.length > 100 ? `${received.slice(0, 100)}…` : received;
   return new HttpError(400, `The ${fault}: ${JSON.stringify(text)}`);
 }
 

@@ -25,7 +25,7 @@ export type MiddlewareResult = MaybePromise<
 type Chained = HttpResponse | HttpRequest;
 
 /** Methods that run around the callback of a route. */
-export interface Guard {
+export interface MiddlewareHooks {
   /**
    * Runs before. Neither middleware added later nor the callback runs after a response: one that it returns,
    * or has sealed. Any value that is no `MiddlewareResult` is an error.
@@ -41,10 +41,10 @@ export interface Guard {
   error?(thrown: unknown, params: RouteParameters): unknown;
 }
 
-/** A guard, a class of guards of which each request gets its own, or a function that runs before. */
+/** Hooks, a class of them, made anew for each request, or a function that runs before. */
 export type Middleware =
-  | Guard
-  | (new () => Guard)
+  | MiddlewareHooks
+  | (new () => MiddlewareHooks)
   | ((params: RouteParameters) => MiddlewareResult);
 
 const PARTS = ["before", "after", "error"] as const;
@@ -52,20 +52,22 @@ const PARTS = ["before", "after", "error"] as const;
 /** Throws `TypeError` when a value is no middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
   if (typeof value === "function" && !isClass(value)) return;
-  const guard: Guard = Object(isClass(value) ? value.prototype : value);
-  const types = PARTS.map((name) => typeof guard[name]);
-  const isGuard = types.includes("function") &&
+  const hooks: MiddlewareHooks = Object(
+    isClass(value) ? value.prototype : value,
+  );
+  const types = PARTS.map((name) => typeof hooks[name]);
+  const areHooks = types.includes("function") &&
     types.every((type) => type === "function" || type === "undefined");
-  if (isGuard) return;
+  if (areHooks) return;
   const rule = 'it must be a function, or have "before", "after" or "error"';
   throw wrongKind("add middleware", rule, value);
 }
 
-/** The guard of a middleware; an instance for a class, made anew for each request. */
-export function guardOf(middleware: Middleware): Guard {
+/** The hooks of a middleware; an instance for a class, made anew for each request. */
+export function hooksOf(middleware: Middleware): MiddlewareHooks {
   if (typeof middleware !== "function") return middleware;
-  if (isClass(middleware)) return new middleware() as Guard;
-  return { before: middleware as NonNullable<Guard["before"]> };
+  if (isClass(middleware)) return new middleware() as MiddlewareHooks;
+  return { before: middleware as NonNullable<MiddlewareHooks["before"]> };
 }
 
 /** Names a middleware in messages: by the name of its function or class, if it has one. */

@@ -262,9 +262,9 @@ export class Router {
    */
   next({ route, path, method }: Match): Match | undefined {
     const { shared } = this.#layers;
-    const own = this.#layers.private();
-    if (!shared.has(route)) return own?.find(path, method, route);
-    return shared.find(path, method, route) ?? own?.find(path, method);
+    const ofRequest = this.#layers.private();
+    if (!shared.has(route)) return ofRequest?.find(path, method, route);
+    return shared.find(path, method, route) ?? ofRequest?.find(path, method);
   }
 
   /**
@@ -295,7 +295,7 @@ export class Router {
   #trees(layer?: Layer | null): Tree[] {
     const { shared } = this.#layers;
     const own = this.#layers.private(layer);
-    return own ? [shared, own] : [shared];
+    return ofRequest ? [shared, ofRequest] : [shared];
   }
 
   /** Makes `get` and the like: each declares routes of one method, typed from the path. */

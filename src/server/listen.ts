@@ -114,7 +114,7 @@ function withRefusals(
   isSecure: boolean,
   { unfinished }: Served,
 ): Fetch {
-  const own = isSecure ? "https:" : "http:";
+  const scheme = isSecure ? "https:" : "http:";
   return (request, info) => {
     if (unfinished.isDraining) {
       const headers = { connection: "close" };
@@ -122,7 +122,7 @@ function withRefusals(
       return refuse(request, info, new HttpError(503, text, { headers }));
     }
     const { url } = request;
-    if (url.startsWith(own) || /^https:/i.test(url) === isSecure) {
+    if (url.startsWith(scheme) || /^https:/i.test(url) === isSecure) {
       return fetch(request, info);
     }
     return refuse(request, info, foreignScheme());

@@ -58,9 +58,9 @@ export class Current<Context extends Enterable> {
 
   /** The contexts that are not over and have begun to wait. */
   open(): Context[] {
-    const isOwn = (context: Enterable): context is Context =>
+    const isOfThis = (context: Enterable): context is Context =>
       context.current === this;
-    return [...open.values()].filter(isOwn);
+    return [...open.values()].filter(isOfThis);
   }
 
   /**

@@ -67,9 +67,11 @@ function boundLoops({ utils }: Vento): void {
 function declareLocals(_vento: Vento, tokens: Token[]): Token[] {
   const code = tokens.filter(([type]) => type === "tag" || type === "filter")
     .map(([, code]) => code);
-  const own = code.filter((tag) => DECLARATION.test(tag)).flatMap(identifiers);
+  const declared = code.filter((tag) => DECLARATION.test(tag)).flatMap(
+    identifiers,
+  );
   const names = new Set(code.flatMap(identifiers))
-    .difference(new Set([...own, ...EXEMPT]));
+    .difference(new Set([...declared, ...EXEMPT]));
   const locals = [...names]
     .filter((name) => Object.hasOwn(globalThis, name) || /[^\w]/.test(name))
     .map((name) =>
