@@ -294,7 +294,7 @@ export class Router {
 
   #trees(layer?: Layer | null): Tree[] {
     const { shared } = this.#layers;
-    const own = this.#layers.private(layer);
+    const ofRequest = this.#layers.private(layer);
     return ofRequest ? [shared, ofRequest] : [shared];
   }
 
