@@ -45,6 +45,9 @@ const DOCUMENT = JSON.stringify({
   })),
 });
 
+/** A JSON object that the schema refuses. */
+const INVALID = JSON.stringify({ ...JSON.parse(DOCUMENT), email: "nobody" });
+
 /** What is measured, in the order in which it is shown. */
 export const CASES: Readonly<Record<string, Case>> = {
   text: { path: "/", status: 200, contains: "Hello, World!" },
@@ -55,6 +58,12 @@ export const CASES: Readonly<Record<string, Case>> = {
   async: { path: "/async", status: 200, contains: "Hello after three" },
   filters: { path: "/", status: 200, contains: "x-count: ", filtered: true },
   "not found": { path: "/missing", status: 404, contains: "" },
+  "thrown 404": { path: "/order/7", status: 404, contains: "No order 7" },
+  "401 of middleware": {
+    path: "/staff/rota",
+    status: 401,
+    contains: "Log in first",
+  },
   form: {
     method: "POST",
     path: "/form",
@@ -68,6 +77,20 @@ export const CASES: Readonly<Record<string, Case>> = {
     body: ["application/json", DOCUMENT],
     status: 200,
     contains: "Hello, Ada",
+  },
+  "json body, validated": {
+    method: "POST",
+    path: "/validated",
+    body: ["application/json", DOCUMENT],
+    status: 200,
+    contains: "Hello, Ada",
+  },
+  "422 of a schema": {
+    method: "POST",
+    path: "/validated",
+    body: ["application/json", INVALID],
+    status: 422,
+    contains: "error",
   },
   vento: { path: "/page", status: 200, contains: "Thing &lt;9&gt;" },
   "4 KB": { path: "/large", status: 200, contains: "All work" },

@@ -10,6 +10,8 @@ export interface Script {
   /** Listens on a free port of 127.0.0.1 and prints it, unless it is run by workers. */
   readonly file: string;
   readonly args?: readonly string[];
+  /** The repository that it is run in, this one when not given. */
+  readonly root?: string;
   /** How many workers of `deno serve --parallel` run the `app` that the script exports. */
   readonly workers?: number;
   /** Whether it stays on the server's core. */
@@ -29,6 +31,8 @@ const PERMISSIONS = [
   "--allow-sys",
 ];
 
+const ROOT = new URL("..", import.meta.url).pathname;
+
 /** How long a server may take to listen, in milliseconds. */
 const PATIENCE = 10_000;
 
@@ -45,7 +49,7 @@ export class Child implements AsyncDisposable {
 
   /** Starts a script; throws when it does not listen. */
   static async start(script: Script): Promise<Child> {
-    const { file, args = [], workers } = script;
+    const { file, args = [], root = ROOT, workers } = script;
     const served = workers === undefined ? undefined : freePort();
     const process = new Deno.Command(Deno.execPath(), {
       args: [
@@ -56,10 +60,11 @@ export class Child implements AsyncDisposable {
         ...FLAGS,
         ...PERMISSIONS,
         ...(served === undefined ? [file] : ["servers/served.ts", file])
-          .map((each) => new URL(each, import.meta.url).pathname),
+          .map((each) => `${root}bench/${each}`),
         ...args,
         ...served === undefined ? [] : ["served"],
       ],
+      cwd: root, // where the import map is
       env: workers === undefined ? {} : { DENO_JOBS: String(workers) },
       stdin: "null",
       stdout: "piped",
@@ -139,6 +144,11 @@ async function firstLine(output: ReadableStream<Uint8Array>): Promise<string> {
     if (done) break;
     text += value;
   }
-  reader.releaseLock();
+  drain(reader);
   return text.split("\n", 1)[0]!;
+}
+
+/** Reads on, as a log's reader does: a server whose output nobody reads would wait. */
+async function drain(reader: ReadableStreamDefaultReader): Promise<void> {
+  while (!(await reader.read()).done);
 }

@@ -3,11 +3,14 @@
  * writes them to `bench/results.md`. Linux only: what a process costs is read from `/proc`.
  *
  *     deno task bench [--quick] [part …]
+ *     deno task bench [--quick] --against COMMIT [request …]
  *
  * The parts are `quiet`, `busy`, `parallel`, `router`, `start`, `memory` and `blog`, or the names of
- * requests such as `text`; without one, everything is measured and the results are written.
+ * requests such as `text`; without one, everything is measured and the results are written. `--against` compares
+ * the work tree with a commit.
  */
 
+import { compareWith } from "./against.ts";
 import { measureBlog } from "./blog.ts";
 import { CASES } from "./cases.ts";
 import { describeMachine, describePeers } from "./machine.ts";
@@ -23,7 +26,11 @@ type Measure = (plan: Plan, figures: Figures) => Promise<string>;
 
 const RESULTS = new URL("results.md", import.meta.url);
 
-const parts = Deno.args.filter((arg) => !arg.startsWith("--"));
+const against = Deno.args.indexOf("--against") + 1;
+const commit = against > 0 ? Deno.args[against] ?? "HEAD" : undefined;
+const parts = Deno.args.filter((arg, place) =>
+  !arg.startsWith("--") && (commit === undefined || place !== against)
+);
 const named = parts.filter((name) => Object.hasOwn(CASES, name));
 const cases = named.length > 0 ? named : Object.keys(CASES);
 
@@ -67,6 +74,10 @@ if (quick) {
   console.log("Quick look: few turns, nothing is written; trust no figure\n");
 }
 console.log(sections[0]);
+if (commit !== undefined) {
+  console.log(`\n${await compareWith(commit, cases, plan)}`);
+  Deno.exit();
+}
 for (const [name, [title, measure]] of Object.entries(PARTS)) {
   if (!isWanted(name)) continue;
   const begin = performance.now();

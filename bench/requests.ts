@@ -60,14 +60,16 @@ async function measureCases(
 }
 
 /** Measures one case with several sets of fresh processes: no two processes are quite as fast. */
-async function measureCase(
+export async function measureCase(
   wanted: Case,
   contenders: Readonly<Record<string, Script>>,
   plan: Plan,
 ): Promise<ReadonlyMap<string, Samples>> {
   const scripts = Object.fromEntries(
-    Object.entries(contenders).map(([name, { file, args = [] }]) => [name, {
-      file,
+    Object.entries(contenders).map((
+      [name, { args = [], ...script }],
+    ) => [name, {
+      ...script,
       args: wanted.filtered ? [...args, "filtered"] : args,
       pinned: true,
     }]),

@@ -1,7 +1,7 @@
 /** `Deno.serve` with nothing but conditions: the same responses with the least work. */
 
 import { LARGE } from "../cases.ts";
-import { renderPage } from "./page.ts";
+import { loadSchema, renderPage } from "./page.ts";
 
 const HTML = { headers: { "content-type": "text/html; charset=utf-8" } };
 const VERSIONED = { headers: { ...HTML.headers, "x-version": "1" } };
@@ -18,6 +18,14 @@ function handle(request: Request): Response | Promise<Response> {
   }
   if (path === "/form") return readForm(request);
   if (path === "/document") return readDocument(request);
+  if (path === "/validated") return validate(request);
+  if (path.startsWith("/order/")) {
+    const error = `No order ${decodeURIComponent(path.slice(7))}`;
+    return Response.json({ error }, { status: 404 });
+  }
+  if (path.startsWith("/staff/")) {
+    return Response.json({ error: "Log in first" }, { status: 401 });
+  }
   if (path === "/page") return page();
   if (path === "/large") return new Response(LARGE, HTML);
   if (path === "/async") return wait();
@@ -32,6 +40,14 @@ async function readForm(request: Request): Promise<Response> {
 async function readDocument(request: Request): Promise<Response> {
   const { name } = await request.json();
   return new Response(`Hello, ${name}`, HTML);
+}
+
+async function validate(request: Request): Promise<Response> {
+  const schema = await loadSchema();
+  const { data, error } = schema.safeParse(await request.json());
+  return data === undefined
+    ? Response.json({ error: error.message }, { status: 422 })
+    : new Response(`Hello, ${data.name}`, HTML);
 }
 
 async function page(): Promise<Response> {

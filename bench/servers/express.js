@@ -2,7 +2,7 @@
 
 import express from "npm:express@5.3.0";
 import { LARGE } from "../cases.ts";
-import { renderPage } from "./page.ts";
+import { loadSchema, renderPage } from "./page.ts";
 
 const app = express();
 
@@ -39,6 +39,19 @@ app.post(
   express.json(),
   (request, response) => void response.send(`Hello, ${request.body.name}`),
 );
+app.post("/validated", express.json(), async (request, response) => {
+  const { data, error } = (await loadSchema()).safeParse(request.body);
+  if (error) throw Object.assign(new Error(error.message), { status: 422 });
+  response.send(`Hello, ${data.name}`);
+});
+app.get("/order/:id", (request) => {
+  const error = new Error(`No order ${request.params.id}`);
+  throw Object.assign(error, { status: 404 });
+});
+app.use("/staff", () => {
+  throw Object.assign(new Error("Log in first"), { status: 401 });
+});
+app.get("/staff/rota", (_request, response) => void response.send("The rota"));
 app.get("/page", async (_request, response) => {
   response.send(await renderPage());
 });
@@ -47,6 +60,10 @@ app.get("/async", async (_request, response) => {
   const greeting = await Promise.resolve("Hello");
   const count = await Promise.resolve("three");
   response.send(await Promise.resolve(`${greeting} after ${count} awaits`));
+});
+
+app.use((error, _request, response, _next) => {
+  response.status(error.status ?? 500).json({ error: error.message });
 });
 
 const server = app.listen(0, "127.0.0.1", () => {

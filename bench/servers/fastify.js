@@ -2,7 +2,7 @@
 
 import fastify from "npm:fastify@5.12.8";
 import { LARGE } from "../cases.ts";
-import { renderPage } from "./page.ts";
+import { loadSchema, renderPage } from "./page.ts";
 
 const HTML = "text/html; charset=utf-8";
 const app = fastify();
@@ -46,6 +46,25 @@ app.post(
   "/document",
   ({ body }, reply) => reply.type(HTML).send(`Hello, ${body.name}`),
 );
+app.post("/validated", async ({ body }, reply) => {
+  const { data, error } = (await loadSchema()).safeParse(body);
+  if (error) throw Object.assign(new Error(error.message), { statusCode: 422 });
+  return reply.type(HTML).send(`Hello, ${data.name}`);
+});
+app.setErrorHandler((error, _request, reply) =>
+  reply.code(error.statusCode ?? 500).send({ error: error.message })
+);
+app.get("/order/:id", ({ params }) => {
+  const error = new Error(`No order ${params.id}`);
+  throw Object.assign(error, { statusCode: 404 });
+});
+app.register((staff, _options, done) => {
+  staff.addHook("onRequest", () => {
+    throw Object.assign(new Error("Log in first"), { statusCode: 401 });
+  });
+  staff.get("/rota", (_request, reply) => reply.type(HTML).send("The rota"));
+  done();
+}, { prefix: "/staff" });
 app.get(
   "/page",
   async (_request, reply) => reply.type(HTML).send(await renderPage()),

@@ -1,7 +1,8 @@
 /** This framework, through its static form. */
 
-import { Framework } from "../../mod.ts";
+import { Framework, HttpError } from "../../mod.ts";
 import { ITEMS, LARGE } from "../cases.ts";
+import { loadSchema } from "./page.ts";
 
 Framework.set(
   "framework.views.path",
@@ -24,6 +25,21 @@ Framework.route(
   "POST /document",
   () => `Hello, ${Framework.request().data.name}`,
 );
+Framework.route("POST /validated", async () => {
+  const { name } = await Framework.request().validate(await loadSchema());
+  return `Hello, ${name}`;
+});
+Framework.map("error", (error: Error) => {
+  Framework.json({ error: error.message });
+});
+Framework.route("/order/@id", (id) => {
+  throw new HttpError(404, `No order ${id}`);
+});
+Framework.group("/staff", (router) => {
+  router.get("/rota", () => "The rota");
+}, [() => {
+  throw new HttpError(401, "Log in first");
+}]);
 Framework.route(
   "/page",
   () => Framework.render("page", { title: "Things", items: ITEMS }),

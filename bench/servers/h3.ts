@@ -1,10 +1,13 @@
 /** h3. */
 
-import { H3, html, raw } from "npm:h3@2.0.8";
+import { H3, html, HTTPError, raw } from "npm:h3@2.0.8";
 import { LARGE } from "../cases.ts";
-import { renderPage } from "./page.ts";
+import { loadSchema, renderPage } from "./page.ts";
 
-const app = new H3();
+const app = new H3({
+  onError: (error) =>
+    Response.json({ error: error.message }, { status: error.status }),
+});
 
 if (Deno.args.includes("filtered")) {
   let count = 0;
@@ -32,6 +35,21 @@ app.post("/document", async (event) => {
   const { name } = await event.req.json() as { name: string };
   return html(raw(`Hello, ${name}`));
 });
+app.post("/validated", async (event) => {
+  const { data, error } = (await loadSchema()).safeParse(
+    await event.req.json(),
+  );
+  if (error) throw new HTTPError({ status: 422, message: error.message });
+  return html(raw(`Hello, ${data.name}`));
+});
+app.get("/order/:id", (event) => {
+  const message = `No order ${event.context.params?.id}`;
+  throw new HTTPError({ status: 404, message });
+});
+app.use("/staff/**", () => {
+  throw new HTTPError({ status: 401, message: "Log in first" });
+});
+app.get("/staff/rota", () => html(raw("The rota")));
 app.get("/page", async () => html(raw(await renderPage())));
 app.get("/large", () => html(raw(LARGE)));
 app.get("/async", async () => {

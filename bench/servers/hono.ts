@@ -2,8 +2,10 @@
 
 import { type Context, Hono } from "npm:hono@4.13.19";
 import { contextStorage, getContext } from "npm:hono@4.13.19/context-storage";
+import { HTTPException } from "npm:hono@4.13.19/http-exception";
+import { validator } from "npm:hono@4.13.19/validator";
 import { LARGE } from "../cases.ts";
-import { renderPage } from "./page.ts";
+import { loadSchema, renderPage } from "./page.ts";
 
 export const app = new Hono();
 const stored = Deno.args.includes("context");
@@ -40,6 +42,28 @@ app.post("/document", async (c) => {
   const { name } = await contextOf(c).req.json();
   return contextOf(c).html(`Hello, ${name}`);
 });
+// As `@hono/zod-validator` does, whose import of zod would have a part in the start.
+const validated = validator("json", async (value) => {
+  const { data, error } = (await loadSchema()).safeParse(value);
+  if (error) throw new HTTPException(422, { message: error.message });
+  return data;
+});
+app.post("/validated", validated, (c) => {
+  const { name } = c.req.valid("json");
+  return contextOf(c).html(`Hello, ${name}`);
+});
+app.onError((error, c) => {
+  const status = error instanceof HTTPException ? error.status : 500;
+  return contextOf(c).json({ error: error.message }, status);
+});
+app.get("/order/:id", (c) => {
+  const message = `No order ${contextOf(c).req.param("id")}`;
+  throw new HTTPException(404, { message });
+});
+app.use("/staff/*", () => {
+  throw new HTTPException(401, { message: "Log in first" });
+});
+app.get("/staff/rota", (c) => contextOf(c).html("The rota"));
 app.get("/page", async (c) => contextOf(c).html(await renderPage()));
 app.get("/large", (c) => contextOf(c).html(LARGE));
 app.get("/async", async (c) => {
