@@ -12,7 +12,6 @@ import {
   type DeclaredName,
   defineMethod,
   dynamicMethods,
-  EXTENSIBLE,
   FORM,
   type Original,
 } from "./application/names.ts";
@@ -140,7 +139,7 @@ export class Engine {
     Object.setPrototypeOf(Engine.prototype, methods);
     Object.defineProperty(Engine.prototype, FORM, { value: true });
     // The interface below declares them; `start` is a method of the class.
-    for (const name of [...EXTENSIBLE, ...COMPONENTS]) {
+    for (const name of [...Object.keys(builtIns.methods), ...COMPONENTS]) {
       if (name === "start") continue;
       defineMethod(
         Engine.prototype,

@@ -24,36 +24,32 @@ const CORE = [
 /** The members that `map` and `register` cannot replace either. */
 const MEMBERS = ["fetch", "original"] as const;
 
-/** The extensible methods, which an application maps when it begins. */
-export const EXTENSIBLE = [
-  "start",
-  "stop",
-  "halt",
-  "route",
-  "group",
-  "redirect",
-  "render",
-  "error",
-  "notFound",
-  "etag",
-  "lastModified",
-  "json",
-  "jsonp",
-  "getUrl",
-  "post",
-  "put",
-  "patch",
-  "delete",
-  "defer",
-  "send",
-  "mount",
-] as const;
-
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 
-/** The names of the extensible methods that the framework brings. */
-export type Original = typeof EXTENSIBLE[number];
+/** The names of the extensible methods that the framework brings; `handling/defaults.ts` has the methods. */
+export type Original =
+  | "start"
+  | "stop"
+  | "halt"
+  | "route"
+  | "group"
+  | "redirect"
+  | "render"
+  | "error"
+  | "notFound"
+  | "etag"
+  | "lastModified"
+  | "json"
+  | "jsonp"
+  | "getUrl"
+  | "post"
+  | "put"
+  | "patch"
+  | "delete"
+  | "defer"
+  | "send"
+  | "mount";
 
 /**
  * The names of the core methods, which can be neither replaced nor filtered.
