@@ -65,7 +65,8 @@ const upgrades = new Map<Request, (status: number) => void>();
 /**
  * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno cannot undo an upgrade: when
  * another response follows, Deno closes its server; when none follows, or the client has left, the connection
- * stays open for ever. Where the record is missing, the upgrade does not wait.
+ * stays open for ever. A wrapper around the upgrade is no way out, since a handler may call Deno's function
+ * itself with `request().raw`. Where the record is missing, the upgrade does not wait.
  */
 export function postponeUpgrade(request: Request): void {
   const record = recordOf(request);

@@ -1,6 +1,12 @@
 /**
  * Owns running under `deno serve`, where the server is Deno's own: Deno drains it on signals, without a
  * time-out, and it cannot listen again.
+ *
+ * Deno tells an application in no documented way that it serves it. The first request would be too late: until
+ * then an error would end the process, and a signal would wait for a stream without end. Deno does read the
+ * property `onListen` of the default export, once when the module is loaded and once more when it listens, so a
+ * getter counts these reads. Where a later Deno reads it less often, `deno serve` keeps its own rules, and the
+ * tests of `server_process_test.ts` fail.
  */
 
 import { inWords, type Unfinished } from "../state/unfinished.ts";

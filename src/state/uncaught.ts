@@ -20,7 +20,12 @@ const keepers = new Set<() => void>();
 /** The context that each rejected promise has failed: code that handles the promise later undoes it. */
 const failed = new WeakMap<Promise<unknown>, Enterable>();
 
-/** The main module, imported once more: the promise rejects with the module's error, also a late one. */
+/**
+ * The main module, imported once more: the promise rejects with the module's error, also a late one. A server
+ * keeps the process alive on errors of requests, and must not on those of a program that failed to begin. The
+ * event of an uncaught error does not tell them apart: it has neither the module nor, outside of requests, a
+ * context. Importing a module that is loaded already runs nothing, and returns its one promise.
+ */
 let main: Promise<unknown> | undefined;
 let mainError: { readonly reason: unknown } | undefined;
 
