@@ -12,7 +12,6 @@ import {
   type DeclaredName,
   defineMethod,
   dynamicMethods,
-  FORM,
   type Original,
 } from "./application/names.ts";
 import type { Filter, Mapped } from "./application/mapped_method.ts";
@@ -24,12 +23,13 @@ import type {
   VariableValues,
 } from "./application/settings.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
+import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { wrongKind } from "./errors.ts";
 import type { ConnectionInfo } from "./fetch.ts";
 import { builtIns } from "./handling/defaults.ts";
 import { handleRequest, refuseRequest } from "./handling/handle.ts";
 import type { Mountable } from "./routing/mountable.ts";
-import type { HttpRequest } from "./request/request.ts";
+import type { HttpRequest } from "./application/request.ts";
 import { webRequest } from "./request/web_request.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { JsonData } from "./routing/arguments.ts";
@@ -54,11 +54,11 @@ export type OriginalMethod<Name extends Original> = Name extends "start"
 
 /** The parameters of each extensible method, as its filters get them: `start` none, `error` what it responds to. */
 export type MethodParameters = {
-  [Name in keyof Engine as Exclude<Name, Core | ComponentName>]: Name extends
-    "start" ? []
-    : Name extends "error" ? [error: Error]
-    : Engine[Name] extends (...params: infer Params) => unknown ? Params
-    : never;
+  [Name in keyof Engine & string as Exclude<Name, Core | ComponentName>]:
+    Name extends "start" ? []
+      : Name extends "error" ? [error: Error]
+      : Engine[Name] extends (...params: infer Params) => unknown ? Params
+      : never;
 };
 
 /**
@@ -137,7 +137,6 @@ export class Engine {
           : undefined,
     );
     Object.setPrototypeOf(Engine.prototype, methods);
-    Object.defineProperty(Engine.prototype, FORM, { value: true });
     // The interface below declares them; `start` is a method of the class.
     for (const name of [...Object.keys(builtIns.methods), ...COMPONENTS]) {
       if (name === "start") continue;
@@ -153,6 +152,11 @@ export class Engine {
       Engine.prototype,
       (engine) => endWithRuntime(engine.#app),
     );
+  }
+
+  /** @ignore */
+  get [FRAMEWORK_OBJECT](): true {
+    return true;
   }
 
   // Core methods

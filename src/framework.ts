@@ -4,6 +4,7 @@
  */
 
 import type { CallbackForm, Class, Method } from "./callback.ts";
+import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/registered_class.ts";
 import { wrongKind } from "./errors.ts";
@@ -11,7 +12,6 @@ import {
   type DeclaredName,
   defineMethod,
   dynamicMethods,
-  FORM,
 } from "./application/names.ts";
 import { whenServed } from "./server/deno_serve.ts";
 
@@ -43,6 +43,9 @@ const /** @internal */ AnyMember: any = class {};
  * ```
  */
 export class Framework extends AnyMember {
+  /** @ignore */
+  static readonly [FRAMEWORK_OBJECT] = true;
+
   /** {@linkcode Engine.prototype.fetch | Engine.fetch} of the engine behind this class; it needs no `this`. */
   static readonly fetch: Engine["fetch"] = (request, info) =>
     engine.fetch(request, info);
@@ -195,7 +198,6 @@ for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   });
 }
 
-Object.defineProperty(Framework, FORM, { value: true });
 whenServed(Framework, () => Reflect.get(engine, "onListen"));
 
 // Any other name is looked up when it is called: it may be mapped for the current request alone, or on an

@@ -34,7 +34,6 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   documentation: () => checkDocumentation(flags),
   "commands of README": runCommands,
   package: () => rehearse(),
-  house: () => deno(["task", "-q", "house"]),
 };
 
 for (const name of Object.keys(CHECKS)) {

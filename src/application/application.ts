@@ -9,7 +9,7 @@ import {
   resolveCallback,
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
-import type { HttpRequest } from "../request/request.ts";
+import type { HttpRequest } from "./request.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { Router } from "../routing/router.ts";
 import { Current, innermost } from "../state/current.ts";
@@ -138,7 +138,7 @@ export class Application implements LayerSource {
    */
   register(name: string, registration: Registration): void {
     checkName(name, "register");
-    const { type, params } = registration;
+    const { type } = registration;
     const isClass = typeof type === "function" && "prototype" in type;
     if (typeof type !== "string" && !isClass) {
       const rule = "it must be a class or the name of one";

@@ -4,7 +4,7 @@
  */
 
 import type { ConnectionInfo } from "../fetch.ts";
-import type { HttpRequest, RequestSource } from "../request/request.ts";
+import type { HttpRequest } from "./request.ts";
 import { NO_TARGET, type Target } from "../request/target.ts";
 import type { Reply, Section } from "../response/reply.ts";
 import type { Delivery } from "../response/web_response.ts";
@@ -26,7 +26,7 @@ import type { Application } from "./application.ts";
 import type { Plan } from "./plan.ts";
 
 /** One request and its way: filled step by step by `handling/handle.ts`. */
-export class Exchange implements RequestSource, Delivery, Running {
+export class Exchange implements Delivery, Running {
   /** The context of everything but pages and sections. */
   readonly context: Context;
   /** The context around this exchange, of the application that has passed the request on. */

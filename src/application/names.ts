@@ -75,9 +75,6 @@ export type DeclaredName<Name extends string> =
   | ComponentName
   | (Name & Record<never, never>);
 
-/** Marks `Framework` and engines: a callback that returns one, at the end of a chain of calls, sends nothing. */
-export const FORM: unique symbol = Symbol("form of an application");
-
 /** The names that are not allowed, by the reason. */
 const RESERVED: Readonly<Record<string, readonly string[]>> = {
   "it is a core method": CORE,

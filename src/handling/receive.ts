@@ -4,6 +4,8 @@
  */
 
 import type { Exchange } from "../application/exchange.ts";
+import type { HttpRequest } from "../application/request.ts";
+import { JSON_TYPE } from "../media_type.ts";
 import {
   checkLength,
   hasBody,
@@ -11,7 +13,6 @@ import {
   readBody,
   tooLarge,
 } from "../request/body.ts";
-import { methodOverride } from "../request/request.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/router.ts";
 import { headerOf } from "../runtime.ts";
@@ -111,4 +112,15 @@ function mayOverride({ plan, raw, target }: Exchange): boolean {
   if (!plan.settings["framework.method_override"]) return false;
   const kind = kindOf(headerOf(raw, "content-type") ?? "");
   return target.method === "POST" && (kind === "form" || kind === "multipart");
+}
+
+/** The method that the field `_method` of a form asks for: PUT, PATCH or DELETE, otherwise "". */
+function methodOverride(request: HttpRequest): string {
+  if (JSON_TYPE.test(request.type)) return "";
+  try {
+    const method = String(request.data._method).toUpperCase();
+    return /^(?:PUT|PATCH|DELETE)$/.test(method) ? method : "";
+  } catch {
+    return ""; // a malformed form is an error only for the handler that reads it
+  }
 }

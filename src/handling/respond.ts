@@ -5,24 +5,18 @@
 
 import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
-import { FORM } from "../application/names.ts";
+import { isFrameworkObject } from "../framework_object.ts";
 import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
-import { HttpRequest } from "../request/request.ts";
 import { locationOf, originOf } from "../response/location.ts";
-import { HttpResponse } from "../response/response.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
-import { Route } from "../routing/route.ts";
-import { type Match, Router } from "../routing/router.ts";
-import { View } from "../view/view.ts";
+import type { Match } from "../routing/router.ts";
 import { messagePage } from "./default_page.ts";
 
 const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
 
 /** The keys of objects whose content is no property of theirs. */
 const OPAQUE = [Symbol.iterator, Symbol.toStringTag];
-
-const FRAMEWORK_CLASSES = [HttpResponse, HttpRequest, Router, Route, View];
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
 export function respondWith(
@@ -72,12 +66,6 @@ export function redirect(app: Application, url: string, code = 303): void {
   const origin = originOf(settings["framework.base_url"]);
   const headers = { location: locationOf(url, base, origin) };
   reply.respond("redirect()", { status: code, headers });
-}
-
-/** Whether a value is an object of the framework: a callback may return the end of a chain of calls. */
-export function isFrameworkObject(value: unknown): boolean {
-  return FORM in Object(value) ||
-    FRAMEWORK_CLASSES.some((type) => value instanceof type);
 }
 
 /** Whether a value is a list or record, and no stream. */

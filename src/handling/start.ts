@@ -4,6 +4,7 @@
  */
 
 import type { Context, Exchange } from "../application/exchange.ts";
+import { isFrameworkObject } from "../framework_object.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
@@ -11,7 +12,7 @@ import type { Match } from "../routing/router.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
-import { isFrameworkObject, respondWith, routeName } from "./respond.ts";
+import { respondWith, routeName } from "./respond.ts";
 import { allowedMethods, search } from "./search.ts";
 
 /** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */

@@ -2,6 +2,7 @@
  * Owns what applications see of the response being built: the public face of a `Reply`.
  */
 
+import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import type { Markup } from "../html.ts";
 import { typeByExtension } from "../media_type.ts";
 import {
@@ -60,6 +61,11 @@ export class HttpResponse {
     this.#reply = reply;
     this.#connection = connection;
     this.#section = section;
+  }
+
+  /** @ignore */
+  get [FRAMEWORK_OBJECT](): true {
+    return true;
   }
 
   /** The status. */

@@ -5,9 +5,8 @@
 
 import { isClass } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
+import type { FrameworkObject } from "../framework_object.ts";
 import type { Markup } from "../html.ts";
-import type { HttpRequest } from "../request/request.ts";
-import type { HttpResponse } from "../response/response.ts";
 import type { MaybePromise } from "../steps.ts";
 
 /** The named parameters of the matched route. */
@@ -18,11 +17,8 @@ export type RouteParameters = Record<string, string | null>;
  * of calls to go on, `false` for a 403, text or a web `Response` to respond in place of everything inside of it.
  */
 export type MiddlewareResult = MaybePromise<
-  void | undefined | boolean | string | Markup | Response | Chained
+  void | undefined | boolean | string | Markup | Response | FrameworkObject
 >;
-
-/** @internal */
-type Chained = HttpResponse | HttpRequest;
 
 /** Methods that run around the callback of a route. */
 export interface MiddlewareHooks {

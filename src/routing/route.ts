@@ -3,6 +3,7 @@
  * searched in `tree.ts`.
  */
 
+import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { wrongKind } from "../errors.ts";
 import type { RouteArguments, Taking } from "./arguments.ts";
 import {
@@ -145,6 +146,11 @@ export class Route {
     this.middleware = matched ? [...middleware] : middleware;
     this.#declared = declared;
     this.#matched = matched;
+  }
+
+  /** @ignore */
+  get [FRAMEWORK_OBJECT](): true {
+    return true;
   }
 
   /** The expression for whole decoded paths; parameters are named groups. */

@@ -4,6 +4,7 @@
  */
 
 import { type Classes, loaderOf, resolveCallback } from "../callback.ts";
+import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
@@ -87,6 +88,11 @@ export class Router {
     this.#layers = layers;
     this.#classes = classes;
     this.#mounting = mounting;
+  }
+
+  /** @ignore */
+  get [FRAMEWORK_OBJECT](): true {
+    return true;
   }
 
   /**

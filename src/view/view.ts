@@ -4,6 +4,7 @@
  * this.
  */
 
+import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import type { Store } from "../state/layer.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
@@ -58,6 +59,11 @@ export class View {
   constructor(variables: Store<unknown>, settings: () => ViewSettings) {
     this.#variables = variables;
     this.#settings = settings;
+  }
+
+  /** @ignore */
+  get [FRAMEWORK_OBJECT](): true {
+    return true;
   }
 
   /** Sets one variable, or each of a record. */

@@ -1,14 +1,12 @@
 /**
- * Owns what a handler can ask about its request. Each property is computed when it is first read, so that
- * a request costs nothing until then. Reading and parsing the body is in `body.ts`.
+ * Owns the public face of an exchange: what a handler can ask about its request. Each property is computed when
+ * it is first read, so that a request costs nothing until then. Reading and parsing is in `src/request/`.
  */
 
 import { accepts } from "@std/http/negotiation";
+import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { HttpError, refusal, wrongKind } from "../errors.ts";
-import { JSON_TYPE } from "../media_type.ts";
-import { headerOf, postponeUpgrade } from "../runtime.ts";
-import type { Route } from "../routing/route.ts";
-import type { Match } from "../routing/match.ts";
+import { addressOf } from "../request/address.ts";
 import {
   decode,
   hasBody,
@@ -16,59 +14,32 @@ import {
   limited,
   parseForm,
   parseJson,
-} from "./body.ts";
-import type { Data, Fields, Files, Form } from "./fields.ts";
-import { parseFields } from "./fields.ts";
-import { type Schema, type SchemaOutput, validated } from "./schema.ts";
-import { bestLanguage } from "./language.ts";
-import { boundSocket } from "./socket.ts";
+} from "../request/body.ts";
+import { type Cookies, parseCookies } from "../request/cookies.ts";
 import {
-  decodeEscapes,
-  hostOf,
-  isHost,
-  lastForwarded,
-  NO_TARGET,
-  type Target,
-} from "./target.ts";
-
-/** What is known of a request, step by step. */
-export interface RequestSource {
-  readonly raw: Request;
-  /** When it came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
-  readonly began: number | undefined;
-  readonly target: Target;
-  /** The body, once it was read. */
-  readonly body: Uint8Array<ArrayBuffer> | undefined;
-  /** The address at the other end of the connection. */
-  readonly remote: Deno.Addr | undefined;
-  /** The path of the application, "" for the whole site. */
-  readonly base: string;
-  /** Whether a proxy in front tells the client's address, host and protocol. */
-  readonly trustsProxy: boolean;
-  /** How many bytes may wait for the client of a WebSocket. */
-  readonly socketLimit: number;
-  /** The match of the route that is being called. */
-  readonly match: Match | undefined;
-  /** What names the request, once it was asked for. */
-  reference: string | undefined;
-  /** Reads what Deno drops after the response, so that it stays readable. */
-  remember(): void;
-  /** Keeps the request open until the returned function is called. */
-  hold(): () => void;
-}
+  type Data,
+  type Fields,
+  type Files,
+  type Form,
+  parseFields,
+} from "../request/fields.ts";
+import { bestLanguage } from "../request/language.ts";
+import {
+  type Schema,
+  type SchemaOutput,
+  validated,
+} from "../request/schema.ts";
+import { boundSocket } from "../request/socket.ts";
+import { hostOf, isHost, lastForwarded, NO_TARGET } from "../request/target.ts";
+import type { Route } from "../routing/route.ts";
+import { headerOf, postponeUpgrade } from "../runtime.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** The parts of a request that `validate()` takes. */
 export type ValidationSource = "body" | "query" | "params";
 
-/** Cookies by name. */
-export type Cookies = Record<string, string | undefined>;
-
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
-
-/** An address, perhaps in brackets, with a port, or IPv4 mapped to IPv6. */
-const ADDRESS =
-  /^(?:::ffff:)?(?<ip4>\d+(?:\.\d+){3})(?::\d+)?$|^\[?(?<ip6>[\da-f:.]+)(?:\](?::\d+)?)?$/i;
 
 /** The ids of requests that are taken from a proxy: they stand in pages and log lines. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
@@ -91,7 +62,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  * ```
  */
 export class HttpRequest {
-  readonly #source: RequestSource;
+  readonly #exchange: Exchange;
   #parsed: { readonly bytes: Uint8Array; readonly form: Form } | undefined;
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: unknown;
@@ -105,9 +76,14 @@ export class HttpRequest {
    *
    * @ignore
    */
-  constructor(source: RequestSource) {
-    this.#source = source;
-    source.remember();
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange;
+    exchange.remember();
+  }
+
+  /** @ignore */
+  get [FRAMEWORK_OBJECT](): true {
+    return true;
   }
 
   /**
@@ -116,7 +92,7 @@ export class HttpRequest {
    * A mounted application has that of the one around it.
    */
   get id(): string {
-    return this.#source.reference ??= this.#receivedId() ??
+    return this.#exchange.reference ??= this.#receivedId() ??
       crypto.randomUUID().slice(0, 8);
   }
 
@@ -125,18 +101,18 @@ export class HttpRequest {
    * `send` is mapped or filtered: nothing else needs the time, and taking it is not free.
    */
   get elapsed(): number | undefined {
-    const { began } = this.#source;
+    const { began } = this.#exchange;
     return began === undefined ? undefined : performance.now() - began;
   }
 
   /** The path with its query: encoded, and with the base in front. */
   get url(): string {
-    return this.#source.target.path + this.#source.target.search;
+    return this.#exchange.target.path + this.#exchange.target.search;
   }
 
   /** The path of the application: "/", or a path such as "/blog" by `framework.base_url`. */
   get base(): string {
-    return this.#source.base || "/";
+    return this.#exchange.base || "/";
   }
 
   /**
@@ -144,7 +120,7 @@ export class HttpRequest {
    * by PUT, PATCH or DELETE.
    */
   get method(): string {
-    const { target, raw } = this.#source;
+    const { target, raw } = this.#exchange;
     // A malformed request has no target.
     return target === NO_TARGET ? raw.method : target.method;
   }
@@ -160,7 +136,7 @@ export class HttpRequest {
    * and the client may have made up the others. It is unknown when that is no address.
    */
   get ip(): string {
-    const { remote } = this.#source;
+    const { remote } = this.#exchange;
     const forwarded = this.#forwarded("x-forwarded-for");
     if (forwarded !== undefined) return addressOf(forwarded);
     return addressOf(remote && "hostname" in remote ? remote.hostname : "");
@@ -175,7 +151,7 @@ export class HttpRequest {
   get scheme(): "http" | "https" {
     const forwarded = this.#forwarded("x-forwarded-proto")?.toLowerCase();
     if (forwarded === "http" || forwarded === "https") return forwarded;
-    return this.#source.raw.url.startsWith("https:") ? "https" : "http";
+    return this.#exchange.raw.url.startsWith("https:") ? "https" : "http";
   }
 
   /**
@@ -196,7 +172,7 @@ export class HttpRequest {
    * be called. Null without one, and once every matching route has passed.
    */
   get route(): Route | null {
-    return this.#source.match?.toRoute() ?? null;
+    return this.#exchange.match?.toRoute() ?? null;
   }
 
   /** The `User-Agent` header. */
@@ -213,7 +189,7 @@ export class HttpRequest {
   get length(): number {
     const length = this.getHeader("content-length");
     if (/^\d{1,15}$/.test(length)) return Number(length);
-    return this.#source.body?.length ?? 0;
+    return this.#exchange.body?.length ?? 0;
   }
 
   /**
@@ -221,14 +197,14 @@ export class HttpRequest {
    * record. Throws `HttpError` 400 beyond 1,000 fields, or eight brackets in a name.
    */
   get query(): Fields {
-    const { search } = this.#source.target;
+    const { search } = this.#exchange.target;
     return this.#query ??= parseFields(search, "the query", 400);
   }
 
   /** Every value of a name in the query, in order: of `?tag=a&tag=b` both. Throws as `query` does. */
   queryAll(name: string): string[] {
     void this.query; // throws when there are too many fields
-    return new URLSearchParams(this.#source.target.search).getAll(name);
+    return new URLSearchParams(this.#exchange.target.search).getAll(name);
   }
 
   /**
@@ -290,7 +266,7 @@ export class HttpRequest {
    * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    const { raw } = this.#source;
+    const { raw } = this.#exchange;
     return types.length > 0 ? accepts(raw, ...types) : undefined;
   }
 
@@ -308,7 +284,7 @@ export class HttpRequest {
    * is sent, and says so in its log once, unless it runs with `--unstable-no-legacy-abort`.
    */
   get signal(): AbortSignal {
-    return this.#source.raw.signal;
+    return this.#exchange.raw.signal;
   }
 
   /** The client's address as a proxy passed it on, or "". Unverified: any client can send one. */
@@ -330,10 +306,10 @@ export class HttpRequest {
    * then left unread. Throws `TypeError` on a route that is `streamed()`.
    */
   getBytes(): Uint8Array<ArrayBuffer> {
-    const { raw, body } = this.#source;
+    const { raw, body } = this.#exchange;
     if (body !== undefined) return body;
     const isStream = hasBody(raw) &&
-      (this.#source.match?.route.takesStream || raw.bodyUsed);
+      (this.#exchange.match?.route.takesStream || raw.bodyUsed);
     if (!isStream) return this.#noBytes ??= new Uint8Array();
     throw new TypeError(
       "Cannot read the body: the route takes the raw stream, raw.body",
@@ -342,7 +318,7 @@ export class HttpRequest {
 
   /** A header by its name in any case; "" when it was not sent. */
   getHeader(name: string): string {
-    return this.#source.raw.headers.get(name) ?? "";
+    return this.#exchange.raw.headers.get(name) ?? "";
   }
 
   /**
@@ -354,15 +330,15 @@ export class HttpRequest {
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
-    const isGet = this.#source.raw.method === "GET";
+    const isGet = this.#exchange.raw.method === "GET";
     if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
       const headers = { upgrade: "websocket" };
       throw new HttpError(426, "Only WebSockets connect here", { headers });
     }
     this.#checkHandshake(options.protocol);
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
-    boundSocket(upgrade.socket, this.#source.socketLimit);
-    const release = this.#source.hold();
+    boundSocket(upgrade.socket, this.#exchange.socketLimit);
+    const release = this.#exchange.hold();
     // The application's own handlers of the event run first, and can still use the request.
     const releaseLater = (): void => queueMicrotask(release);
     for (const event of ["close", "error"]) {
@@ -376,8 +352,8 @@ export class HttpRequest {
    * is `streamed()` it is the stream of the connection.
    */
   get raw(): Request {
-    const { raw } = this.#source;
-    const body = this.#source.body ?? this.#limitedStream;
+    const { raw } = this.#exchange;
+    const body = this.#exchange.body ?? this.#limitedStream;
     if (body === undefined) {
       if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw);
       return raw;
@@ -431,7 +407,7 @@ export class HttpRequest {
 
   /** The stream of a route that limits it; undefined for any other route. */
   get #limitedStream(): ReadableStream<Uint8Array<ArrayBuffer>> | undefined {
-    const { match, raw } = this.#source;
+    const { match, raw } = this.#exchange;
     const limit = match?.route.bodyLimit();
     if (limit === undefined || !hasBody(raw)) return undefined;
     return this.#stream ??= limited(raw.body!, limit);
@@ -439,68 +415,19 @@ export class HttpRequest {
 
   /** The host with the scheme in front; null when the host is not valid. */
   get #address(): URL | null {
-    const { raw, trustsProxy } = this.#source;
+    const { raw, trustsProxy } = this.#exchange;
     const host = hostOf(raw, trustsProxy);
     return isHost(host) ? URL.parse(`${this.scheme}://${host}`) : null;
   }
 
   /** The last value in a header of a trusted proxy; undefined without one. */
   #forwarded(name: string): string | undefined {
-    const { raw, trustsProxy } = this.#source;
+    const { raw, trustsProxy } = this.#exchange;
     return trustsProxy ? lastForwarded(raw, name) : undefined;
   }
 
   #receivedId(): string | undefined {
-    const id = this.#source.trustsProxy ? this.getHeader("x-request-id") : "";
+    const id = this.#exchange.trustsProxy ? this.getHeader("x-request-id") : "";
     return REQUEST_ID.test(id) ? id : undefined;
   }
-}
-
-/** The method that the field `_method` of a form asks for: PUT, PATCH or DELETE, otherwise "". */
-export function methodOverride(request: HttpRequest): string {
-  if (JSON_TYPE.test(request.type)) return "";
-  try {
-    const method = String(request.data._method).toUpperCase();
-    return /^(?:PUT|PATCH|DELETE)$/.test(method) ? method : "";
-  } catch {
-    return ""; // a malformed form is an error only for the handler that reads it
-  }
-}
-
-/**
- * The first address of a list such as `192.0.2.1:80, [2001:db8::1]:80`, also of a mapped one
- * (`::ffff:192.0.2.1`) or `for="[2001:db8::1]";proto=https` (RFC 7239, section 4); "" when it is not valid.
- */
-function addressOf(list: string): string {
-  const first = list.split(",", 1)[0]!;
-  const node = /(?:^|;)\s*for="?([^;"]*)/i.exec(first)?.[1] ?? first;
-  const { ip4, ip6 } = ADDRESS.exec(node.trim())?.groups ?? {};
-  const address = ip4 ?? ip6 ?? "";
-  const host = ip6 === undefined ? address : `[${ip6}]`;
-  return URL.canParse(`http://${host}`) ? address : "";
-}
-
-/** Parses a Cookie header, skipping what is not `name=value` (RFC 6265, section 5.2). */
-function parseCookies(header: string): Cookies {
-  const cookies: Cookies = Object.create(null);
-  for (const pair of header.split(";")) {
-    const [sent, value] = pair.split(/=(.*)/s);
-    const name = trimmed(sent!);
-    if (value === undefined || name === "" || name in cookies) continue;
-    const text = trimmed(value).replace(/^"(.*)"$/, "$1");
-    cookies[name] = decodeEscapes(text) ?? text; // a bare "%" is common in cookies of scripts
-  }
-  return cookies;
-}
-
-/**
- * A text without spaces and tabs around it. Other white space is part of a cookie's name: `\xa0__Host-session`,
- * which any subdomain may set, is not `__Host-session`. An expression would take the square of the length.
- */
-function trimmed(text: string): string {
-  const isSpace = (at: number) => text[at] === " " || text[at] === "\t";
-  let [start, end] = [0, text.length];
-  while (start < end && isSpace(start)) start++;
-  while (end > start && isSpace(end - 1)) end--;
-  return text.slice(start, end);
 }

@@ -1,0 +1,123 @@
+/** Tests that imports between the rooms of `src/` lead downwards, and that no modules import each other. */
+
+import { assertEquals } from "@std/assert";
+
+/** The rooms from above to below; those that a room may import, also for types alone. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  debug: [
+    "handling",
+    "application",
+    "routing",
+    "request",
+    "response",
+    "view",
+    "server",
+    "state",
+  ],
+  handling: [
+    "application",
+    "routing",
+    "request",
+    "response",
+    "view",
+    "server",
+    "state",
+  ],
+  application: ["routing", "request", "response", "view", "server", "state"],
+  routing: ["request", "response", "state"],
+  request: ["state"],
+  response: ["state"],
+  view: ["state"],
+  server: ["state"],
+  state: [],
+};
+
+/** What lies above the rooms. The other files directly in `src/` are the ground, which every room may import. */
+const TOP = ["mod.ts", "src/framework.ts", "src/engine.ts"];
+
+/** An import or export that names another module, unless the module is loaded on demand. */
+const IMPORT = /^(?:import|export)( type)?(?: [^;"]* from)? "(\.[^"]+)";/gm;
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  /** Whether only types are imported: nothing of it exists at run time. */
+  readonly isType: boolean;
+}
+
+const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
+const entries = Object.values<string>(exports).map((path) => path.slice(2));
+const imports = await importsOf(["mod.ts", ...await modulesIn("src")]);
+
+Deno.test("imports between the rooms lead downwards, those of types too", () => {
+  const wrong = imports.filter(({ from, to }) => !mayImport(from, to));
+  assertEquals(wrong.map(({ from, to }) => `${from} > ${to}`), []);
+});
+
+Deno.test("no modules import each other at run time, also by way of others", () => {
+  const circles = imports.filter(({ isType }) => !isType)
+    .filter(({ from, to }) => reachableFrom(to).has(from));
+  assertEquals(circles.map(({ from, to }) => `${from} > ${to}`), []);
+});
+
+Deno.test("each folder of `src/` is a room or an extension with an export", async () => {
+  const folders = (await Array.fromAsync(Deno.readDir("src")))
+    .filter(({ isDirectory }) => isDirectory);
+  const unknown = folders.map(({ name }) => name).filter((name) =>
+    !Object.hasOwn(ROOMS, name) && !entries.includes(`src/${name}/mod.ts`)
+  );
+  assertEquals(unknown, []);
+});
+
+/** Whether an import leads downwards; that of an extension to its own files, public names or the ground. */
+function mayImport(from: string, to: string): boolean {
+  const [room, target] = [folderOf(from), folderOf(to)];
+  if (room !== undefined && room === target) return true;
+  const isRoom = target !== undefined && Object.hasOwn(ROOMS, target);
+  if (TOP.includes(from)) {
+    return target === undefined || isRoom && target !== "debug";
+  }
+  if (room !== undefined && !Object.hasOwn(ROOMS, room)) {
+    return target === undefined || entries.includes(to);
+  }
+  if (target === undefined) return !TOP.includes(to);
+  return room !== undefined && ROOMS[room]!.includes(target);
+}
+
+/** The folder of `src/` that a module lies in; undefined for one directly in `src/` or above. */
+function folderOf(path: string): string | undefined {
+  return /^src\/([^/]+)\//.exec(path)?.[1];
+}
+
+/** The modules that a module imports at run time, and those that they import. */
+function reachableFrom(path: string): ReadonlySet<string> {
+  const reached = new Set([path]);
+  for (const each of reached) {
+    for (const { from, to, isType } of imports) {
+      if (from === each && !isType) reached.add(to);
+    }
+  }
+  return reached;
+}
+
+async function importsOf(paths: readonly string[]): Promise<Import[]> {
+  const found: Import[] = [];
+  for (const from of paths) {
+    const text = await Deno.readTextFile(from);
+    for (const [, type, specifier] of text.matchAll(IMPORT)) {
+      const { pathname } = new URL(specifier!, `file:///${from}`);
+      found.push({ from, to: pathname.slice(1), isType: type !== undefined });
+    }
+  }
+  return found;
+}
+
+async function modulesIn(folder: string): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) paths.push(...await modulesIn(path));
+    else if (path.endsWith(".ts")) paths.push(path);
+  }
+  return paths;
+}
