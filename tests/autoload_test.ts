@@ -11,7 +11,7 @@ import {
 } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Engine } from "@framework/core";
-import { call, onBothForms, visit } from "./forms.ts";
+import { call, onBothForms, onEngine, visit } from "./forms.ts";
 
 const folder = new URL("fixtures/", import.meta.url);
 const classes = new URL("classes", folder);
@@ -29,7 +29,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "the class `HTTPClient` is found in `http_client.ts`",
   async (app) => {
     app.path(classes);
@@ -38,7 +38,7 @@ onBothForms(
   },
 );
 
-onBothForms("the callback runs for an autoloaded class too", async (app) => {
+onEngine("the callback runs for an autoloaded class too", async (app) => {
   app.path(classes);
   app.register("users", "UserStore", [], (users: { names: string[] }) => {
     users.names.push("made");
@@ -46,7 +46,7 @@ onBothForms("the callback runs for an autoloaded class too", async (app) => {
   assertEquals((await call(app, "users")).names, ["made"]);
 });
 
-onBothForms(
+onEngine(
   '`"Class->method"` and `"Class::method"` are callbacks of routes and methods',
   async (app) => {
     app.path(classes);
@@ -62,7 +62,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "folders are searched in the order in which they were added",
   async (app) => {
     app.path(more);
@@ -72,7 +72,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`path()` takes a path as text, relative ones from the working directory",
   async (app) => {
     const { pathname } = classes;
@@ -86,7 +86,7 @@ onBothForms(
   },
 );
 
-onBothForms("`path()` refuses what is no folder of this machine", (app) => {
+onEngine("`path()` refuses what is no folder of this machine", (app) => {
   const refused = [
     "",
     "https://example.org/classes",
@@ -98,7 +98,7 @@ onBothForms("`path()` refuses what is no folder of this machine", (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "a class that is nowhere is an error that lists where it was looked for",
   async (app) => {
     app.register("nobody", "NoBody");
@@ -124,14 +124,14 @@ onBothForms(
   },
 );
 
-onBothForms("a class that was not found is looked for again", async (app) => {
+onEngine("a class that was not found is looked for again", async (app) => {
   app.map("greet", "Greeting->hello");
   await assertRejects(() => call(app, "greet", "Ada"), ReferenceError);
   app.path(classes);
   assertEquals(await call(app, "greet", "Ada"), "Hello, Ada!");
 });
 
-onBothForms(
+onEngine(
   "a file without the class, or that fails, is an error that says so",
   async (app) => {
     app.path(classes);
@@ -150,7 +150,7 @@ onBothForms(
   },
 );
 
-onBothForms("a name that is no class name leaves no folder", async (app) => {
+onEngine("a name that is no class name leaves no folder", async (app) => {
   app.path(classes);
   for (const name of ["../more/greeting", "/etc/passwd", "a.b", "a b", ""]) {
     app.register("escape", name);
@@ -162,7 +162,7 @@ onBothForms("a name that is no class name leaves no folder", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "a link that leads out of its folder is not followed",
   async (app) => {
     const place = await Deno.makeTempDir();
@@ -184,7 +184,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a method that the class has not is an error with the near ones",
   async (app) => {
     app.path(classes);
@@ -197,7 +197,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a class that a route does not find is an error of its requests alone",
   async (app) => {
     app.route("/", "NoBody->index");

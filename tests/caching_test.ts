@@ -1,7 +1,7 @@
 /** Tests conditional requests: `etag` and `lastModified` (RFC 9110, section 13). */
 
 import { assert, assertEquals } from "@std/assert";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 const MODIFIED = 784_111_777; // Sun, 06 Nov 1994 08:49:37 GMT
@@ -149,7 +149,7 @@ const MATRIX: [path: string, conditions: Conditions, Statuses][] = [
   ],
 ];
 
-onBothForms(
+onEngine(
   "`etag()` and `lastModified()` evaluate conditions as RFC 9110 says",
   async (app) => {
     declare(app);
@@ -169,7 +169,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`etag()` sets the tag in quotes, weak when it is asked to",
   async (app) => {
     declare(app);
@@ -182,13 +182,13 @@ onBothForms(
   },
 );
 
-onBothForms("`etag()` finds a tag with a comma in it", async (app) => {
+onEngine("`etag()` finds a tag with a comma in it", async (app) => {
   app.route("/", () => app.etag("a,b", "string"));
   const headers = { "if-none-match": '"x", "a,b"' };
   assertEquals((await visit(app, "/", { headers })).status, 304);
 });
 
-onBothForms("`etag()` refuses what makes no tag", async (app) => {
+onEngine("`etag()` refuses what makes no tag", async (app) => {
   const hostile: [string, string?][] = [
     ['"v1"'],
     ["a b"],
@@ -216,7 +216,7 @@ onBothForms("`lastModified()` sets the date by the second", async (app) => {
   assertEquals(await date(-1), "Wed, 31 Dec 1969 23:59:59 GMT");
 });
 
-onBothForms(
+onEngine(
   "`lastModified()` never names a time that is to come (section 8.8.2.1)",
   async (app) => {
     app.route("/", () => app.lastModified(Date.now() / 1000 + 1000));
@@ -225,7 +225,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`lastModified()` refuses milliseconds and what is no time",
   async (app) => {
     for (
@@ -244,7 +244,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`etag()` keeps with a 304 what belongs to it, and drops what describes the body",
   async (app) => {
     app.route("/", () => {
@@ -271,7 +271,7 @@ onBothForms(
   },
 );
 
-onBothForms("`etag()` lets nobody store its 412", async (app) => {
+onEngine("`etag()` lets nobody store its 412", async (app) => {
   app.route("/", () => {
     app.response().cache(60).write("abc");
     app.etag("v1");
@@ -280,7 +280,7 @@ onBothForms("`etag()` lets nobody store its 412", async (app) => {
   assertEquals([response.status, [...response.headers]], [412, []]);
 });
 
-onBothForms(
+onEngine(
   "`etag()` ignores conditions when the status is not 2xx (section 13.2.1)",
   async (app) => {
     app.map("notFound", () => {
@@ -300,7 +300,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`etag()` does not evaluate conditions after the response was sealed",
   async (app) => {
     app.route("/", () => {

@@ -1,7 +1,7 @@
 /** Tests the calls that end a request or seal its response, wherever they are made. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type App, call, onBothForms, visit } from "./forms.ts";
+import { type App, call, onBothForms, onEngine, visit } from "./forms.ts";
 
 /** The calls, each with the status and body that it sends wherever it is made after `write("before")`. */
 const CALLS: Record<string, [(app: App) => unknown, number, string]> = {
@@ -125,7 +125,7 @@ const PLACES: Record<
 };
 
 for (const [name, [finish, status, body]] of Object.entries(CALLS)) {
-  onBothForms(
+  onEngine(
     `\`${name}\` sends the same from wherever it is called`,
     async (app) => {
       for (const [place, declare] of Object.entries(PLACES)) {
@@ -169,7 +169,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`halt()` refuses a status that no response has, and ends nothing",
   async (app) => {
     app.route("/", () => {

@@ -10,7 +10,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine, Framework } from "@framework/core";
-import { call, onBothForms, visit } from "./forms.ts";
+import { call, onBothForms, onEngine, visit } from "./forms.ts";
 
 /** The specified methods, and those that the framework adds. */
 const NAMES = [
@@ -68,7 +68,7 @@ onBothForms(
   },
 );
 
-onBothForms("`fetch()` rejects when errors are not handled", async (app) => {
+onEngine("`fetch()` rejects when errors are not handled", async (app) => {
   app.set("framework.handle_errors", false);
   app.route("/", () => {
     throw new RangeError("mine");
@@ -95,7 +95,7 @@ onBothForms("`init()` sets everything back to the defaults", async (app) => {
   assertEquals(await (await visit(app, "/json")).text(), "1");
 });
 
-onBothForms("`init()` is refused while a request is handled", async (app) => {
+onEngine("`init()` is refused while a request is handled", async (app) => {
   app.route("/", () => assertThrows(() => app.init(), Error).message);
   assertEquals(
     await (await visit(app, "/")).text(),
@@ -103,7 +103,7 @@ onBothForms("`init()` is refused while a request is handled", async (app) => {
   );
 });
 
-onBothForms("`start()` is refused while a request is handled", async (app) => {
+onEngine("`start()` is refused while a request is handled", async (app) => {
   app.route("/", () => assertThrows(() => app.start(), Error).message);
   assertEquals(
     await (await visit(app, "/")).text(),
@@ -251,7 +251,7 @@ Deno.test("a class that extends `Engine` works, also behind `Framework`", async 
   assertEquals(await response.text(), "no such thing for EUR");
 });
 
-onBothForms(
+onEngine(
   "`map()` of a page or of `render` works outside a request too",
   (app) => {
     app.map("notFound", () => "lost");
@@ -263,7 +263,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a mapped `render` returns its value, for the callback to return",
   async (app) => {
     app.map("render", (file: string) => `<${file}>`);
@@ -273,12 +273,12 @@ onBothForms(
   },
 );
 
-onBothForms("a mapped `start` may return what is sent", async (app) => {
+onEngine("a mapped `start` may return what is sent", async (app) => {
   app.map("start", () => "closed for repairs");
   assertEquals(await (await visit(app, "/")).text(), "closed for repairs");
 });
 
-onBothForms("`fetch()` takes a path or a URL for a GET", async (app) => {
+onEngine("`fetch()` takes a path or a URL for a GET", async (app) => {
   app.route("*", () => {
     const { method, raw, url } = app.request();
     return [method, raw.url, url].join(" ");

@@ -9,7 +9,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpError } from "@framework/core";
-import { type App, call, onBothForms, visit } from "./forms.ts";
+import { type App, call, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 function later(): Promise<void> {
@@ -69,7 +69,7 @@ onBothForms(
 const refuse = (status: number, message: string): HttpError =>
   new HttpError(status, message, { headers: { "retry-after": "5" } });
 
-onBothForms(
+onEngine(
   "an error that a before filter puts in place of another gives status, headers and page",
   async (app) => {
     app.before("error", (params) => {
@@ -89,7 +89,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   '`original("error")` gives the status and headers of the error that it gets',
   async (app) => {
     app.map("error", () => app.original("error")(refuse(422, "unfit")));
@@ -101,7 +101,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a status that a mapped `error` sets stays, whichever error is shown",
   async (app) => {
     app.map("error", (error: Error) => {
@@ -174,7 +174,7 @@ const PLACES: Record<string, (app: App) => unknown> = {
   },
 };
 
-onBothForms(
+onEngine(
   "`error()` gets every error of a request, wherever it comes up",
   async (app) => {
     for (const [place, declare] of Object.entries(PLACES)) {
@@ -188,7 +188,7 @@ onBothForms(
   },
 );
 
-onBothForms("`error()` gets an `Error`, whatever was thrown", async (app) => {
+onEngine("`error()` gets an `Error`, whatever was thrown", async (app) => {
   const thrown: [unknown, string][] = [
     ["text", 'Something that is no error was thrown: "text"'],
     [undefined, "Something that is no error was thrown: undefined"],
@@ -207,7 +207,7 @@ onBothForms("`error()` gets an `Error`, whatever was thrown", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "`error()` gets nothing of a rejection that was awaited and caught",
   async (app) => {
     app.map("method", () => Promise.reject(new Error("caught")));
@@ -226,7 +226,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`fetch()` logs what is rejected after the response, and nothing else happens",
   async (app) => {
     app.set("framework.wait_timeout", 0);
@@ -252,7 +252,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error()` shows status and message, and neither class nor stack",
   async (app) => {
     app.route("/", () => fail("no more paper"));
@@ -268,7 +268,7 @@ onBothForms(
   },
 );
 
-onBothForms("`error()` escapes the message that it shows", async (app) => {
+onEngine("`error()` escapes the message that it shows", async (app) => {
   app.route("/", () => {
     throw new HttpError(400, `<script>alert("&")</script>'`);
   });
@@ -279,7 +279,7 @@ onBothForms("`error()` escapes the message that it shows", async (app) => {
   );
 });
 
-onBothForms(
+onEngine(
   "`error()` masks secrets in a message, unless it is that of an `HttpError`",
   async (app) => {
     app.route("/error", () => fail("failed with password=hidden"));
@@ -292,7 +292,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error()` lets nobody store its page in place of the other",
   async (app) => {
     app.route("/", () => {
@@ -307,7 +307,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error()` and `notFound()` send problem details to JSON clients (RFC 9457)",
   async (app) => {
     app.route("/error", () => fail());
@@ -345,7 +345,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`HttpError` gives problem details a type, a title and further members",
   async (app) => {
     const problem = {
@@ -366,7 +366,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error()` chooses between HTML and JSON as the client likes",
   async (app) => {
     const cases: [accept: string, json: boolean][] = [
@@ -390,7 +390,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.log_errors` logs each error once, with its request",
   async (app) => {
     app.route("/boom", () => fail());
@@ -415,7 +415,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.handle_errors` false rejects with the error itself",
   async (app) => {
     app.set("framework.handle_errors", false);
@@ -435,7 +435,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.handle_errors` false leaves refused input and `halt()` their responses",
   async (app) => {
     app.set("framework.handle_errors", false);
@@ -467,7 +467,7 @@ async function debugged(
   return await (await app.fetch(request, info)).text();
 }
 
-onBothForms(
+onEngine(
   "`framework.debug` shows the error with the code around it, its causes, and the request",
   async (app) => {
     app.route("GET /fail/@id", (id) => {
@@ -493,7 +493,7 @@ onBothForms(
   },
 );
 
-onBothForms("`framework.debug` masks secrets", async (app) => {
+onEngine("`framework.debug` masks secrets", async (app) => {
   app.route("/@token", () => fail("failed with password=hidden7&x=1"));
   const page = await debugged(
     app,
@@ -513,7 +513,7 @@ onBothForms("`framework.debug` masks secrets", async (app) => {
   assertEquals(page.match(/[ab]=shown/g)?.length, 2);
 });
 
-onBothForms(
+onEngine(
   "`framework.debug` says on a 404 which routes nearly match",
   async (app) => {
     app.route("GET /post/@id:[0-9]+", () => {});
@@ -524,7 +524,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.debug` shows nothing to clients on other machines",
   async (app) => {
     app.route("/", () => fail());
@@ -567,7 +567,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.debug` shows nothing to a foreign page whose name leads here",
   async (app) => {
     app.set("framework.debug", true);
@@ -609,7 +609,7 @@ Deno.test({
   },
 });
 
-onBothForms(
+onEngine(
   '`original("error")` is synchronous unless under debug',
   async (app) => {
     const kinds: boolean[] = [];
@@ -625,7 +625,7 @@ onBothForms(
   },
 );
 
-onBothForms("`framework.debug` explains a 404 below the base", async (app) => {
+onEngine("`framework.debug` explains a 404 below the base", async (app) => {
   app.set("framework.base_url", "/blog");
   app.route("GET /post/@id:[0-9]+", () => {});
   assertStringIncludes(
@@ -634,7 +634,7 @@ onBothForms("`framework.debug` explains a 404 below the base", async (app) => {
   );
 });
 
-onBothForms("`framework.debug` shows a malformed request, too", async (app) => {
+onEngine("`framework.debug` shows a malformed request, too", async (app) => {
   app.set("framework.debug", true);
   const request = new Request("http://localhost/", {
     headers: { host: "a b" },
@@ -651,7 +651,7 @@ onBothForms("`framework.debug` shows a malformed request, too", async (app) => {
   assertEquals(log, []);
 });
 
-onBothForms(
+onEngine(
   "`error()` replaces a response that cannot be sent after all",
   async (app) => {
     app.map("method", later);
@@ -667,7 +667,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.method_not_allowed` is an error with its Allow header",
   async (app) => {
     app.set("framework.method_not_allowed", true);
@@ -682,7 +682,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.handle_errors` false leaves a 405 its response",
   async (app) => {
     app.set({
@@ -694,7 +694,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error()` masks a message of any length in one reading",
   async (app) => {
     const name = "key".repeat(1_000_000);
@@ -709,7 +709,7 @@ onBothForms(
   },
 );
 
-onBothForms("`error()` takes what throws when it is looked at", async (app) => {
+onEngine("`error()` takes what throws when it is looked at", async (app) => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   const silent = Object.defineProperty(new Error(), "message", {
@@ -729,7 +729,7 @@ onBothForms("`error()` takes what throws when it is looked at", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "`error()` gets errors of classes in the older style",
   async (app) => {
     function Legacy() {}
@@ -744,7 +744,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   'a mapped `notFound` that calls `original("start")` is told that it calls itself',
   async (app) => {
     app.map("notFound", () => app.original("start")());

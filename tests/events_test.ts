@@ -3,7 +3,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Engine, type ServerSentEvent } from "@framework/core";
 import { secondsOf } from "./clock.ts";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 function later(milliseconds = 0): Promise<void> {
@@ -35,7 +35,7 @@ class Endless implements AsyncIterable<ServerSentEvent> {
   }
 }
 
-onBothForms(
+onEngine(
   "`events()` sends each event, in the scope of its request",
   async (app) => {
     app.route("/", () => {
@@ -64,7 +64,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`events()` sends a heartbeat every 15 seconds where no event comes, and loses none",
   async (app) => {
     app.route("/", () => app.response().events(slow()));
@@ -81,7 +81,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`events()` ends its source when the client leaves, though no event comes",
   async (app) => {
     for (const heartbeat of [0, 1_000]) {
@@ -98,7 +98,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`events()` ends its source in the scope of its request",
   async (app) => {
     let ended: unknown;
@@ -174,7 +174,7 @@ Deno.test("`signal` of the request ends a generator of `events()` that waits for
   await ended.promise;
 });
 
-onBothForms(
+onEngine(
   "`events()` ends its source after an event that cannot be sent",
   async (app) => {
     let ended = false;
@@ -195,7 +195,7 @@ onBothForms(
   },
 );
 
-onBothForms("`events()` ends a source that is never read", async (app) => {
+onEngine("`events()` ends a source that is never read", async (app) => {
   const ways: Record<string, (app: App, source: Endless) => unknown> = {
     HEAD: (app, source) => app.response().events(source),
     GET: (app, source) => {
@@ -213,7 +213,7 @@ onBothForms("`events()` ends a source that is never read", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "`events()` takes a list, and refuses what is no iterable",
   async (app) => {
     app.route("/", () => {
@@ -225,7 +225,7 @@ onBothForms(
   },
 );
 
-onBothForms("`events()` refuses a heartbeat that is no time", async (app) => {
+onEngine("`events()` refuses a heartbeat that is no time", async (app) => {
   app.route("/", () => {
     for (const heartbeat of [-1, NaN, "soon" as never]) {
       assertThrows(

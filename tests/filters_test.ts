@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { type App, call, onBothForms, visit } from "./forms.ts";
+import { type App, call, onBothForms, onEngine, visit } from "./forms.ts";
 
 const CORE = [
   "map",
@@ -32,7 +32,7 @@ onBothForms("`map()` makes a method that is called by its name", (app) => {
   assertEquals(call(app, "add", 2, 3), 5);
 });
 
-onBothForms("`map()` takes a method of an object and of a class", (app) => {
+onEngine("`map()` takes a method of an object and of a class", (app) => {
   class Counter {
     static start = 5;
     count = 0;
@@ -52,7 +52,7 @@ onBothForms("`map()` takes a method of an object and of a class", (app) => {
   assertEquals(call(app, "first"), 5);
 });
 
-onBothForms(
+onEngine(
   "`map()` with `passRoute` gives the method the matched route last",
   async (app) => {
     app.map("where", (...params: unknown[]) => params, true);
@@ -69,7 +69,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`map()` replaces a default method, and the framework calls the new one",
   async (app) => {
     app.map("notFound", () => "nothing here");
@@ -81,7 +81,7 @@ onBothForms(
   },
 );
 
-onBothForms("`map()` replaces the way a request is handled", async (app) => {
+onEngine("`map()` replaces the way a request is handled", async (app) => {
   app.map("start", () => app.response().write(`all of ${app.request().url}`));
   assertEquals(await (await visit(app, "/x")).text(), "all of /x");
 });
@@ -102,7 +102,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`original()` of another name is an error with the near ones",
   (app) => {
     assertThrows(
@@ -134,7 +134,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "names that are taken by JavaScript or the framework cannot be given",
   (app) => {
     const names = [
@@ -156,7 +156,7 @@ onBothForms(
   },
 );
 
-onBothForms("`map()` refuses what is no callback", (app) => {
+onEngine("`map()` refuses what is no callback", (app) => {
   for (const callback of [undefined, null, 5, "text", class {}, [{}, "none"]]) {
     assertThrows(
       () => app.map("x", callback),
@@ -180,7 +180,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "filters run in the order of their declaration, around the method",
   (app) => {
     const log: string[] = [];
@@ -195,7 +195,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`false` from a before filter ends the before filters alone",
   (app) => {
     mapEcho(app);
@@ -206,14 +206,14 @@ onBothForms(
   },
 );
 
-onBothForms("`false` from an after filter ends the after filters", (app) => {
+onEngine("`false` from an after filter ends the after filters", (app) => {
   mapEcho(app);
   app.after("echo", (_params, output) => (output.value += " 1", false));
   app.after("echo", (_params, output) => void (output.value += " 2"));
   assertEquals(call(app, "echo", "0"), "0 1");
 });
 
-onBothForms("only `false` itself ends a chain", (app) => {
+onEngine("only `false` itself ends a chain", (app) => {
   mapEcho(app);
   for (const result of [0, "", null, undefined, NaN, true]) {
     app.before("echo", (params) => (params.push("x"), result));
@@ -221,7 +221,7 @@ onBothForms("only `false` itself ends a chain", (app) => {
   assertEquals(call(app, "echo"), "x x x x x x");
 });
 
-onBothForms(
+onEngine(
   "the output of a before filter gives way to the method's result",
   (app) => {
     mapEcho(app);
@@ -230,21 +230,21 @@ onBothForms(
   },
 );
 
-onBothForms("after filters see the parameters as they were changed", (app) => {
+onEngine("after filters see the parameters as they were changed", (app) => {
   mapEcho(app);
   app.before("echo", (params) => params.push("more"));
   app.after("echo", (params, output) => void (output.value = params.length));
   assertEquals(call(app, "echo", "one"), 2);
 });
 
-onBothForms("filters survive mapping the method anew", (app) => {
+onEngine("filters survive mapping the method anew", (app) => {
   mapEcho(app);
   app.after("echo", (_params, output) => void (output.value += "!"));
   app.map("echo", () => "new");
   assertEquals(call(app, "echo"), "new!");
 });
 
-onBothForms(
+onEngine(
   "filters of a default method run, whoever calls it",
   async (app) => {
     app.before("json", (params) => void (params[0] = { wrapped: params[0] }));
@@ -258,7 +258,7 @@ onBothForms(
   },
 );
 
-onBothForms("filters of `start` run around every request", async (app) => {
+onEngine("filters of `start` run around every request", async (app) => {
   const log: string[] = [];
   app.before("start", () => void log.push(`before ${app.request().url}`));
   app.after("start", () => void log.push("after"));
@@ -268,7 +268,7 @@ onBothForms("filters of `start` run around every request", async (app) => {
   assertEquals(log, ["before /a", "a", "after", "before /b", "after"]);
 });
 
-onBothForms(
+onEngine(
   "a synchronous method with synchronous filters returns at once",
   (app) => {
     mapEcho(app);
@@ -278,7 +278,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "one asynchronous part makes the call a promise, and the order stays",
   async (app) => {
     const parts = ["before", "method", "after"] as const;
@@ -299,7 +299,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`false` from an asynchronous filter ends its chain",
   async (app) => {
     mapEcho(app);
@@ -309,7 +309,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "what a filter or method throws reaches the caller, and skips the rest",
   async (app) => {
     const log: string[] = [];
@@ -325,7 +325,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`halt()` in a before filter of `start` responds in place of the route",
   async (app) => {
     app.before("start", () => app.halt(403, "closed"));
@@ -335,7 +335,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a filter on an unknown name is an error that names the near ones",
   (app) => {
     app.map("hello", () => 0);
@@ -354,7 +354,7 @@ onBothForms(
   },
 );
 
-onBothForms("a filter that is not a function is refused", (app) => {
+onEngine("a filter that is not a function is refused", (app) => {
   for (const filter of [undefined, null, "x", {}]) {
     const error = assertThrows(
       () => app.after("json", filter as unknown as () => void),
@@ -365,7 +365,7 @@ onBothForms("a filter that is not a function is refused", (app) => {
   }
 });
 
-onBothForms("a filter may be a method of an object or of a class", (app) => {
+onEngine("a filter may be a method of an object or of a class", (app) => {
   class Words {
     static mark = "!";
     mark = "?";

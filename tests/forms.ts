@@ -1,6 +1,6 @@
 /**
- * Owns running one test on both forms of an application: an `Engine` of its own, and `Framework` with
- * a new engine behind it.
+ * Owns running a test on an application of its own: an `Engine` or, where the test shows that the static form
+ * does the same, `Framework` with a new engine behind it, too.
  */
 
 import { Engine, Framework } from "@framework/core";
@@ -24,14 +24,22 @@ export interface App extends
   original(name: string): Anything;
 }
 
+/** Declares a test on a new engine. */
+export function onEngine(
+  name: string,
+  test: (app: App, t: Deno.TestContext) => unknown,
+): void {
+  Deno.test(name, async (t) => {
+    await test(new Engine() as App, t);
+  });
+}
+
 /** Declares a test for each form; the name says which one it is on. */
 export function onBothForms(
   name: string,
   test: (app: App, t: Deno.TestContext) => unknown,
 ): void {
-  Deno.test(`Engine: ${name}`, async (t) => {
-    await test(new Engine() as App, t);
-  });
+  onEngine(`Engine: ${name}`, test);
   Deno.test(`Framework: ${name}`, async (t) => {
     const before = Framework.app();
     Framework.app(new Engine());

@@ -7,7 +7,7 @@ import {
   assertMatch,
   assertThrows,
 } from "@std/assert";
-import { onBothForms, visit } from "./forms.ts";
+import { onEngine, visit } from "./forms.ts";
 
 const HOSTILE = `<img onerror="x" alt='y'>&amp;`;
 const ESCAPED = "&lt;img onerror=&quot;x&quot; alt=&#39;y&#39;&gt;&amp;amp;";
@@ -63,7 +63,7 @@ Deno.test("`html` refuses a promise, whose text is not there yet", () => {
   );
 });
 
-onBothForms(
+onEngine(
   "`route()` sends the markup that a callback returns",
   async (app) => {
     app.route("/now/@name", (name) => html`<p>${name}</p>`);
@@ -79,7 +79,7 @@ onBothForms(
   },
 );
 
-onBothForms("`write()` takes markup", async (app) => {
+onEngine("`write()` takes markup", async (app) => {
   app.route("/@name", (name) => {
     app.response().write("<ul>").write(html`<li>${name}`).write("</ul>");
   });

@@ -2,10 +2,10 @@
 
 import { Engine, HttpError, markup } from "@framework/core";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
-onBothForms(
+onEngine(
   "`json()` sends data as JSON, with its charset and indentation",
   async (app) => {
     type Params = Parameters<App["json"]>;
@@ -39,7 +39,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`json()` keeps a status that was set unless a code is given",
   async (app) => {
     app.route("/set", () => {
@@ -69,7 +69,7 @@ const FAULTS: [unknown, string][] = [
   [{ hidden: { value: 1n, toJSON: () => 1 }, seen: 2n }, "$.seen is a BigInt"],
 ];
 
-onBothForms(
+onEngine(
   "`json()` is a 500 that names the place of what has no JSON",
   async (app) => {
     app.set("framework.log_errors", true);
@@ -164,7 +164,7 @@ Deno.test("`json()` sends what is empty, and texts with braces", async () => {
   }
 });
 
-onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
+onEngine("`json()` passes on what a `toJSON()` throws", async (app) => {
   app.map("error", (error: Error) => error.message);
   app.route("/", () => ({
     a: shared,
@@ -178,7 +178,7 @@ onBothForms("`json()` passes on what a `toJSON()` throws", async (app) => {
   assertEquals(await (await visit(app, "/")).text(), "no JSON today");
 });
 
-onBothForms(
+onEngine(
   "`json()` takes only text for what is not to be encoded",
   async (app) => {
     app.map("error", (error: Error) => error.message);
@@ -211,7 +211,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`jsonp()` is a 400 without the name of a function",
   async (app) => {
     app.route("/", () => app.jsonp(1));

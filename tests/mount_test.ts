@@ -3,7 +3,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Engine, Router } from "@framework/core";
 import { Hono } from "npm:hono@^4.13.19";
-import { onBothForms, visit } from "./forms.ts";
+import { onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 /** Says what it was asked for. */
@@ -32,7 +32,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`mount()` takes a function, an object with `fetch`, and an engine",
   async (app) => {
     const other = new Engine();
@@ -47,7 +47,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`mount()` takes a Hono application, its parameters, forms, errors and pages",
   async (app) => {
     const hono = new Hono<{ Variables: { user: string } }>();
@@ -91,7 +91,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`mount()` stands in the order of declaration, in groups and below the base",
   async (app) => {
     app.set("framework.base_url", "/app");
@@ -107,7 +107,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`mount()` adds the collected headers, and keeps the state of both apart",
   async (app) => {
     const other = new Engine();
@@ -130,7 +130,7 @@ onBothForms(
   },
 );
 
-onBothForms("`mount()` refuses what is not an application", (app) => {
+onEngine("`mount()` refuses what is not an application", (app) => {
   const wrong: unknown[] = [undefined, {}, "app", class {}];
   for (const value of wrong) {
     assertThrows(() => app.mount("/x", value as Engine), TypeError, "mount");

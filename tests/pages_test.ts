@@ -10,7 +10,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine, HttpError } from "@framework/core";
-import { onBothForms, visit } from "./forms.ts";
+import { onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 const SECRET = "connect postgres://user:pw@host";
@@ -20,7 +20,7 @@ const REMOTE = {
   remoteAddr: { transport: "tcp", hostname: "192.0.2.7", port: 5 } as const,
 };
 
-onBothForms(
+onEngine(
   "an error tells a client elsewhere its reference alone, and the log the rest",
   async (app) => {
     app.route("/boom", () => {
@@ -47,7 +47,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "an error tells a client on this machine its message under `framework.debug`, unless a proxy stands between",
   async (app) => {
     app.route("/boom", () => {
@@ -106,7 +106,7 @@ Deno.test("debug details are hidden from a server without connection info, also 
   }
 });
 
-onBothForms("an `HttpError` tells every client its message", async (app) => {
+onEngine("an `HttpError` tells every client its message", async (app) => {
   app.route("/staff", () => {
     throw new HttpError(403, "Staff only");
   });
@@ -118,7 +118,7 @@ onBothForms("an `HttpError` tells every client its message", async (app) => {
   assertEquals(lines, []);
 });
 
-onBothForms(
+onEngine(
   "`framework.log_errors` logs an error whole, with the reference that the client got",
   async (app) => {
     app.set("framework.log_errors", true);
@@ -139,7 +139,7 @@ onBothForms(
 
 for (const name of ["notFound", "error"] as const) {
   for (const kind of ["default", "mapped"]) {
-    onBothForms(
+    onEngine(
       `after filters of a ${kind} \`${name}\` may write, set headers and change the output`,
       async (app) => {
         app.route("/error", () => {
@@ -160,7 +160,7 @@ for (const name of ["notFound", "error"] as const) {
       },
     );
 
-    onBothForms(
+    onEngine(
       `after filters of a ${kind} \`${name}\` may halt`,
       async (app) => {
         app.route("/error", () => {
@@ -177,7 +177,7 @@ for (const name of ["notFound", "error"] as const) {
   }
 }
 
-onBothForms(
+onEngine(
   "a guard that redirects and returns `false` is silent",
   async (app) => {
     app.route("/members", () => "members").addMiddleware(() => {
@@ -193,7 +193,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a 405 says which methods there are, in its page and in `Allow`",
   async (app) => {
     app.set("framework.method_not_allowed", true);
@@ -205,7 +205,7 @@ onBothForms(
   },
 );
 
-onBothForms("methods of a request name themselves outside of one", (app) => {
+onEngine("methods of a request name themselves outside of one", (app) => {
   const calls: Record<string, () => unknown> = {
     "redirect()": () => app.redirect("/"),
     "halt()": () => app.halt(),
@@ -226,7 +226,7 @@ onBothForms("methods of a request name themselves outside of one", (app) => {
   }
 });
 
-onBothForms("a name that is nearly a setting's is refused", (app) => {
+onEngine("a name that is nearly a setting's is refused", (app) => {
   const set = app.set as (key: string, value: unknown) => void;
   const error = assertThrows(
     () => set.call(app, "framework.debgu", true),

@@ -1,7 +1,7 @@
 /** Tests where redirects lead, and what `redirect()` refuses. */
 
 import { assertEquals } from "@std/assert";
-import { onBothForms, visit } from "./forms.ts";
+import { onEngine, visit } from "./forms.ts";
 
 const TARGETS: [base: string, target: string, location: string][] = [
   ["http://example.com/app", "/new", "http://example.com/app/new"],
@@ -22,7 +22,7 @@ const TARGETS: [base: string, target: string, location: string][] = [
 ];
 
 for (const [base, target, location] of TARGETS) {
-  onBothForms(
+  onEngine(
     `\`redirect("${target}")\` under the base ${base} leads to ${location}`,
     async (app) => {
       app.set("framework.base_url", base);
@@ -33,7 +33,7 @@ for (const [base, target, location] of TARGETS) {
   );
 }
 
-onBothForms(
+onEngine(
   "a base with letters beyond ASCII is compared and sent encoded",
   async (app) => {
     app.set("framework.base_url", "/bücher");
@@ -44,13 +44,13 @@ onBothForms(
   },
 );
 
-onBothForms("`getUrl()` leaves the host of the base out", (app) => {
+onEngine("`getUrl()` leaves the host of the base out", (app) => {
   app.set("framework.base_url", "http://example.com/app");
   app.route("/user/@id", () => {}, false, "user");
   assertEquals(app.getUrl("user", { id: 1 }), "/app/user/1");
 });
 
-onBothForms(
+onEngine(
   "`redirect()` leads where it says, and never off the site unless written with a scheme",
   async (app) => {
     const cases: [string, string][] = [
@@ -85,7 +85,7 @@ onBothForms(
   },
 );
 
-onBothForms("`redirect()` stays under the base, once", async (app) => {
+onEngine("`redirect()` stays under the base, once", async (app) => {
   const cases: [string, string][] = [
     ["/there", "/blog/there"],
     ["there", "/blog/there"],
@@ -109,7 +109,7 @@ onBothForms("`redirect()` stays under the base, once", async (app) => {
   assertEquals(response.headers.get("location"), "/blog/there");
 });
 
-onBothForms(
+onEngine(
   "`redirect()` refuses what runs code or breaks the head",
   async (app) => {
     const hostile = [
@@ -137,7 +137,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`redirect()` refuses a status that redirects nowhere",
   async (app) => {
     for (const code of [200, 299, 400, NaN]) {

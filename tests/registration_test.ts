@@ -8,7 +8,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { HttpResponse, Router } from "@framework/core";
-import { call, onBothForms, visit } from "./forms.ts";
+import { call, onBothForms, onEngine, visit } from "./forms.ts";
 
 class User {
   readonly params: unknown[];
@@ -23,13 +23,13 @@ onBothForms("`register()` makes a name that returns an instance", (app) => {
   assertInstanceOf(call(app, "user"), User);
 });
 
-onBothForms("`register()` gives the parameters to the constructor", (app) => {
+onEngine("`register()` gives the parameters to the constructor", (app) => {
   app.register("user", User, ["ada", 36]);
   assertEquals(call(app, "user").params, ["ada", 36]);
   assertEquals(call(app, "user", false).params, ["ada", 36]);
 });
 
-onBothForms(
+onEngine(
   "a registered class is shared: each call returns the same instance",
   (app) => {
     app.register("user", User);
@@ -38,7 +38,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`false` returns a new instance, which is never the shared one",
   (app) => {
     app.register("user", User);
@@ -50,7 +50,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "the callback runs at once after each construction, with the object alone",
   (app) => {
     const seen: unknown[][] = [];
@@ -67,7 +67,7 @@ onBothForms(
   },
 );
 
-onBothForms("an instance is made when it is first called for", (app) => {
+onEngine("an instance is made when it is first called for", (app) => {
   let made = 0;
   app.register(
     "user",
@@ -82,7 +82,7 @@ onBothForms("an instance is made when it is first called for", (app) => {
   assertEquals(made, 1);
 });
 
-onBothForms("registering a name anew makes a new shared instance", (app) => {
+onEngine("registering a name anew makes a new shared instance", (app) => {
   app.register("user", User, ["old"]);
   const old = call(app, "user");
   app.register("user", User, ["new"]);
@@ -90,7 +90,7 @@ onBothForms("registering a name anew makes a new shared instance", (app) => {
   assert(call(app, "user") !== old);
 });
 
-onBothForms(
+onEngine(
   "a mapped method beats a registered class, in either order",
   (app) => {
     app.map("first", () => "mapped");
@@ -104,7 +104,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a constructor that throws is tried again by the next call",
   (app) => {
     let attempts = 0;
@@ -122,7 +122,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a callback that throws leaves no shared instance behind",
   (app) => {
     let attempts = 0;
@@ -135,7 +135,7 @@ onBothForms(
   },
 );
 
-onBothForms("classes may use each other", (app) => {
+onEngine("classes may use each other", (app) => {
   app.register(
     "chicken",
     class {
@@ -153,7 +153,7 @@ onBothForms("classes may use each other", (app) => {
   assertStrictEquals(call(app, "chicken").egg, call(app, "egg"));
 });
 
-onBothForms(
+onEngine(
   "`register()` refuses what is neither a class nor a name",
   (app) => {
     for (const type of [undefined, null, 5, {}, () => 0]) {
@@ -166,7 +166,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a class under a component's name replaces the component",
   async (app) => {
     class Shout {
@@ -185,7 +185,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a class that extends a component is given what the component is given",
   async (app) => {
     class Branded extends HttpResponse {
@@ -201,7 +201,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "the router and the view are shared, request and response each request's",
   async (app) => {
     const seen: object[][] = [];
@@ -219,7 +219,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`false` returns a new instance of a component too",
   async (app) => {
     class Pages {
@@ -248,7 +248,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`register()` calls no `then` of what its callback returns, unless it is a promise",
   (app) => {
     let begun = false;

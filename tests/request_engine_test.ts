@@ -9,7 +9,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine, type HttpRequest, UploadedFile } from "@framework/core";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onEngine, visit } from "./forms.ts";
 
 /** Requests a path with a body of some type. */
 function send(
@@ -25,11 +25,11 @@ function send(
   return visit(app, path, { method, body, headers });
 }
 
-onBothForms("`request()` outside a request is an error that says so", (app) => {
+onEngine("`request()` outside a request is an error that says so", (app) => {
   assertThrows(() => app.request(), Error, "request");
 });
 
-onBothForms(
+onEngine(
   "`request().url` keeps the query and stays encoded",
   async (app) => {
     app.route("/caf%C3%A9/@name", () => app.request().url);
@@ -38,7 +38,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`request().base` is the base that was set, and `url` has it in front",
   async (app) => {
     app.set("framework.base_url", "/blog");
@@ -54,12 +54,12 @@ onBothForms(
   },
 );
 
-onBothForms("`request().query` reads as array and as object", async (app) => {
+onEngine("`request().query` reads as array and as object", async (app) => {
   app.route("/", () => [app.request().query["id"], app.request().query.id]);
   assertEquals(await (await visit(app, "/?id=7")).json(), ["7", "7"]);
 });
 
-onBothForms(
+onEngine(
   "`request().data` holds form and JSON members on every method",
   async (app) => {
     app.route(
@@ -82,7 +82,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`request().getBody()` returns the body for PUT, again after awaits",
   async (app) => {
     app.route("PUT /", async () => {
@@ -95,7 +95,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`request().raw` can be read by code made for the web",
   async (app) => {
     app.route("POST /", async () => {
@@ -107,7 +107,7 @@ onBothForms(
   },
 );
 
-onBothForms("`request().files` holds uploads", async (app) => {
+onEngine("`request().files` holds uploads", async (app) => {
   app.route("POST /", async () => {
     const { photo } = app.request().files;
     assertInstanceOf(photo, UploadedFile);
@@ -125,7 +125,7 @@ onBothForms("`request().files` holds uploads", async (app) => {
   assertEquals(await response.json(), ["A", "a.png", 6, "pixels"]);
 });
 
-onBothForms("a malformed body is a 400 only for who reads it", async (app) => {
+onEngine("a malformed body is a 400 only for who reads it", async (app) => {
   app.route("POST /read", () => String(app.request().data.a));
   app.route("POST /ignore", () => app.request().getBody());
   const table: [string, string, string][] = [
@@ -141,7 +141,7 @@ onBothForms("a malformed body is a 400 only for who reads it", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "a body above `framework.body_limit` is a 413 before any route runs",
   async (app) => {
     let ran = false;
@@ -155,7 +155,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "an over-long query is a 400, a malformed cookie is none",
   async (app) => {
     app.route("/query", () => Object.keys(app.request().query));
@@ -171,7 +171,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`ip`, `scheme` and `secure` believe a proxy only under `trust_proxy`",
   async (app) => {
     app.route(
@@ -200,7 +200,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "overlapping requests read their own data after awaits",
   async (app) => {
     app.route("POST /", async () => {
@@ -229,7 +229,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a client that breaks off its body does not reach a route",
   async (app) => {
     let ran = false;
@@ -250,7 +250,7 @@ onBothForms(
   },
 );
 
-onBothForms("`streamed()` leaves the body to the callback", async (app) => {
+onEngine("`streamed()` leaves the body to the callback", async (app) => {
   app.set("framework.body_limit", 3);
   app.route("PUT /@name", async (_name: string) => {
     return await new Response(app.request().raw.body).text();
@@ -273,7 +273,7 @@ Deno.test("`data`, `files` and `getBody()` of a route that is `streamed()` throw
   assertEquals(await response.text(), "a=1");
 });
 
-onBothForms(
+onEngine(
   "`request().length` counts a body that came without it",
   async (app) => {
     app.route("POST /", () => `${app.request().length}`);
@@ -282,7 +282,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.method_override` lets a form ask for PUT, PATCH and DELETE",
   async (app) => {
     app.set("framework.method_override", true);
@@ -313,7 +313,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.method_override` changes nothing but the forms of a POST",
   async (app) => {
     app.route("/", () => app.request().method);

@@ -8,7 +8,7 @@ import {
 } from "@std/assert";
 import { Framework, HttpResponse } from "@framework/core";
 import { since29 } from "./deno_version.ts";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onBothForms, onEngine, visit } from "./forms.ts";
 
 /** The response of a route whose callback only builds it. */
 async function built(
@@ -21,7 +21,7 @@ async function built(
   return await visit(app, "/built", init);
 }
 
-onBothForms("`status()` sets and returns the status", async (app) => {
+onEngine("`status()` sets and returns the status", async (app) => {
   let read = 0;
   const response = await built(app, (response) => {
     read = response.status(201).status();
@@ -29,7 +29,7 @@ onBothForms("`status()` sets and returns the status", async (app) => {
   assertEquals([read, response.status], [201, 201]);
 });
 
-onBothForms("`status()` refuses what no response can have", async (app) => {
+onEngine("`status()` refuses what no response can have", async (app) => {
   await built(app, (response) => {
     for (const code of [0, 101, 199, 600, 200.5, NaN, "200" as never]) {
       assertThrows(() => response.status(code), RangeError, `"${code}"`);
@@ -37,7 +37,7 @@ onBothForms("`status()` refuses what no response can have", async (app) => {
   });
 });
 
-onBothForms(
+onEngine(
   "`header()` sets, returns and removes a header, in any case",
   async (app) => {
     const response = await built(app, (response) => {
@@ -57,7 +57,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`header()` refuses what would be read as another header",
   async (app) => {
     const hostile = [
@@ -87,7 +87,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`cookie()` is safe by default and encodes its value",
   async (app) => {
     const response = await built(app, (response) => {
@@ -99,7 +99,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`cookie()` is secure on https, and where clients insist on it",
   async (app) => {
     app.route("/cookies", () => {
@@ -114,7 +114,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`cookie()` takes attributes in place of its defaults",
   async (app) => {
     const response = await built(app, (response) => {
@@ -134,7 +134,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`cookie()` replaces a cookie of that name and keeps the others",
   async (app) => {
     const response = await built(app, (response) => {
@@ -146,7 +146,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`cookie()` refuses what clients would drop or misread",
   async (app) => {
     const hostile: Parameters<HttpResponse["cookie"]>[] = [
@@ -176,7 +176,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`write()` adds text, and its type is HTML in UTF-8",
   async (app) => {
     const response = await built(
@@ -191,14 +191,14 @@ onBothForms(
   },
 );
 
-onBothForms("`write()` leaves a content type that was set", async (app) => {
+onEngine("`write()` leaves a content type that was set", async (app) => {
   const response = await built(app, (response) => {
     response.header("content-type", "text/plain").write("a");
   });
   assertEquals(response.headers.get("content-type"), "text/plain");
 });
 
-onBothForms("`clearBody()` drops the body and leaves the head", async (app) => {
+onEngine("`clearBody()` drops the body and leaves the head", async (app) => {
   const response = await built(app, (response) => {
     response.status(201).header("x-a", "1").write("a").clearBody().write("b");
   });
@@ -206,7 +206,7 @@ onBothForms("`clearBody()` drops the body and leaves the head", async (app) => {
   assertEquals(await response.text(), "b");
 });
 
-onBothForms("`clear()` sets everything back", async (app) => {
+onEngine("`clear()` sets everything back", async (app) => {
   const response = await built(app, (response) => {
     response.status(201).header("x-a", "1").cookie("b", "2").write("a").clear();
   });
@@ -214,7 +214,7 @@ onBothForms("`clear()` sets everything back", async (app) => {
   assertEquals(await response.text(), "");
 });
 
-onBothForms("`cache()` says how long a response may be kept", async (app) => {
+onEngine("`cache()` says how long a response may be kept", async (app) => {
   const cases = [[60, "max-age=60"], [1.9, "max-age=1"], [0, "max-age=0"], [
     false,
     "no-store",
@@ -226,7 +226,7 @@ onBothForms("`cache()` says how long a response may be kept", async (app) => {
   });
 });
 
-onBothForms("`cache()` refuses what is no time", async (app) => {
+onEngine("`cache()` refuses what is no time", async (app) => {
   await built(app, (response) => {
     for (const seconds of [-1, NaN, Infinity, null as never]) {
       assertThrows(() => response.cache(seconds), RangeError, "cache time");
@@ -234,7 +234,7 @@ onBothForms("`cache()` refuses what is no time", async (app) => {
   });
 });
 
-onBothForms(
+onEngine(
   "`response()` has no body for the statuses without one",
   async (app) => {
     for (const status of [204, 205, 304]) {
@@ -300,7 +300,7 @@ class Point {
   x = 1;
 }
 
-onBothForms(
+onEngine(
   "`route()` fails on a returned value that cannot be sent, and names the route and the value",
   async (app) => {
     // deno-lint-ignore no-explicit-any -- the compiler refuses these values
@@ -333,7 +333,7 @@ async function* words(): AsyncGenerator<string> {
   yield "xt";
 }
 
-onBothForms(
+onEngine(
   "`route()` adds collected headers and cookies to a returned `Response`",
   async (app) => {
     app.route("/", () => {
@@ -357,7 +357,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` leaves a returned `Response` that several requests share as it is",
   async (app) => {
     const shared = Response.redirect("http://localhost/there");
@@ -373,7 +373,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` makes an error of a `Response` that cannot be sent",
   async (app) => {
     const used = new Response("once");
@@ -386,7 +386,7 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` passes a returned upgrade on untouched", async (app) => {
+onEngine("`route()` passes a returned upgrade on untouched", async (app) => {
   const upgrade = Object.defineProperty(new Response(null), "status", {
     value: 101,
   });
@@ -415,7 +415,7 @@ const VALUES: Record<string, (app: App) => unknown> = {
   redirect: (app) => app.redirect("/"),
 };
 
-onBothForms(
+onEngine(
   "`fetch()` responds to HEAD with the headers of GET and no body",
   async (app) => {
     const lengths: Record<string, number> = {};
@@ -497,7 +497,7 @@ function namedHeaders(response: Response): [string, string][] {
   return [...response.headers].filter(([name]) => name !== "date");
 }
 
-onBothForms("`header()` cannot make a Content-Length wrong", async (app) => {
+onEngine("`header()` cannot make a Content-Length wrong", async (app) => {
   for (const method of ["GET", "HEAD"]) {
     const response = await built(app, (response) => {
       response.header("content-length", 99).write("abc");
@@ -518,7 +518,7 @@ const JSON_TYPES: [set: string, sent: string][] = [
 ];
 
 for (const [set, sent] of JSON_TYPES) {
-  onBothForms(
+  onEngine(
     `\`json()\` after the content type ${set} sends ${sent}`,
     async (app) => {
       const send: Record<string, () => unknown> = {
@@ -544,7 +544,7 @@ for (const [set, sent] of JSON_TYPES) {
   );
 }
 
-onBothForms(
+onEngine(
   "`header()` reads the content type of what was sent",
   async (app) => {
     const types: (string | null)[] = [];
@@ -558,7 +558,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`register()` puts a class of one's own in place of the response",
   async (app) => {
     class Page extends HttpResponse {

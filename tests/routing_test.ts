@@ -3,7 +3,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Engine, HttpError } from "@framework/core";
 import type { Router } from "../src/routing/router.ts";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 /** The text of a response, or its status when that is not 200. */
@@ -17,7 +17,7 @@ async function text(
   return response.status === 200 ? body : `${response.status}`;
 }
 
-onBothForms(
+onEngine(
   "`route()` calls the first match in definition order",
   async (app) => {
     app.route("/user/@id", (id) => `first ${id}`);
@@ -26,7 +26,7 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` without methods takes every method", async (app) => {
+onEngine("`route()` without methods takes every method", async (app) => {
   app.route("/x", () => app.request().method);
   for (
     const method of ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"]
@@ -35,7 +35,7 @@ onBothForms("`route()` without methods takes every method", async (app) => {
   }
 });
 
-onBothForms("`route()` with methods takes only those", async (app) => {
+onEngine("`route()` with methods takes only those", async (app) => {
   app.route("GET|POST /x", () => "both");
   app.route("PUT /x", () => "put");
   assertEquals(await text(app, "/x"), "both");
@@ -44,7 +44,7 @@ onBothForms("`route()` with methods takes only those", async (app) => {
   assertEquals(await text(app, "/x", "DELETE"), "404");
 });
 
-onBothForms("`route()` matches regular expressions", async (app) => {
+onEngine("`route()` matches regular expressions", async (app) => {
   app.route(
     "/user/[0-9]+",
     (...values: unknown[]) => `number ${values.length}`,
@@ -53,7 +53,7 @@ onBothForms("`route()` matches regular expressions", async (app) => {
   assertEquals(await text(app, "/user/x"), "404");
 });
 
-onBothForms(
+onEngine(
   "`route()` passes named parameters in order of appearance",
   async (app) => {
     app.route("/@name/@id", (name, id) => `${name}, ${id}`);
@@ -62,13 +62,13 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` matches a parameter's own expression", async (app) => {
+onEngine("`route()` matches a parameter's own expression", async (app) => {
   app.route("/@name/@id:[0-9]{3}", (name, id) => `${name} ${id}`);
   assertEquals(await text(app, "/bob/123"), "bob 123");
   assertEquals(await text(app, "/bob/12345"), "404");
 });
 
-onBothForms(
+onEngine(
   "`route()` passes null for an optional part that is absent",
   async (app) => {
     app.route(
@@ -87,7 +87,7 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` with a star matches several segments", async (app) => {
+onEngine("`route()` with a star matches several segments", async (app) => {
   app.route("/blog/*", () => "blog");
   app.route("/a/*/z", () => "middle");
   assertEquals(await text(app, "/blog/2000/02/01"), "blog");
@@ -96,14 +96,14 @@ onBothForms("`route()` with a star matches several segments", async (app) => {
   assertEquals(await text(app, "/a/b/c/z"), "middle");
 });
 
-onBothForms("`route()` with only a star matches everything", async (app) => {
+onEngine("`route()` with only a star matches everything", async (app) => {
   app.route("*", () => "all");
   for (const path of ["/", "/a", "/a/b/c/", "/%20"]) {
     assertEquals(await text(app, path), "all", path);
   }
 });
 
-onBothForms(
+onEngine(
   "`route()` passes on when its callback returns true",
   async (app) => {
     app.route("/user/@name", (name) => name !== "bob");
@@ -114,7 +114,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`notFound()` is called when all matching routes pass on",
   async (app) => {
     app.route("*", () => {
@@ -127,7 +127,7 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` passes on only for `true`", async (app) => {
+onEngine("`route()` passes on only for `true`", async (app) => {
   for (const [place, value] of [1, "yes", {}, [], undefined, null].entries()) {
     app.route(`/${place}`, () => value);
     app.route(`/${place}`, () => "next");
@@ -135,7 +135,7 @@ onBothForms("`route()` passes on only for `true`", async (app) => {
   }
 });
 
-onBothForms("`route()` with `passRoute` passes the route last", async (app) => {
+onEngine("`route()` with `passRoute` passes the route last", async (app) => {
   app.route(
     "GET|POST /files/@id/*",
     (id, route) => [
@@ -181,7 +181,7 @@ onBothForms("`group()` prefixes its routes, and groups nest", async (app) => {
   assertEquals(await text(app, "/after"), "after");
 });
 
-onBothForms("`group()` needs a string for its prefix", (app) => {
+onEngine("`group()` needs a string for its prefix", (app) => {
   for (const prefix of [undefined, null, 5, {}]) {
     assertThrows(
       () => app.group(prefix as string, () => {}),
@@ -191,7 +191,7 @@ onBothForms("`group()` needs a string for its prefix", (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "`group()` restores the prefix when its callback throws",
   async (app) => {
     assertThrows(() =>
@@ -227,7 +227,7 @@ onBothForms("`getUrl()` fills the pattern of an alias", (app) => {
   assertThrows(() => app.getUrl("pst"), ReferenceError, '"post"');
 });
 
-onBothForms("`getUrl()` puts the base in front", async (app) => {
+onEngine("`getUrl()` puts the base in front", async (app) => {
   app.set("framework.base_url", "/sub");
   app.route("/users/@id", (id) => id, false, "user");
   assertEquals(app.getUrl("user", { id: 1 }), "/sub/users/1");
@@ -240,7 +240,7 @@ onBothForms("`notFound()` is called when no route matches", async (app) => {
   assertEquals([response.status, await response.text()], [404, "nothing here"]);
 });
 
-onBothForms("HEAD takes the GET route, without a body", async (app) => {
+onEngine("HEAD takes the GET route, without a body", async (app) => {
   app.route("GET /x", () => "text");
   app.route("HEAD /y", () => app.response().header("X-Own", "yes"));
   app.route("GET /y", () => "other");
@@ -250,7 +250,7 @@ onBothForms("HEAD takes the GET route, without a body", async (app) => {
   assertEquals(own.headers.get("x-own"), "yes");
 });
 
-onBothForms("OPTIONS gets the allowed methods", async (app) => {
+onEngine("OPTIONS gets the allowed methods", async (app) => {
   app.route("GET /x", () => "text");
   app.route("POST /x", () => "text");
   const response = await visit(app, "/x", { method: "OPTIONS" });
@@ -259,7 +259,7 @@ onBothForms("OPTIONS gets the allowed methods", async (app) => {
   assertEquals(await text(app, "/y", "OPTIONS"), "404");
 });
 
-onBothForms(
+onEngine(
   "another method is a 404 with an Allow header, or a 405 when that is set",
   async (app) => {
     app.route("GET /x", () => "text");
@@ -271,7 +271,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`framework.case_sensitive` is read for each request",
   async (app) => {
     app.route("/About", () => "about");
@@ -282,7 +282,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a slash at the end of path or pattern does not matter",
   async (app) => {
     app.route("/a", () => "a");
@@ -291,14 +291,14 @@ onBothForms(
   },
 );
 
-onBothForms("a malformed escape is a 400", async (app) => {
+onEngine("a malformed escape is a 400", async (app) => {
   app.route("*", () => "all");
   for (const path of ["/%zz", "/%", "/a/%ff"]) {
     assertEquals(await text(app, path), "400", path);
   }
 });
 
-onBothForms(
+onEngine(
   "`route()` takes the methods of classes and objects",
   async (app) => {
     let made = 0;
@@ -321,7 +321,7 @@ onBothForms(
   },
 );
 
-onBothForms("`route()` takes methods of autoloaded classes", async (app) => {
+onEngine("`route()` takes methods of autoloaded classes", async (app) => {
   const folder = await Deno.makeTempDir();
   const source = `export class Hello {
     say(who: string): string { return "hello " + who; }
@@ -349,7 +349,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`addMiddleware()` runs around the callback, `after` in reverse",
   async (app) => {
     const log: string[] = [];
@@ -369,7 +369,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`addMiddleware()` guards the matched route, however its path is spelled",
   async (app) => {
     app.route("/admin/@page", () => "secret").addMiddleware(() => false);
@@ -381,7 +381,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`before` that returns false, also by a promise, is a 403",
   async (app) => {
     let called = false;
@@ -392,7 +392,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`before` that seals the response skips the callback",
   async (app) => {
     let called = false;
@@ -403,7 +403,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`before` that seals the response and returns false is no 403 and logs nothing",
   async (app) => {
     let called = false;
@@ -430,7 +430,7 @@ const catching = (calls: unknown[], returned: unknown = "caught") => ({
   },
 });
 
-onBothForms(
+onEngine(
   "`error` of middleware responds to what its callback throws",
   async (app) => {
     const calls: unknown[] = [];
@@ -451,7 +451,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error` of middleware catches rejections, other middleware and values that JSON carries",
   async (app) => {
     const rejects = (): Promise<string> => Promise.reject(new Error("later"));
@@ -475,7 +475,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error` of middleware may write, set the status, seal or halt",
   async (app) => {
     const fails = (): string => {
@@ -497,7 +497,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error` of middleware that does not respond passes the error on, outwards",
   async (app) => {
     const calls: unknown[] = [];
@@ -515,7 +515,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error` of middleware runs neither for its own `before` nor for a stop",
   async (app) => {
     const calls: unknown[] = [];
@@ -538,7 +538,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error` of middleware leaves its error in the log under `framework.log_errors`",
   async (app) => {
     app.set("framework.log_errors", true);
@@ -551,7 +551,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`splat` never has a segment `..`, however it was encoded",
   async (app) => {
     app.route("/f/*", (route) => `<${route.splat}>`, true);
@@ -564,7 +564,7 @@ onBothForms(
   },
 );
 
-onBothForms("a class of middleware is made for each request", async (app) => {
+onEngine("a class of middleware is made for each request", async (app) => {
   class Timer {
     #calls = 0;
     before(): void {
@@ -580,7 +580,7 @@ onBothForms("a class of middleware is made for each request", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "`router().resource()` routes the actions of a controller",
   async (app) => {
     class Posts {
@@ -598,7 +598,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a class of callbacks is made once for each request",
   async (app) => {
     let made = 0;
@@ -617,7 +617,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` takes a dot with a quantifier as an expression",
   async (app) => {
     app.route("/any/.+", () => "any");

@@ -2,7 +2,7 @@
 
 import { Engine } from "@framework/core";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type App, call, onBothForms, visit } from "./forms.ts";
+import { type App, call, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 function later(): Promise<void> {
@@ -28,7 +28,7 @@ const FIRST: Record<string, [(app: App) => unknown, number, RegExp]> = {
 };
 
 for (const [name, [respond, status, body]] of Object.entries(FIRST)) {
-  onBothForms(`\`${name}()\` stands against the code after it`, async (app) => {
+  onEngine(`\`${name}()\` stands against the code after it`, async (app) => {
     app.route("/", async () => {
       app.response().write("before");
       respond(app);
@@ -51,7 +51,7 @@ for (const [name, [respond, status, body]] of Object.entries(FIRST)) {
     assertMatch(await response.text(), body);
   });
 
-  onBothForms(
+  onEngine(
     `\`${name}()\` says under debug what came too late`,
     async (app) => {
       app.set("framework.debug", true);
@@ -110,7 +110,7 @@ Deno.test("`header()` says under debug where it came too late, and what had seal
   for (const [index, line] of lines.entries()) assertMatch(log[index]!, line);
 });
 
-onBothForms("`redirect()` warns of nothing without debug", async (app) => {
+onEngine("`redirect()` warns of nothing without debug", async (app) => {
   app.route("/", () => {
     app.json(1);
     app.redirect("/elsewhere");
@@ -118,7 +118,7 @@ onBothForms("`redirect()` warns of nothing without debug", async (app) => {
   assertEquals(await logOf(() => visit(app, "/")), []);
 });
 
-onBothForms("`halt()` stands when its signal is caught", async (app) => {
+onEngine("`halt()` stands when its signal is caught", async (app) => {
   app.route("/", () => {
     try {
       app.halt(403, "no");
@@ -131,7 +131,7 @@ onBothForms("`halt()` stands when its signal is caught", async (app) => {
   assertEquals([response.status, await response.text()], [403, "no"]);
 });
 
-onBothForms("`halt()` stands against a later `halt()`", async (app) => {
+onEngine("`halt()` stands against a later `halt()`", async (app) => {
   app.route("/", () => {
     try {
       app.halt(403, "first");
@@ -143,7 +143,7 @@ onBothForms("`halt()` stands against a later `halt()`", async (app) => {
   assertEquals([response.status, await response.text()], [403, "first"]);
 });
 
-onBothForms(
+onEngine(
   "`halt()` stands when it is not awaited, and its signal is no error",
   async (app) => {
     app.before("halt", later);
@@ -158,7 +158,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`fetch()` logs an error after the seal and lets the response stand",
   async (app) => {
     app.route("/", () => {
@@ -182,7 +182,7 @@ for (const name of ["notFound", "error"] as const) {
   const ask = (app: App): unknown =>
     name === "error" ? app.error(new Error("x")) : app.notFound();
 
-  onBothForms(
+  onEngine(
     `\`${name}()\` mapped and not awaited stands against the code after it`,
     async (app) => {
       app.map(name, async () => {
@@ -205,7 +205,7 @@ for (const name of ["notFound", "error"] as const) {
     },
   );
 
-  onBothForms(
+  onEngine(
     `\`${name}()\` mapped keeps its status, however its page is made`,
     async (app) => {
       const makers: (() => unknown)[] = [
@@ -231,7 +231,7 @@ for (const name of ["notFound", "error"] as const) {
     },
   );
 
-  onBothForms(`\`${name}()\` mapped may choose another status`, async (app) => {
+  onEngine(`\`${name}()\` mapped may choose another status`, async (app) => {
     const makers: [() => unknown, number][] = [
       [() => app.response().status(410), 410],
       [() => app.json("gone", 410), 410],
@@ -247,7 +247,7 @@ for (const name of ["notFound", "error"] as const) {
     }
   });
 
-  onBothForms(
+  onEngine(
     `\`${name}()\` mapped that calls itself is an error and no endless loop`,
     async (app) => {
       app.map(name, async () => {
@@ -264,7 +264,7 @@ for (const name of ["notFound", "error"] as const) {
     },
   );
 
-  onBothForms(`\`original("${name}")\` serves the mapped one`, async (app) => {
+  onEngine(`\`original("${name}")\` serves the mapped one`, async (app) => {
     app.map(name, (...params: unknown[]) => {
       app.response().header("x-mapped", "1");
       return app.original(name)(...params);
@@ -279,7 +279,7 @@ for (const name of ["notFound", "error"] as const) {
   });
 }
 
-onBothForms(
+onEngine(
   "`notFound()` drops what describes or stores the page that is not there",
   async (app) => {
     app.map("lost", () => {
@@ -304,7 +304,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`notFound()` has a clean body when every route has passed",
   async (app) => {
     app.route("/", () => {
@@ -317,7 +317,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`notFound()` inside a mapped `error()` responds in its place",
   async (app) => {
     app.map("error", () => void app.notFound());
@@ -334,7 +334,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`halt()` inside a mapped `error()` responds in its place",
   async (app) => {
     for (const wait of [undefined, later]) {
@@ -356,7 +356,7 @@ onBothForms(
   },
 );
 
-onBothForms("`notFound()` that fails leads to `error()`", async (app) => {
+onEngine("`notFound()` that fails leads to `error()`", async (app) => {
   for (const wait of [() => {}, later]) {
     app.init();
     app.map("notFound", async () => {
@@ -376,7 +376,7 @@ onBothForms("`notFound()` that fails leads to `error()`", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "`notFound()` that fails and is caught leaves the response open",
   async (app) => {
     app.map("notFound", () => {
@@ -397,7 +397,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`error()` that fails leads to the built-in page, and both errors are logged",
   async (app) => {
     app.map("error", async (error: Error) => {

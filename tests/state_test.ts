@@ -12,7 +12,7 @@ import { assertIsolated } from "@framework/core/testing";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { EventEmitter } from "node:events";
 import { busyText, declareBusy } from "./busy.ts";
-import { call, onBothForms, visit } from "./forms.ts";
+import { call, onBothForms, onEngine, visit } from "./forms.ts";
 
 const sleep = (milliseconds = 0): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -158,7 +158,7 @@ const kinds: Record<string, (who: () => string) => unknown> = {
 };
 
 for (const [kind, work] of Object.entries(kinds)) {
-  onBothForms(`the current request is found in ${kind}`, async (app) => {
+  onEngine(`the current request is found in ${kind}`, async (app) => {
     app.route("/@name", (name) => {
       app.set("name", name);
       return work(() => app.get<string>("name") + app.request().url);
@@ -172,7 +172,7 @@ for (const [kind, work] of Object.entries(kinds)) {
   });
 }
 
-onBothForms(
+onEngine(
   "filters, middleware, methods, classes and pages see the request they run for",
   async (app) => {
     const seen: string[] = [];
@@ -212,7 +212,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a bound callback finds its own request inside another one",
   async (app) => {
     let ask = (): unknown => undefined;
@@ -232,7 +232,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a request inside a request of another engine sees both",
   async (app) => {
     const inner = new Engine();
@@ -253,7 +253,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "work that outlives its request gets an error, whatever runs then",
   async (app) => {
     const late = Promise.withResolvers<unknown>();
@@ -275,7 +275,7 @@ onBothForms(
   },
 );
 
-onBothForms("a stream keeps its request until it ends", async (app) => {
+onEngine("a stream keeps its request until it ends", async (app) => {
   let ask = (): unknown => undefined;
   app.route("/", () => {
     app.set("name", "streamed");
@@ -326,7 +326,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a method mapped in a request is known in that request alone",
   async (app) => {
     app.route("/map", async () => {
@@ -342,7 +342,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a default method mapped in a request is another's default still",
   async (app) => {
     app.route("/own", () => {
@@ -357,7 +357,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a filter added in a request runs behind the application's, there alone",
   async (app) => {
     app.map("list", () => "");
@@ -374,7 +374,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a class registered in a request has its instances there alone",
   async (app) => {
     const made: string[] = [];
@@ -400,7 +400,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a shared instance made in a request cannot keep that request",
   async (app) => {
     class Pool {
@@ -422,7 +422,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a route declared in a request is matched in that request alone",
   async (app) => {
     app.before("start", () => {
@@ -434,7 +434,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a folder added in a request is searched in that request alone",
   async (app) => {
     app.register("greeting", "Greeting");

@@ -9,7 +9,7 @@ import {
 import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
 import { Engine } from "@framework/core";
 import { since29 } from "./deno_version.ts";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
 
@@ -56,7 +56,7 @@ const STREAMS: Record<string, (app: App) => unknown> = {
   },
 };
 
-onBothForms("`route()` streams in the scope of its request", async (app) => {
+onEngine("`route()` streams in the scope of its request", async (app) => {
   for (const [name, stream] of Object.entries(STREAMS)) {
     app.init();
     app.route("/@user", (user) => {
@@ -139,7 +139,7 @@ Deno.test("`start()` sends a returned `Response` of a value with its Content-Len
   });
 });
 
-onBothForms("`route()` streams server-sent events", async (app) => {
+onEngine("`route()` streams server-sent events", async (app) => {
   app.route("/events", () => {
     app.set("user", "ada");
     app.response().header("content-type", "text/event-stream").cache(false);
@@ -165,7 +165,7 @@ onBothForms("`route()` streams server-sent events", async (app) => {
   ]);
 });
 
-onBothForms(
+onEngine(
   "`route()` leaves the bytes of a stream as they are",
   async (app) => {
     const pixel = new Uint8Array([1, 2, 3]);
@@ -182,7 +182,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` reads a stream no faster than its client",
   async (app) => {
     let made = 0;
@@ -197,7 +197,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` ends its stream when the client leaves, in the request's scope",
   async (app) => {
     let ended: unknown;
@@ -260,7 +260,7 @@ Deno.test("`route()` lets go of a stream's request when its client leaves, thoug
   assertStringIncludes(process.printed, "20 sources wait");
 });
 
-onBothForms(
+onEngine(
   "`route()` logs what a stream's clean-up throws after its client has left",
   async (app) => {
     app.route("/", async function* () {
@@ -281,7 +281,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` gives the client the error of a stream, and lets its request end",
   async (app) => {
     app.route("/", async function* () {
@@ -363,7 +363,7 @@ const UNSENT: Record<
   "another body": { after: (app) => void app.response().clearBody() },
 };
 
-onBothForms(
+onEngine(
   "`route()` cancels a stream that nobody will read",
   async (app) => {
     for (
@@ -382,7 +382,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` cancels the stream of a `Response` that nobody will read",
   async (app) => {
     let given = 0;
@@ -399,7 +399,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`route()` makes an error of a stream that something else is reading",
   async (app) => {
     const locked = new ReadableStream();

@@ -7,14 +7,14 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { secondsOf } from "./clock.ts";
-import { call, onBothForms, visit } from "./forms.ts";
+import { call, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
 
 const sleep = (milliseconds = 0): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-onBothForms("calls that nobody awaits are waited for", async (app) => {
+onEngine("calls that nobody awaits are waited for", async (app) => {
   app.map("save", async (text: string) => {
     await sleep(3);
     app.response().header("x-saved", text);
@@ -28,7 +28,7 @@ onBothForms("calls that nobody awaits are waited for", async (app) => {
   assertEquals(await response.text(), "done");
 });
 
-onBothForms("calls that such calls make are waited for too", async (app) => {
+onEngine("calls that such calls make are waited for too", async (app) => {
   const log: string[] = [];
   app.map("outer", async () => {
     await sleep(1);
@@ -61,7 +61,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   '`original("render")` that nobody awaits lands in its place, and fails the request',
   async (app) => {
     const folder = await Deno.makeTempDir({ prefix: "unawaited" });
@@ -87,7 +87,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   '`original("notFound")` that nobody awaits is the page, also under debug',
   async (app) => {
     app.set("framework.debug", true);
@@ -98,7 +98,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a rejection that nobody takes is the request's error",
   async (app) => {
     app.map("save", async () => {
@@ -116,7 +116,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a rejection that was awaited and caught is no error",
   async (app) => {
     app.map("save", async () => {
@@ -140,7 +140,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "the rejection of one request is no other request's",
   async (app) => {
     app.map("save", async (name: string) => {
@@ -160,7 +160,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a promise of the application's own counts, while the request lasts",
   async (app) => {
     app.map("error", (error: Error) => error.message);
@@ -180,7 +180,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "an error in a microtask or a listener is the request's too",
   async (app) => {
     app.map("error", (error: Error) => error.message);
@@ -207,7 +207,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a rejection after the response is a line in the log",
   async (app) => {
     app.route("/", () => {
@@ -228,7 +228,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a timer that calls the framework after the response is a line in the log",
   async (app) => {
     app.route("/", () => {
@@ -244,7 +244,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`halt()` in work that nobody awaits ends the request, and is no error",
   async (app) => {
     app.map("check", async () => {
@@ -267,7 +267,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "waiting ends after `framework.wait_timeout`, and what did not settle is named",
   async (app) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -292,7 +292,7 @@ onBothForms(
   },
 );
 
-onBothForms("a wait without end may be set", async (app) => {
+onEngine("a wait without end may be set", async (app) => {
   app.set("framework.wait_timeout", Infinity);
   app.map(
     "save",
@@ -304,7 +304,7 @@ onBothForms("a wait without end may be set", async (app) => {
   );
 });
 
-onBothForms(
+onEngine(
   "a rejected autoload that nobody awaits is the request's error",
   async (app) => {
     app.register("nobody", "NoBody");
@@ -316,7 +316,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a failure in a class's callback is a line in the log",
   async (app) => {
     app.register("pool", Map, [], () => Promise.reject(new Error("refused")));
@@ -332,7 +332,7 @@ onBothForms(
   },
 );
 
-onBothForms("a thenable that a method returns stays what it is", (app) => {
+onEngine("a thenable that a method returns stays what it is", (app) => {
   const query = {
     then: () => assert(false, "it was started"),
     where: () => "lazy",
@@ -341,7 +341,7 @@ onBothForms("a thenable that a method returns stays what it is", (app) => {
   assertEquals(call(app, "users").where(), "lazy");
 });
 
-onBothForms(
+onEngine(
   "a route that passes on after the request has ended calls no other",
   async (app) => {
     const called: string[] = [];

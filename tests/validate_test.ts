@@ -14,7 +14,7 @@ import {
   ValidationError,
 } from "@framework/core";
 import { z } from "npm:zod@^4.6.7";
-import { onBothForms, visit } from "./forms.ts";
+import { onEngine, visit } from "./forms.ts";
 
 interface Person {
   readonly name: string;
@@ -56,7 +56,7 @@ const json = (value: unknown): RequestInit => ({
 
 for (const isAsync of [false, true]) {
   const kind = isAsync ? "an asynchronous" : "a synchronous";
-  onBothForms(
+  onEngine(
     `\`validate()\` by ${kind} schema gives typed output, from JSON and from a form`,
     async (app) => {
       app.route("POST /", async () => {
@@ -72,7 +72,7 @@ for (const isAsync of [false, true]) {
     },
   );
 
-  onBothForms(
+  onEngine(
     `\`validate()\` by ${kind} schema is a 422 that lists path and message of each issue`,
     async (app) => {
       app.route("POST /", async () => {
@@ -96,7 +96,7 @@ for (const isAsync of [false, true]) {
   );
 }
 
-onBothForms(
+onEngine(
   "`validate()` takes a schema of zod, typed by what it makes of the body",
   async (app) => {
     const person = z.object({
@@ -126,7 +126,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`validate()` waits for an asynchronous schema of zod",
   async (app) => {
     const isFree = async (name: string) =>
@@ -308,7 +308,7 @@ Deno.test("`validate()` throws for an unknown source and for what is no schema",
   assertEquals(await response.text(), "done");
 });
 
-onBothForms("`json` is the body as it was sent", async (app) => {
+onEngine("`json` is the body as it was sent", async (app) => {
   app.route(
     "POST /",
     () => [app.request().json, Object.keys(app.request().data)],
@@ -319,7 +319,7 @@ onBothForms("`json` is the body as it was sent", async (app) => {
   }
 });
 
-onBothForms(
+onEngine(
   "`json` of a body that is not JSON is a 415, of a malformed one a 400",
   async (app) => {
     app.route("POST /", () => [app.request().json]);
@@ -330,7 +330,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`data` of JSON keeps a member named `__proto__` as data",
   async (app) => {
     app.route("POST /", () => {
@@ -347,7 +347,7 @@ onBothForms(
   },
 );
 
-onBothForms("`accepts()` weighs what the client likes", async (app) => {
+onEngine("`accepts()` weighs what the client likes", async (app) => {
   app.route(
     "/",
     () => app.request().accepts("text/html", "application/json") ?? "none",

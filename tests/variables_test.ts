@@ -1,34 +1,34 @@
 /** Variables and settings, on both forms of an application. */
 
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { type App, onBothForms, visit } from "./forms.ts";
+import { type App, onBothForms, onEngine, visit } from "./forms.ts";
 
-onBothForms("`set()` keeps a value of any type under a name", (app) => {
+onEngine("`set()` keeps a value of any type under a name", (app) => {
   for (const value of [1, "text", null, undefined, false, [1], { a: 1 }, Map]) {
     app.set("key", value);
     assertStrictEquals(app.get("key"), value);
   }
 });
 
-onBothForms("`set()` takes a record of values", (app) => {
+onEngine("`set()` takes a record of values", (app) => {
   app.set({ a: 1, b: 2, ["__proto__"]: 3 });
   assertEquals([app.get("a"), app.get("b"), app.get("__proto__")], [1, 2, 3]);
 });
 
-onBothForms("`set()` takes names of the language", (app) => {
+onEngine("`set()` takes names of the language", (app) => {
   for (const key of ["toString", "constructor", "__proto__", "string"]) {
     app.set(key, 1);
     assertStrictEquals(app.get(key), 1);
   }
 });
 
-onBothForms("`get()` of what is not set is undefined", (app) => {
+onEngine("`get()` of what is not set is undefined", (app) => {
   for (const key of ["none", "toString", "constructor", "__proto__", ""]) {
     assertStrictEquals(app.get(key), undefined);
   }
 });
 
-onBothForms("`has()` is false for null and undefined alone", (app) => {
+onEngine("`has()` is false for null and undefined alone", (app) => {
   const table: [unknown, boolean][] = [
     [null, false],
     [undefined, false],
@@ -56,7 +56,7 @@ onBothForms("`clear()` clears one variable, several, or all", (app) => {
   assertEquals(left(), []);
 });
 
-onBothForms(
+onEngine(
   '`clear([])` clears all variables, `clear("")` the one without a name',
   (app) => {
     app.set({ "": 1, a: 2 });
@@ -67,7 +67,7 @@ onBothForms(
   },
 );
 
-onBothForms("the settings are variables with the specified defaults", (app) => {
+onEngine("the settings are variables with the specified defaults", (app) => {
   assertEquals({
     base_url: app.get("framework.base_url"),
     case_sensitive: app.get("framework.case_sensitive"),
@@ -86,7 +86,7 @@ onBothForms("the settings are variables with the specified defaults", (app) => {
   assertEquals(app.has("framework.base_url"), false);
 });
 
-onBothForms("a setting that is cleared counts as its default", async (app) => {
+onEngine("a setting that is cleared counts as its default", async (app) => {
   app.route("/page", () => "found");
   const status = async () => (await visit(app, "/PAGE")).status;
   app.set("framework.case_sensitive", true);
@@ -96,7 +96,7 @@ onBothForms("a setting that is cleared counts as its default", async (app) => {
   assertEquals(await status(), 200);
 });
 
-onBothForms(
+onEngine(
   "a setting refuses a value of the wrong kind, and keeps the one it has",
   (app) => {
     const table: [string, unknown][] = [
@@ -117,14 +117,14 @@ onBothForms(
   },
 );
 
-onBothForms("`set()` refuses what is neither a name nor a record", (app) => {
+onEngine("`set()` refuses what is neither a name nor a record", (app) => {
   for (const wrong of [5, null, undefined, true, Symbol("key")]) {
     const set = () => app.set(wrong as never);
     assertThrows(set, TypeError, "Cannot set: it must be a name");
   }
 });
 
-onBothForms("`null` stands for a setting's default", async (app) => {
+onEngine("`null` stands for a setting's default", async (app) => {
   app.route("/page", () => "found");
   app.set("framework.case_sensitive", null);
   assertEquals((await visit(app, "/PAGE")).status, 200);
@@ -141,7 +141,7 @@ async function inRequest(app: App, work: () => unknown): Promise<unknown[]> {
   return [own, [app.get("a"), app.get("b")]];
 }
 
-onBothForms(
+onEngine(
   "inside a request, the application's variables are read and none is written",
   async (app) => {
     assertEquals(await inRequest(app, () => app.set("a", "request")), [
@@ -151,7 +151,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`clear(key)` inside a request hides the application's variable there",
   async (app) => {
     assertEquals(await inRequest(app, () => app.clear("a")), [
@@ -161,7 +161,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "`clear()` inside a request hides all variables there, settings too",
   async (app) => {
     app.set("framework.views.extension", ".html");
@@ -174,7 +174,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "a setting changed in a request holds for that request",
   async (app) => {
     app.route("/old", () => {
@@ -189,7 +189,7 @@ onBothForms(
   },
 );
 
-onBothForms("`get(path, callback)` declares a route", async (app) => {
+onEngine("`get(path, callback)` declares a route", async (app) => {
   app.set("/page", "a variable");
   app.get("/page", () => "a route");
   assertEquals(await (await visit(app, "/page")).text(), "a route");
@@ -197,7 +197,7 @@ onBothForms("`get(path, callback)` declares a route", async (app) => {
   assertEquals(app.get("/page"), "a variable");
 });
 
-onBothForms(
+onEngine(
   "`get(path, callback)` refuses a callback that is undefined",
   (app) => {
     const callback = undefined as unknown as () => string;
