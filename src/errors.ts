@@ -74,7 +74,9 @@ export function wrongKind(
   rule: string,
   value: unknown,
 ): TypeError {
-  return new TypeError(`Cannot ${action}: ${rule}, got ${shown(value, BRIEF)}`);
+  const kind = typeof value === "string" ? "the string " : "";
+  const got = kind + shown(value, BRIEF);
+  return new TypeError(`Cannot ${action}: ${rule}, got ${got}`);
 }
 
 /** A line of a file, counted from 1, and the whole text of the file. */
@@ -154,7 +156,7 @@ export function toError(thrown: unknown): Error {
     // some values throw when they are looked at
   }
   const text = shown(thrown, BRIEF);
-  const message = `Something that is no error was thrown: ${text}`;
+  const message = `A non-Error value was thrown: ${text}`;
   return new Error(message, { cause: thrown });
 }
 

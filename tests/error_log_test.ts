@@ -140,7 +140,7 @@ Deno.test("what middleware gets and is no error is one line in the log", async (
   }).addMiddleware({ error: () => {} });
   const [, lines] = await served(app);
   assertEquals(lines.length, 1, lines.join("\n"));
-  assertMatch(lines[0]!, /Something that is no error was thrown: "text"/);
+  assertMatch(lines[0]!, /A non-Error value was thrown: "text"/);
 });
 
 Deno.test("the page, the error log and `log` show the same reference, that of `request().id`", async () => {

@@ -190,11 +190,11 @@ onEngine(
 
 onEngine("`error()` gets an `Error`, whatever was thrown", async (app) => {
   const thrown: [unknown, string][] = [
-    ["text", 'Something that is no error was thrown: "text"'],
-    [undefined, "Something that is no error was thrown: undefined"],
-    [null, "Something that is no error was thrown: null"],
-    [42n, "Something that is no error was thrown: 42n"],
-    [{ a: 1 }, "Something that is no error was thrown: { a: 1 }"],
+    ["text", 'A non-Error value was thrown: "text"'],
+    [undefined, "A non-Error value was thrown: undefined"],
+    [null, "A non-Error value was thrown: null"],
+    [42n, "A non-Error value was thrown: 42n"],
+    [{ a: 1 }, "A non-Error value was thrown: { a: 1 }"],
   ];
   let got: Error | undefined;
   app.map("error", (error: Error) => void (got = error));
@@ -725,7 +725,7 @@ onEngine("`error()` takes what throws when it is looked at", async (app) => {
       throw thrown;
     });
     const response = await visit(app, "/");
-    assertEquals(await response.text(), "Something");
+    assertEquals(await response.text(), "A non-Err");
   }
 });
 

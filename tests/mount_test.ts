@@ -206,6 +206,6 @@ Deno.test("`mount()` of a group's router stands below the group, behind its midd
   assertThrows(
     mount,
     TypeError,
-    'the prefix must be a path without optional parts, got "/a(/@b)/x"',
+    'the prefix must be a path without optional parts, got the string "/a(/@b)/x"',
   );
 });

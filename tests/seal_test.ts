@@ -259,7 +259,7 @@ for (const name of ["notFound", "error"] as const) {
         assertEquals((await visit(app, "/")).status, 500);
       });
       if (name === "error") {
-        assertStringIncludes(log.join(), 'original("error") is meant');
+        assertStringIncludes(log.join(), 'call original("error") instead');
       }
     },
   );

@@ -180,7 +180,7 @@ const rules: Readonly<Record<string, Rule>> = {
   string: TEXT,
   boolean: ["true or false", (value) => typeof value === "boolean"],
   number: [
-    "a number from 0",
+    "a number ≥ 0",
     (value) => typeof value === "number" && value >= 0,
   ],
 };

@@ -43,7 +43,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
     if (method.isUnchanged) return method.run(params);
     if (context.page?.name === name) {
       throw new Error(
-        `Cannot call ${name}() here: it would call itself, where original("${name}") is meant`,
+        `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
     const failureIn = (context: Context): Failure =>

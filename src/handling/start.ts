@@ -109,7 +109,7 @@ function checkAllowed(
 ): void {
   if (value === undefined || value === true || isFrameworkObject(value)) return;
   if (value === false) {
-    throw new HttpError(403, "You may not open this address");
+    throw new HttpError(403, "You are not allowed to open this page");
   }
   throw wrongKind(
     `go on after ${nameOf(middleware)} of ${routeName(match)}`,
@@ -150,5 +150,5 @@ function respondUnmatched(context: Context): unknown {
     return reply.respond("the response to OPTIONS", { status: 204 });
   }
   if (!settings["framework.method_not_allowed"]) return app.call("notFound");
-  throw new HttpError(405, `This address takes ${methods}, not ${method}`);
+  throw new HttpError(405, `${method} is not allowed here; use ${methods}`);
 }

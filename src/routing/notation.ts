@@ -51,17 +51,18 @@ const EXPRESSION_ENDS = [
   /^(?:\\?[-,;:~_=!&'.])*@[A-Za-z_]/, // a parameter; a bare dot in front of it is text, too
 ];
 
-/** Tokens that are mistakes, each with the problem that the message names. */
-type Mistakes = readonly (readonly [token: RegExp, problem: string])[];
+/** Tokens that are mistakes, each with the problem that the message names, and perhaps what is meant. */
+type Mistakes =
+  readonly (readonly [token: RegExp, problem: string, meant?: string])[];
 
 const MISTAKES: Mistakes = [
-  [/^\|$/, 'has a "|" outside an expression, where (?:a|b) is meant,'],
-  [/^@$/, "has an @ without a name, where \\@ is meant,"],
+  [/^\|$/, 'has a "|" outside an expression', "(?:a|b)"],
+  [/^@$/, "has an @ without a name", "\\@"],
   [/^\[$/, "has an unclosed class"],
   [/^\\$/, "ends in a lone backslash"],
-  [/^[:{](\w+)\?.*$/, 'has "$&", where (/@$1) is meant,'],
-  [/^[:{]([A-Za-z_]\w*).*$/, 'has "$&", where @$1 is meant,'],
-  [TEXT_QUANTIFIER, 'has "$&" with nothing to repeat, where \\$& is meant,'],
+  [/^[:{](\w+)\?.*$/, 'has "$&"', "(/@$1)"],
+  [/^[:{]([A-Za-z_]\w*).*$/, 'has "$&"', "@$1"],
+  [TEXT_QUANTIFIER, 'has "$&" with nothing to repeat', "\\$&"],
 ];
 
 const EXPRESSION_MISTAKES: Mistakes = [
@@ -96,7 +97,7 @@ function checkMethod(source: string, name: string): void {
   const alike = USUAL_METHODS.filter((usual) => usual[0] === name[0]);
   const [meant] = suggestions(name, alike);
   if (meant === undefined) return;
-  refuse(source, `has the method "${name}", where ${meant} is meant,`);
+  refuse(source, `has the unknown method "${name}"`, 0, meant);
 }
 
 /** Puts a slash in front of a path, unless it begins with one, perhaps in an optional part. */
@@ -237,7 +238,7 @@ export class Parser {
       this.#fail(`has the name "${name}" twice, again`, at);
     }
     if (this.#token === "?") {
-      this.#fail(`has "@${name}?", where (/@${name}) is meant,`, at);
+      this.#fail(`has "@${name}?"`, at, `(/@${name})`);
     }
     const place = this.names.push(name) - 1;
     if (this.#token !== ":") return { name, place, at };
@@ -282,7 +283,9 @@ export class Parser {
     const mistake = mistakes.find(([mistaken]) => mistaken.test(token));
     if (mistake === undefined) return;
     const at = this.#at + Math.max(0, token.indexOf("/")); // a slash in a class is what is wrong
-    this.#fail(token.replace(...mistake), at);
+    const [pattern, problem, meant] = mistake;
+    const filled = (text: string) => token.replace(pattern, text);
+    this.#fail(filled(problem), at, meant && filled(meant));
   }
 
   #checkExpression(expression: string, at: number): void {
@@ -294,8 +297,8 @@ export class Parser {
     }
   }
 
-  #fail(problem: string, at: number = this.#at): never {
-    return refuse(this.path, problem, at);
+  #fail(problem: string, at: number = this.#at, meant?: string): never {
+    return refuse(this.path, problem, at, meant);
   }
 }
 
@@ -322,8 +325,14 @@ function decoded(text: string): string {
   });
 }
 
-function refuse(source: string, problem: string, at = 0): never {
+function refuse(
+  source: string,
+  problem: string,
+  at = 0,
+  meant?: string,
+): never {
+  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   throw new SyntaxError(
-    `Cannot make a route: the pattern "${source}" ${problem} at ${at}`,
+    `Cannot make a route: the pattern "${source}" ${problem} at ${at}${hint}`,
   );
 }
