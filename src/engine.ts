@@ -344,6 +344,7 @@ export class Engine {
       this.#app,
     );
     this.#app.isServing = true;
+    this.#app.beginServing();
     const release = (): void => {
       this.#server = undefined;
       this.#app.isServing = this.#app.unfinished.isDraining = false;

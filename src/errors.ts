@@ -231,21 +231,25 @@ function escaped(character: string): string {
 }
 
 /**
- * An error with its stack, its own properties and its causes; each message is in one line. A limit ends circles
- * of causes.
+ * An error with its stack, its own properties and its causes; each message is in one line. `frames` returns the
+ * lines of a stack. A limit ends circles of causes.
  */
-export function errorText(thrown: unknown, limit = 8): string {
+export function errorText(
+  thrown: unknown,
+  frames: (error: Error) => readonly string[] = framesOf,
+  limit = 8,
+): string {
   if (!Error.isError(thrown) || limit === 0) return shown(thrown);
   try {
     const { name, message, stack: _, cause, errors, ...properties } = thrown as
       & AggregateError
       & Record<string, unknown>;
-    const lines = [inOneLine(titleOf(name, message)), ...framesOf(thrown)];
+    const lines = [inOneLine(titleOf(name, message)), ...frames(thrown)];
     if (Object.keys(properties).length > 0) {
       lines.push(`    ${shown(properties, { breakLength: Infinity })}`);
     }
     const inner = [...cause === undefined ? [] : [cause], ...errors ?? []]
-      .map((each) => `Caused by: ${errorText(each, limit - 1)}`);
+      .map((each) => `Caused by: ${errorText(each, frames, limit - 1)}`);
     return [...lines, ...inner].join("\n");
   } catch {
     return UNREADABLE;
@@ -267,7 +271,8 @@ export function errorLine(error: Error): string {
   }
 }
 
-function titleOf(name: string, message: string): string {
+/** The name and the message of an error. */
+export function titleOf(name: string, message: string): string {
   return message ? `${name}: ${message}` : String(name);
 }
 

@@ -16,6 +16,7 @@ import {
 import { whenServed } from "./server/deno_serve.ts";
 
 let engine = new Engine();
+applicationOf(engine).isStatic = true;
 
 // Lets the compiler accept any static name, for mapped methods and registered classes. A static index signature
 // says the same, but Deno drops it where the package comes from JSR.
@@ -106,7 +107,10 @@ export class Framework extends AnyMember {
         "Cannot replace the engine: the one behind Framework is serving",
       );
     }
-    return engine = replacement;
+    applicationOf(engine).isStatic = false;
+    engine = replacement;
+    applicationOf(engine).isStatic = true;
+    return engine;
   }
 
   /** Listens for requests. See {@linkcode Engine.prototype.start | Engine.start}. */

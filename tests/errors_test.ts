@@ -510,7 +510,9 @@ onEngine("`framework.debug` masks secrets", async (app) => {
   );
   // The path itself stands in the target, where nobody knows which part is secret.
   assertEquals(page.replaceAll("/hidden0", "").match(/hidden\d/g), null);
-  assertEquals(page.match(/[ab]=shown/g)?.length, 2);
+  for (const shown of ["a=shown", "b=shown"]) {
+    assertStringIncludes(page, shown);
+  }
 });
 
 onEngine(

@@ -39,7 +39,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type Registered": "",
     "interface Settings": `
       framework.base_url framework.body_limit framework.body_timeout
-      framework.case_sensitive framework.coalesce framework.debug framework.error_format framework.handle_errors framework.hosts framework.log_errors
+      framework.case_sensitive framework.coalesce framework.debug framework.editor framework.error_format framework.handle_errors framework.hosts framework.log_errors
       framework.method_not_allowed framework.method_override framework.shutdown_timeout
       framework.socket_limit
       framework.trust_proxy framework.views.extension framework.views.path

@@ -14,6 +14,7 @@ import { Engine } from "@framework/core";
 import { HttpError } from "../src/errors.ts";
 import { Store } from "../src/state/layer.ts";
 import { markup } from "../src/html.ts";
+import { loadDebugTools } from "../src/application/debug_tools.ts";
 import { View, type ViewSettings } from "../src/view/view.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -34,7 +35,11 @@ async function withView(
     }
     const settings = new Settings(folder);
     await test(
-      new View(new Store(), () => settings),
+      new View(
+        new Store(),
+        () => settings,
+        () => settings.isDebugging ? loadDebugTools() : undefined,
+      ),
       folder,
       settings,
     );
@@ -47,7 +52,7 @@ async function withView(
 class Settings implements ViewSettings {
   "framework.views.path": string;
   "framework.views.extension" = ".php";
-  "framework.debug" = false;
+  isDebugging = false;
 
   constructor(folder: string) {
     this["framework.views.path"] = folder;
@@ -424,7 +429,7 @@ Deno.test("`fetch()` reads a changed template at once under `framework.debug` on
     assertEquals(await view.fetch("page"), "<1>");
     await Deno.writeTextFile(`${folder}/frame.vto`, "[{{ content }}]");
     assertEquals(await view.fetch("page"), "<1>");
-    settings["framework.debug"] = true;
+    settings.isDebugging = true;
     assertEquals(await view.fetch("page"), "[1]");
   });
 });
@@ -646,7 +651,7 @@ for (const [what, template, locals, reported] of names) {
   Deno.test(`\`fetch()\` under debug ${verb} a name ${what}`, async () => {
     const log = await logOf(() =>
       withView({ "page.vto": template }, async (view, _folder, settings) => {
-        settings["framework.debug"] = true;
+        settings.isDebugging = true;
         await view.fetch("page", locals).catch(() => {});
         await view.fetch("page", locals).catch(() => {});
       })
@@ -664,7 +669,7 @@ Deno.test("`fetch()` under debug says what an undefined name may mean, once for 
   await withView(files, async (view, _folder, settings) => {
     const logged = () => logOf(() => view.fetch("page", { title: "x" }));
     assertEquals(await logged(), []);
-    settings["framework.debug"] = true;
+    settings.isDebugging = true;
     assertEquals(await logged(), [
       'The template "page" uses the undefined name "titles" at line 2: did you mean "title"?',
       'The template "part" uses the undefined name "titles" at line 1: did you mean "title"?',

@@ -17,6 +17,7 @@ import { type Layer, type LayerSource, Store } from "../state/layer.ts";
 import { Unfinished } from "../state/unfinished.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
+import { loadDebugTools } from "./debug_tools.ts";
 import { Context, type Exchange } from "./exchange.ts";
 import { MappedMethod, type Wrapper } from "./mapped_method.ts";
 import { checkName, type ComponentName, type Original } from "./names.ts";
@@ -51,6 +52,8 @@ export class Application implements LayerSource {
   );
   /** Whether a server passes requests to it: from then on only `configure()` changes it. */
   isServing = false;
+  /** Whether `Framework` stands for it. */
+  isStatic = false;
   /** Whether its server is known to have no TLS. */
   isPlain = false;
   /** The plan of the next request; undefined after a declaration. */
@@ -239,6 +242,12 @@ export class Application implements LayerSource {
   /** Runs work as the application itself, outside of every request. */
   configure<Result>(work: () => Result): Result {
     return this.current.configure(work);
+  }
+
+  /** Has `src/debug/` warn of mistakes, under debug. */
+  beginServing(): void {
+    if (!this.planFor(undefined).isDebugging) return;
+    loadDebugTools().then((debug) => debug.warn(this));
   }
 
   // Calling

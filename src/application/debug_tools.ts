@@ -6,13 +6,23 @@
 import type { Reply } from "../response/reply.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import type { MaybePromise } from "../steps.ts";
+import type { TemplateTools } from "../view/view.ts";
+import type { Application } from "./application.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** A step of a request's way; returns what to wait for. */
 export type Step = (exchange: Exchange) => unknown;
 
+/** What the page of an error shows under debug. */
+export interface Details {
+  /** For the page as HTML. */
+  readonly html: string;
+  /** Members of the problem details. */
+  readonly problem: Readonly<Record<string, unknown>>;
+}
+
 /** What `src/debug/` brings. */
-export interface DebugTools {
+export interface DebugTools extends TemplateTools {
   /** A reply that reports calls which come after the seal. */
   readonly Reply: typeof Reply;
 
@@ -22,6 +32,26 @@ export interface DebugTools {
     start: Step,
     handle: (exchange: Exchange, start: Step) => MaybePromise<Response>,
   ): MaybePromise<Response>;
+
+  /** What the page of that status shows; without an error, the page of a path that was not found. */
+  detailsOf(
+    exchange: Exchange,
+    status: number,
+    error?: Error,
+  ): Promise<Details>;
+
+  /** An error with its causes for the terminal. */
+  errorText(error: Error): string;
+
+  /** Fetches the text of a template by `fetch`, and watches that. */
+  watchRender(
+    exchange: Exchange,
+    file: string,
+    fetch: () => Promise<string>,
+  ): () => Promise<string>;
+
+  /** Warns, once, of mistakes in an application that begins to serve. */
+  warn(app: Application): void;
 }
 
 /** The tools, once they were loaded. */

@@ -2,7 +2,8 @@
 
 import { Reply } from "../response/reply.ts";
 import type { Router } from "../routing/router.ts";
-import { type DebugTools, debugTools } from "./debug_tools.ts";
+import type { MaybePromise } from "../steps.ts";
+import { type DebugTools, debugTools, loadDebugTools } from "./debug_tools.ts";
 import type { MappedMethod } from "./mapped_method.ts";
 import { basePath, type Settings } from "./settings.ts";
 
@@ -32,5 +33,10 @@ export class Plan {
     this.isDebugging = settings["framework.debug"];
     this.debug = this.isDebugging ? debugTools : undefined;
     this.Reply = this.debug?.Reply ?? Reply;
+  }
+
+  /** What `src/debug/` brings, loaded if it was not; undefined without debug. */
+  loadDebug(): MaybePromise<DebugTools | undefined> {
+    return this.debug ?? (this.isDebugging ? loadDebugTools() : undefined);
   }
 }

@@ -44,6 +44,8 @@ export interface Settings {
   "framework.socket_limit": number;
   /** The form of error pages: HTML, JSON, or "auto", what the client prefers. */
   "framework.error_format": "auto" | "html" | "json";
+  /** The address that opens a place of the code in an editor, for the pages of errors under debug: `{file}` and `{line}` stand for it. */
+  "framework.editor": string;
   /** The hosts that are served, with a port or for all ports; another is a 421. Null: any host. */
   "framework.hosts": readonly string[] | null;
 }
@@ -138,6 +140,7 @@ export const defaults: Readonly<Settings> = Object.freeze({
   "framework.shutdown_timeout": 10,
   "framework.socket_limit": 16 * 1024 * 1024,
   "framework.error_format": "auto",
+  "framework.editor": "vscode://file/{file}:{line}",
   "framework.hosts": null,
 });
 

@@ -1,43 +1,78 @@
 /**
- * Owns what debug adds around the handling of a request: responses of its own, and what it changes in the
- * final response for a person on this machine.
+ * Owns what debug adds around the handling of a request: its own addresses, where the time went, and what it
+ * changes in the final response for a person on this machine.
  */
 
 import type { Step } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { seesDetails } from "../handling/client.ts";
 import { targetOf } from "../request/target.ts";
-import type { MaybePromise } from "../steps.ts";
+import { mutable } from "../response/web_response.ts";
+import { isThenable, type MaybePromise } from "../steps.ts";
 import { finish, respond } from "./live.ts";
+import { respondStyle } from "./style.ts";
+import { Timing } from "./timing.ts";
+import { warn } from "./warnings.ts";
 
-/** Handles a request, and lets debug respond before, and change the response after. */
+type Handle = (exchange: Exchange, start: Step) => MaybePromise<Response>;
+
+/** Handles a request by `handle`, with what debug adds for a client who sees details. */
 export function handleWatched(
   exchange: Exchange,
   start: Step,
-  handle: (exchange: Exchange, start: Step) => MaybePromise<Response>,
+  handle: Handle,
 ): MaybePromise<Response> {
+  if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, watches the request.
   const isInner = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
   if (isInner || !seesDetails(exchange)) return handle(exchange, start);
-  return watch(exchange, () => handle(exchange, start));
+  return watch(exchange, start, handle);
 }
 
 async function watch(
   exchange: Exchange,
-  handle: () => MaybePromise<Response>,
+  start: Step,
+  handle: Handle,
 ): Promise<Response> {
-  try {
-    exchange.target = targetOf(exchange.raw);
-  } catch {
-    return await handle(); // which refuses it
-  }
-  const own = respond(exchange);
+  const timing = new Timing(exchange);
+  const own = respondOwn(exchange);
   if (own !== undefined) {
     exchange.hasResponse = true;
     exchange.end();
     return own;
   }
-  const response = await handle();
-  return response.status === 101 ? response : await finish(exchange, response);
+  const timedStart = (): unknown => {
+    if (exchange.body !== undefined) timing.receivedBody();
+    return timed(timing, () => start(exchange));
+  };
+  const response = await handle(exchange, timedStart);
+  if (response.status === 101) return response;
+  const finished = mutable(await finish(exchange, response));
+  finished.headers.append("server-timing", timing.header());
+  return finished;
+}
+
+/** The response of an address of debug's own. */
+function respondOwn(exchange: Exchange): Response | undefined {
+  try {
+    exchange.target = targetOf(exchange.raw);
+  } catch {
+    return undefined; // the target is malformed, and will be refused
+  }
+  return respondStyle(exchange) ?? respond(exchange);
+}
+
+/** Runs `start`, and notes how long it took. */
+function timed(timing: Timing, start: () => unknown): unknown {
+  const began = performance.now();
+  const done = (): void => timing.add("start", began);
+  try {
+    const result = start();
+    if (!isThenable(result)) return void done();
+    return Promise.resolve(result).finally(done);
+  } catch (thrown) {
+    done();
+    throw thrown;
+  }
 }

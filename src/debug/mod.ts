@@ -1,11 +1,21 @@
 /** Owns what the framework shows a person who writes an application; loaded under `framework.debug` alone. */
 
 import type { DebugTools } from "../application/debug_tools.ts";
+import { detailsOf } from "./details.ts";
+import { foldedErrorText } from "./frames.ts";
 import { handleWatched } from "./handling.ts";
 import { NoticingReply } from "./noticing_reply.ts";
+import { watchRender } from "./rendering.ts";
+import { watched } from "./undefined_names.ts";
+import { warn } from "./warnings.ts";
 
 /** All of it. */
 export const tools: DebugTools = {
   Reply: NoticingReply,
   handle: handleWatched,
+  detailsOf,
+  errorText: foldedErrorText,
+  watchRender,
+  watched,
+  warn,
 };

@@ -49,7 +49,11 @@ export function components(
     },
     view: {
       type: View,
-      params: () => [variables, () => app.planFor().settings],
+      params: () => [
+        variables,
+        () => app.planFor().settings,
+        () => app.planFor().loadDebug(),
+      ],
     },
   };
 }

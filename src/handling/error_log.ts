@@ -16,23 +16,24 @@ export function noteError(exchange: Exchange, thrown: unknown): void {
 
 /**
  * Logs the noted errors of a request that ends with this status. One that the program made itself shows the
- * messages, so that only `framework.log_errors` logs them.
+ * messages, so that only `framework.log_errors` and `framework.debug` log them.
  */
 export function logNotedErrors(exchange: Exchange, status: number): void {
-  const { errors = [], plan: { settings } } = exchange;
+  const { errors = [], plan: { isDebugging, settings } } = exchange;
   exchange.errors = undefined;
   if (status < 500) return;
-  if (isFromProgram(exchange) && !settings["framework.log_errors"]) return;
+  const isLogged = settings["framework.log_errors"] || isDebugging;
+  if (!isLogged && isFromProgram(exchange)) return;
   for (const thrown of errors) logError(exchange, toError(thrown));
 }
 
 /** Logs an error of a request: in one line, or whole where a setting asks for that. */
 export function logError(exchange: Exchange, error: Error): void {
-  const { app, raw, target, plan: { settings } } = exchange;
-  const isWhole = settings["framework.log_errors"] ||
-    settings["framework.debug"];
+  const { app, raw, target, plan: { debug, isDebugging, settings } } = exchange;
+  const isWhole = settings["framework.log_errors"] || isDebugging;
   const method = target === NO_TARGET ? raw.method : target.method;
-  const text = isWhole ? errorText(error) : errorLine(error);
+  const text = debug?.errorText(error) ??
+    (isWhole ? errorText(error) : errorLine(error));
   report(`${referenceOf(app)} ${method} ${target.path} ${text}`);
 }
 

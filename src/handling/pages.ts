@@ -5,19 +5,19 @@
 
 import type { Application } from "../application/application.ts";
 import type { Context, Exchange, Page } from "../application/exchange.ts";
+import { type Details, loadDebugTools } from "../application/debug_tools.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { HttpError, isStop, toError } from "../errors.ts";
 import { PAGE_HEADERS } from "../response/header.ts";
 import type { Reply } from "../response/reply.ts";
 import { headerOf } from "../runtime.ts";
 import { enter } from "../state/current.ts";
-import { withoutRequest } from "../state/without_request.ts";
 import { run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
 import { pageOf, varyWith } from "./default_page.ts";
 import { noteError } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
-import { masked } from "./secrets.ts";
+import { masked } from "../secrets.ts";
 
 /** The error that stands for a `notFound`. */
 const MISS = new HttpError(404);
@@ -155,21 +155,20 @@ class Failure implements Page {
     if (isOpen) this.takeOver(page);
     if (!seesDetails(context.exchange)) return this.fillPage(page);
     const thrown = error === MISS ? undefined : error;
-    // A module that is loaded inside a request would leave its context behind in Deno.
-    return withoutRequest(() => import("./debug.ts")).then((debug) =>
-      this.fillPage(page, debug.debugDetails(context.exchange, thrown))
-    );
+    return loadDebugTools()
+      .then((debug) => debug.detailsOf(context.exchange, page.status, thrown))
+      .then((details) => this.fillPage(page, details));
   }
 
-  /** Writes the default page; `details` is HTML. */
-  fillPage(page: Reply, details?: string): void {
+  /** Writes the default page. */
+  fillPage(page: Reply, details?: Details): void {
     const detail = this.#message() || this.#http?.problem.detail;
-    const problem = { ...this.#http?.problem, detail };
+    const problem = { ...this.#http?.problem, ...details?.problem, detail };
     const { text, type } = pageOf(
       this.context.exchange,
       page.status,
       problem,
-      details,
+      details?.html,
     );
     page.setBody(text, type);
     page.setHeader("vary", varyWith(page.header("vary")));

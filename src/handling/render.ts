@@ -6,9 +6,7 @@
 import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
-import { MissingTemplate } from "../errors.ts";
 import { markup } from "../html.ts";
-import { callSite } from "../stack.ts";
 import { enter } from "../state/current.ts";
 import type { View } from "../view/view.ts";
 
@@ -43,14 +41,11 @@ export function render(
     );
   }
   const stored = exchange.layer?.get(STORING);
-  const calledAt = exchange.plan.isDebugging ? callSite() : "";
+  const fetch = () => view.fetch(file, data);
+  const watched = exchange.plan.debug?.watchRender(exchange, file, fetch);
   const renderText = async (): Promise<string> => {
     if (stored) await stored;
-    try {
-      return await view.fetch(file, data);
-    } catch (error) {
-      throw error instanceof MissingTemplate ? error.calledAt(calledAt) : error;
-    }
+    return await (watched ?? fetch)();
   };
   if (key === null) {
     const place = reply.open(section);

@@ -41,6 +41,7 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 import { reportError } from "../errors.ts";
+import { MASK, SECRETS } from "../secrets.ts";
 import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
 
@@ -73,12 +74,6 @@ export interface LogOptions {
   /** Matches the names of query parameters whose values are masked. */
   readonly secrets?: RegExp;
 }
-
-/** Names of query parameters that often carry secrets; `code` is that of OAuth. */
-const SECRETS =
-  /auth|^code$|cookie|credential|csrf|key|otp|passw|pwd|secret|session|sig|token/i;
-
-const MASK = "••••";
 
 /** How long a server that drains waits for the reader of the log: one that reads takes far less. */
 const STALLED_SECONDS = 0.1;

@@ -42,6 +42,7 @@ export function endWithRuntime(served: Served): void {
   if (reads === 1) surviveErrors(() => void endProcess(served.unfinished));
   if (reads < 2) return;
   served.isPlain = true; // `deno serve` has no TLS
+  served.beginServing();
   if (reads === 2) drainOnSignals(served.unfinished);
 }
 

@@ -19,6 +19,8 @@ export interface Served {
   readonly unfinished: Unfinished;
   /** Whether the server is known to have no TLS. */
   isPlain: boolean;
+  /** Called when a server has begun to listen. */
+  beginServing(): void;
   /** Runs work outside of every request. */
   configure<Result>(work: () => Result): Result;
 }

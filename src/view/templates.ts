@@ -12,8 +12,8 @@ import { HttpError, MissingTemplate, TemplateError } from "../errors.ts";
 import { inside } from "../inside.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
-import { reportUndefined } from "./undefined_names.ts";
 import { makeVento, type Template } from "./vento.ts";
+import type { TemplateTools } from "./view.ts";
 
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
@@ -38,7 +38,7 @@ export class Templates {
   readonly #vento = makeVento(this.#run.bind(this));
   readonly #compiled = new Map<string, MaybePromise<Template>>();
   readonly #reported = new Set<string>();
-  #isDebugging = false;
+  #debug: TemplateTools | undefined;
 
   /** A template's name is looked up as it is, with the extension, and with `.vto`. */
   constructor(readonly folder: string, readonly extension: string) {}
@@ -47,9 +47,13 @@ export class Templates {
    * Runs a template with the variables and returns its text. Under debug every file is read again, and
    * undefined names are reported.
    */
-  async render(name: string, locals: Locals, debug: boolean): Promise<string> {
-    this.#isDebugging = debug;
-    if (debug) this.#compiled.clear();
+  async render(
+    name: string,
+    locals: Locals,
+    debug: TemplateTools | undefined,
+  ): Promise<string> {
+    if (debug !== this.#debug || debug !== undefined) this.#compiled.clear();
+    this.#debug = debug;
     try {
       return (await this.#run(name, locals)).content;
     } catch (error) {
@@ -76,7 +80,6 @@ export class Templates {
     const loaded = this.#load(name, from);
     // Waiting takes a turn, which a page should not pay for a template that is there.
     const template = loaded instanceof Promise ? await loaded : loaded;
-    if (this.#isDebugging) reportUndefined(template, locals, this.#reported);
     return await template(locals);
   }
 
@@ -103,7 +106,8 @@ export class Templates {
         }`,
       );
     }
-    return this.#vento.compile(await Deno.readTextFile(file), path);
+    const template = this.#vento.compile(await Deno.readTextFile(file), path);
+    return this.#debug?.watched(template, this.#reported) ?? template;
   }
 
   /** The file of a template, or every path that was tried. */

@@ -9,6 +9,7 @@ import type { Store } from "../state/layer.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
 import type { Templates } from "./templates.ts";
+import type { Template } from "./vento.ts";
 
 /** How many folders keep their compiled templates: each request may set another one. */
 const MAX_FOLDERS = 32;
@@ -17,7 +18,12 @@ const MAX_FOLDERS = 32;
 export interface ViewSettings {
   readonly "framework.views.path": string;
   readonly "framework.views.extension": string;
-  readonly "framework.debug": boolean;
+}
+
+/** What a view needs under debug. */
+export interface TemplateTools {
+  /** A template that reports its undefined names when it runs; `reported` has those that were reported before. */
+  watched(template: Template, reported: Set<string>): Template;
 }
 
 /**
@@ -48,17 +54,24 @@ export interface ViewSettings {
 export class View {
   readonly #variables: Store<unknown>;
   readonly #settings: () => ViewSettings;
+  readonly #debug: () => MaybePromise<TemplateTools | undefined>;
   /** The templates by folder and extension: a request may have settings of its own. */
   readonly #templates = new Map<string, MaybePromise<Templates>>();
 
   /**
-   * `variables` are those of all templates, `settings` returns the settings of the current request.
+   * `variables` are those of all templates, `settings` returns the settings of the current request, and `debug`
+   * what is needed under debug, undefined without.
    *
    * @ignore
    */
-  constructor(variables: Store<unknown>, settings: () => ViewSettings) {
+  constructor(
+    variables: Store<unknown>,
+    settings: () => ViewSettings,
+    debug: () => MaybePromise<TemplateTools | undefined> = () => undefined,
+  ) {
     this.#variables = variables;
     this.#settings = settings;
+    this.#debug = debug;
   }
 
   /** @ignore */
@@ -100,7 +113,8 @@ export class View {
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<string> {
     const locals = { ...Object.fromEntries(this.#variables.all()), ...data };
-    const debug = this.#settings()["framework.debug"];
+    const loaded = this.#debug();
+    const debug = loaded instanceof Promise ? await loaded : loaded;
     const current = this.#current();
     const templates = current instanceof Promise ? await current : current;
     return await templates.render(file, locals, debug);

@@ -5,7 +5,7 @@
 
 import { report } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
-import type { Template } from "./vento.ts";
+import type { Template } from "../view/vento.ts";
 
 /** The names that Vento reads from the variables: each plain name in a template. */
 const LOCALS = /\bvar \{([^}]*)\} = it;/;
@@ -20,8 +20,17 @@ const EXEMPTIONS = [
   /(?<![$\w.])[$\w]+\s*(?:\?|&&|\|\||[!=]==?)/g, // tests after a name
 ];
 
-/** Reports each undefined name of a template to the error log, once: `reported` has those that were. */
-export function reportUndefined(
+/** A template that reports its undefined names before it runs, each once: `reported` has those that were. */
+export function watched(template: Template, reported: Set<string>): Template {
+  const run = (locals: Record<string, unknown> = {}) => {
+    reportUndefined(template, locals, reported);
+    return template(locals);
+  };
+  return Object.assign(run, template);
+}
+
+/** Reports each undefined name of a template to the error log. */
+function reportUndefined(
   { path = "", code, source }: Template,
   locals: Readonly<Record<string, unknown>>,
   reported: Set<string>,

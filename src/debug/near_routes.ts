@@ -3,9 +3,9 @@
  * of them from matching.
  */
 
-import { Path } from "./path.ts";
-import { declared, type Route } from "./route.ts";
-import type { Segment } from "./segment.ts";
+import { Path } from "../routing/path.ts";
+import { declared, type Route } from "../routing/route.ts";
+import type { Segment } from "../routing/segment.ts";
 import { suggestions } from "../suggestions.ts";
 
 /** A route that nearly matches, and why it does not. */

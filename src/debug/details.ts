@@ -1,0 +1,143 @@
+/**
+ * Owns what the page of an error, or of a path that was not found, shows a developer: the error with the code
+ * around it, the route, what was sent, the settings, and the request as a test. Secrets are masked.
+ */
+
+import type { Details } from "../application/debug_tools.ts";
+import type { Exchange } from "../application/exchange.ts";
+import { defaults, type Settings } from "../application/settings.ts";
+import { titleOf } from "../errors.ts";
+import { escape } from "../html.ts";
+import { withoutBase } from "../response/location.ts";
+import type { Route } from "../routing/route.ts";
+import { MASK, masked, maskedIfSecret } from "../secrets.ts";
+import { framesOf } from "../stack.ts";
+import { codeHtml, placeHtml, placeOf, preformatted } from "./code.ts";
+import { applicationFrames, folded } from "./frames.ts";
+import { nearRoutes } from "./near_routes.ts";
+import { testOf } from "./reproduction.ts";
+import { type SentBody, sentBody } from "./sent.ts";
+import { styleHtml } from "./style.ts";
+
+type Row = readonly [name: string, value: string | null];
+
+/** The details of an error or, without one, of a path that was not found. */
+export async function detailsOf(
+  exchange: Exchange,
+  status: number,
+  error?: Error,
+): Promise<Details> {
+  const { raw, target, match } = exchange;
+  const { settings } = exchange.plan;
+  const route = match?.toRoute();
+  const parameters = Object.entries(route?.params ?? {})
+    .map(([name, value]): Row => [`@${name}`, value]);
+  const asked = `${target.method} ${target.path}${target.search}`;
+  const html = [
+    styleHtml(exchange),
+    errorHtml(error, settings["framework.editor"]),
+    error || route ? "" : missesHtml(exchange),
+    route ? table("Route", [["Pattern", written(route)], ...parameters]) : "",
+    bodyHtml(await sentBody(exchange, MASK)),
+    table("Request", [["Target", asked], ...raw.headers]),
+    settingsHtml(settings),
+    error && status >= 500 ? testHtml(await testOf(exchange)) : "",
+  ];
+  return { html: html.join(""), problem: error ? problemOf(error) : {} };
+}
+
+/** The members that an error adds to the problem details. */
+function problemOf(error: Error): Details["problem"] {
+  const place = placeOf(error);
+  return {
+    stack: applicationFrames(error).map((frame) => masked(frame)),
+    at: place && `${place.path}:${place.line}`,
+  };
+}
+
+/** An error and its causes, eight at most, each with its stack and the code of the application around it. */
+function errorHtml(
+  thrown: unknown,
+  editor: string,
+  title = "Error",
+  limit = 8,
+): string {
+  if (thrown === undefined || limit === 0) return "";
+  if (!(thrown instanceof Error)) {
+    return section(title, preformatted(escape(masked(Deno.inspect(thrown)))));
+  }
+  const { name, message, cause } = thrown;
+  const lines = [titleOf(name, message), ...folded(framesOf(thrown))];
+  const place = placeOf(thrown);
+  return section(
+    title,
+    preformatted(escape(masked(lines.join("\n")))) +
+      (place ? placeHtml(place, editor) + codeHtml(place) : ""),
+  ) + errorHtml(cause, editor, "Caused by", limit - 1);
+}
+
+/** Which routes nearly matched, and why they did not. */
+function missesHtml({ app, target, plan }: Exchange): string {
+  const path = withoutBase(target.path, plan.base);
+  const caseSensitive = plan.settings["framework.case_sensitive"];
+  const routes = app.router().routes();
+  const near = nearRoutes(routes, target.method, path, caseSensitive);
+  if (near.length === 0) return "";
+  const items = near.map(({ route, reason }) =>
+    `<li>${escape(`${written(route)}: ${reason}`)}</li>\n`
+  );
+  return section("Routes that nearly match", `<ul>\n${items.join("")}</ul>\n`);
+}
+
+/** The fields of a form, or the text of another body. */
+function bodyHtml(body: SentBody | undefined): string {
+  if (body === undefined) return "";
+  if (body.kind === "fields") {
+    const rows = body.fields.map(([name, value]): Row => [
+      name,
+      typeof value === "string"
+        ? value
+        : `${value.name} (${value.type}, ${value.size} bytes)`,
+    ]);
+    return table("Form", rows);
+  }
+  const text = body.kind === "JSON"
+    ? JSON.stringify(body.value, undefined, 2)
+    : body.kind === "text"
+    ? body.text
+    : `${body.length} bytes`;
+  return section("Body", preformatted(escape(text.slice(0, MAX_LENGTH))));
+}
+
+/** How many characters of a body are shown. */
+const MAX_LENGTH = 10_000;
+
+/** The settings that differ from their defaults. */
+function settingsHtml(settings: Readonly<Settings>): string {
+  const rows = Object.entries(settings)
+    .filter(([name, value]) => value !== defaults[name as keyof Settings])
+    .map(([name, value]): Row => [name, Deno.inspect(value)]);
+  return table("Settings", rows);
+}
+
+function testHtml(code: string | undefined): string {
+  if (code === undefined) return "";
+  return section("This request as a test", preformatted(escape(code)));
+}
+
+function written({ methods, pattern }: Route): string {
+  return `${methods.join("|")} ${pattern}`;
+}
+
+/** Names with their values, those of secrets hidden. */
+function table(title: string, rows: readonly Row[]): string {
+  const html = rows.map(([name, value]) => {
+    const shown = escape(maskedIfSecret(name, String(value)));
+    return `<tr><th>${escape(name)}</th><td>${shown}</td></tr>\n`;
+  });
+  return section(title, `<table>\n${html.join("")}</table>\n`);
+}
+
+function section(title: string, html: string): string {
+  return `<h2>${title}</h2>\n${html}`;
+}

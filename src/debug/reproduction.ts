@@ -1,0 +1,190 @@
+/**
+ * Owns a request as a test: the code of a `Deno.test` that makes the request again, to copy. Secrets are
+ * masked, and of files only the names are there.
+ */
+
+import type { Application } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
+import { NO_TARGET } from "../request/target.ts";
+import { masked, maskedIfSecret } from "../secrets.ts";
+import { withoutRequest } from "../state/without_request.ts";
+import { settles } from "../timer.ts";
+import { type SentBody, sentBody } from "./sent.ts";
+
+/** What stands in the place of a secret: a header takes no other characters than these. */
+const MASK = "***";
+
+/** The headers that a program has no use for: of the connection, of proxies, and those that browsers add. */
+const NEEDLESS =
+  /^(?:host|connection|keep-alive|upgrade|te|transfer-encoding|content-length|content-encoding|accept-encoding|user-agent|cache-control|pragma|dnt|priority|upgrade-insecure-requests|referer|origin|forwarded|via|cdn-loop|(?:x-)?forwarded-.*|x-real-ip|.*client-ip|cf-.*|sec-.*)$/;
+
+/** Methods of which no web request can be made. */
+const FORBIDDEN = /^(?:CONNECT|TRACE|TRACK)$/;
+
+/** How many characters of a body a test repeats. */
+const MAX_LENGTH = 10_000;
+
+/** How long a main module that is still loading is waited for, in seconds. */
+const WAIT_SECONDS = 0.05;
+
+/** What the main module has to do so that a test can import it. */
+const START =
+  "// It must start only where it is the main module: `if (import.meta.main) …`.";
+
+/** How the code names the application, and the statements that import it. */
+interface Imported {
+  readonly name: string;
+  readonly lines: readonly string[];
+}
+
+/** The code of a test that makes a request again; undefined when no web request can be made of it. */
+export async function testOf(exchange: Exchange): Promise<string | undefined> {
+  const { app, raw, target } = exchange.nesting.at(-1)!;
+  if (target === NO_TARGET || FORBIDDEN.test(raw.method)) return undefined;
+  const { name, lines } = await importOf(app);
+  const path = target.path + masked(target.search, MASK);
+  const body = await sentBody(exchange, MASK);
+  const call = callOf(raw, path, body, `${name}.fetch`);
+  return [
+    ...lines,
+    "",
+    `Deno.test(${text(`${raw.method} ${path}`)}, async () => {`,
+    ...indented(call),
+    "  if (response.status >= 500) throw new Error(await response.text());",
+    "});",
+    "",
+  ].join("\n");
+}
+
+/** The statement that makes the request. */
+function callOf(
+  raw: Request,
+  path: string,
+  body: SentBody | undefined,
+  fetch: string,
+): string[] {
+  const { before, code } = bodyOf(body);
+  const isForm = body?.kind === "fields";
+  const headers = [...raw.headers]
+    .filter(([name]) => !NEEDLESS.test(name))
+    .filter(([name]) => !(isForm && name === "content-type"))
+    .map(([name, value]) =>
+      `${text(name)}: ${text(maskedHeader(name, value))},`
+    );
+  const options = [
+    ...raw.method === "GET" ? [] : [`method: ${text(raw.method)},`],
+    ...headers.length === 0 ? [] : ["headers: {", ...indented(headers), "},"],
+    ...code.length === 0 ? [] : [...code.slice(0, -1), `${code.at(-1)},`],
+  ];
+  if (options.length === 0) {
+    return [...before, `const response = await ${fetch}(${text(path)});`];
+  }
+  return [
+    ...before,
+    `const request = new Request(${text(`http://localhost${path}`)}, {`,
+    ...indented(options),
+    "});",
+    `const response = await ${fetch}(request);`,
+  ];
+}
+
+/** The statements that prepare a body, and the option for it. */
+function bodyOf(
+  body: SentBody | undefined,
+): { before: string[]; code: string[] } {
+  if (body === undefined) return { before: [], code: [] };
+  if (body.kind === "fields") {
+    const before = body.fields.map(([name, value]) => {
+      const shown = typeof value === "string"
+        ? text(value)
+        : `new File([], ${text(value.name)})`;
+      return `form.append(${text(name)}, ${shown});`;
+    });
+    const hasFiles = body.fields.some(([, value]) => typeof value !== "string");
+    const type = hasFiles ? "FormData" : "URLSearchParams";
+    return {
+      before: [`const form = new ${type}();`, ...before],
+      code: ["body: form"],
+    };
+  }
+  const length = body.kind === "other" ? body.length : codeOf(body).length;
+  if (body.kind === "other" || length > MAX_LENGTH) {
+    return {
+      before: [`// Its body, of ${length} bytes or characters, is left out.`],
+      code: [],
+    };
+  }
+  return { before: [], code: `body: ${codeOf(body)}`.split("\n") };
+}
+
+function codeOf(body: SentBody & { kind: "JSON" | "text" }): string {
+  if (body.kind === "text") return text(body.text);
+  return `JSON.stringify(${JSON.stringify(body.value, undefined, 2)})`;
+}
+
+/** A header's value; of cookies, only the names. */
+function maskedHeader(name: string, value: string): string {
+  if (name !== "cookie") return maskedIfSecret(name, value, MASK);
+  return value.split(";").map((pair) =>
+    `${pair.split("=", 1)[0]!.trim()}=${MASK}`
+  )
+    .join("; ");
+}
+
+/** Finds the application among the exports of the main module. Else it is that of `Framework`, or to be exported. */
+async function importOf(app: Application): Promise<Imported> {
+  const main = Deno.mainModule;
+  const exported = await exportOf(main, app);
+  if (exported === "default") {
+    return { name: "app", lines: [START, `import app from ${text(main)};`] };
+  }
+  if (exported === undefined && app.isStatic) {
+    const lines = [
+      'import { Framework } from "@framework/core";',
+      START,
+      `import ${text(main)};`,
+    ];
+    return { name: "Framework", lines };
+  }
+  const { name, hints } = exported === undefined
+    ? {
+      name: "app",
+      hints: ["// It must export the application under this name."],
+    }
+    : { name: exported, hints: [] };
+  const lines = [START, ...hints, `import { ${name} } from ${text(main)};`];
+  return { name, lines };
+}
+
+/** The name under which the main module exports an application. It is loaded already, so that this asks for nothing. */
+async function exportOf(
+  main: string,
+  app: Application,
+): Promise<string | undefined> {
+  let found: string | undefined;
+  const search = async (): Promise<void> => {
+    const module: Record<string, unknown> = await import(main);
+    found = Object.keys(module).find((name) =>
+      isApplication(module[name], app)
+    );
+  };
+  // A main module that is still loading may wait for this request.
+  await settles(withoutRequest(search).catch(() => {}), WAIT_SECONDS);
+  return found;
+}
+
+/** Whether a value is the public form of an application: both have the same router. */
+function isApplication(value: unknown, app: Application): boolean {
+  const { fetch, router }: Record<string, unknown> = Object(value);
+  return typeof fetch === "function" && typeof router === "function" &&
+    router.call(value) === app.router(undefined);
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}
+
+/** A text as code. */
+function text(value: string): string {
+  return JSON.stringify(value);
+}

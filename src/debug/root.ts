@@ -1,0 +1,25 @@
+/** Owns the addresses of the framework's own that exist under debug: all below `/.framework/` of an application. */
+
+import type { Exchange } from "../application/exchange.ts";
+import { withoutBase } from "../response/location.ts";
+
+/** The folder of these addresses, below the base. */
+const FOLDER = "/.framework/";
+
+/** The name behind the folder, such as `live`; undefined for any other path. */
+export function nameIn({ target, base }: Exchange): string | undefined {
+  const path = withoutBase(target.path, base);
+  return path.startsWith(FOLDER) ? path.slice(FOLDER.length) : undefined;
+}
+
+/** The path of an address as clients see it: the watched application may be mounted in another one. */
+export function pathOf(exchange: Exchange, name: string): string {
+  const { nesting } = exchange;
+  const { target, base } = nesting.findLast(({ plan }) => plan.debug) ??
+    exchange;
+  const below = withoutBase(target.path, base);
+  const path = nesting.at(-1)!.target.path;
+  const isRoot = below === "/" && !path.endsWith("/");
+  const root = isRoot ? path : path.slice(0, path.length - below.length);
+  return (path.endsWith(below) || isRoot ? root : base) + FOLDER + name;
+}

@@ -1,0 +1,44 @@
+/** Owns what a request has sent, as a developer sees it: the body of its kind, with secrets masked. */
+
+import type { Exchange } from "../application/exchange.ts";
+import { kindOf } from "../request/body.ts";
+import { headerOf } from "../runtime.ts";
+import { masked, SECRETS } from "../secrets.ts";
+
+/** A field of a form: a text, or a file of which the name is known. */
+export type Field = readonly [name: string, value: string | File];
+
+/** What a body holds. */
+export type SentBody =
+  | { readonly kind: "fields"; readonly fields: readonly Field[] }
+  | { readonly kind: "JSON"; readonly value: unknown }
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "other"; readonly length: number };
+
+/** The body of a request; undefined when there is none, or it was not read. The mask stands for secrets. */
+export async function sentBody(
+  exchange: Exchange,
+  mask: string,
+): Promise<SentBody | undefined> {
+  const { body } = exchange;
+  if (body === undefined || body.length === 0) return undefined;
+  const type = headerOf(exchange.raw, "content-type") ?? "";
+  try {
+    const kind = kindOf(type);
+    if (kind === "form" || kind === "multipart") {
+      const headers = { "content-type": type };
+      const form = await new Response(body, { headers }).formData();
+      const fields = [...form].map((
+        [name, value],
+      ): Field => [name, SECRETS.test(name) ? mask : value]);
+      return { kind: "fields", fields };
+    }
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    if (kind !== "JSON") return { kind: "text", text: masked(text, mask) };
+    const reviver = (name: string, value: unknown) =>
+      SECRETS.test(name) && Object(value) !== value ? mask : value;
+    return { kind: "JSON", value: JSON.parse(text, reviver) };
+  } catch {
+    return { kind: "other", length: body.length };
+  }
+}

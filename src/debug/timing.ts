@@ -1,0 +1,42 @@
+/** Owns where the time of a request went: the header `Server-Timing`. */
+
+import type { Exchange } from "../application/exchange.ts";
+
+/** The requests that are watched. */
+const timings = new WeakMap<Exchange, Timing>();
+
+/** The times of one request, in milliseconds. */
+export class Timing {
+  readonly #began = performance.now();
+  readonly #metrics: string[] = [];
+
+  /** Watches a request from now on. */
+  constructor(exchange: Exchange) {
+    timings.set(exchange, this);
+  }
+
+  /** Notes how long the body of the request took to come: all the time until now. */
+  receivedBody(): void {
+    this.add("body", this.#began);
+  }
+
+  /** Notes what began at that time of `performance.now()` and has ended. */
+  add(name: string, began: number, description = ""): void {
+    const text = description.replace(/[^\x20-\x7e]|["\\]/g, "?");
+    const shown = text === "" ? "" : `;desc="${text}"`;
+    const duration = (performance.now() - began).toFixed(2);
+    this.#metrics.push(`${name}${shown};dur=${duration}`);
+  }
+
+  /** The value of the header, with the time until now as `total`. */
+  header(): string {
+    this.add("total", this.#began);
+    return this.#metrics.join(", ");
+  }
+}
+
+/** The times of a request, or of the one around it that is watched. */
+export function timingOf(exchange: Exchange): Timing | undefined {
+  return exchange.nesting.map((each) => timings.get(each))
+    .find((timing) => timing !== undefined);
+}
