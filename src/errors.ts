@@ -16,6 +16,9 @@ export interface HttpErrorOptions extends ErrorOptions {
   problem?: Readonly<Record<string, unknown>>;
 }
 
+/** The headers of an error, if it has any: reading an empty list takes longer than most responses. */
+export let headersOf: (error: HttpError) => Headers | undefined;
+
 /**
  * An error that knows its HTTP status. Its message is shown to the client.
  *
@@ -38,18 +41,26 @@ export class HttpError extends Error {
   override readonly name: string = "HttpError";
   /** The status of the response, 400 to 599. */
   readonly status: number;
-  /** Headers for the response. */
-  readonly headers: Headers;
   /** Members of the problem details. */
   readonly problem: Readonly<Record<string, unknown>>;
+  #headers: Headers | undefined;
+
+  static {
+    headersOf = (error) => error.#headers;
+  }
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */
   constructor(status: number, message = "", options: HttpErrorOptions = {}) {
     checkStatus("make an HttpError", status, 400, 599);
     super(message, options);
     this.status = status;
-    this.headers = new Headers(options.headers);
     this.problem = options.problem ?? {};
+    if (options.headers) this.#headers = new Headers(options.headers);
+  }
+
+  /** Headers for the response. */
+  get headers(): Headers {
+    return this.#headers ??= new Headers();
   }
 }
 

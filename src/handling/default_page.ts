@@ -21,10 +21,14 @@ const JSON_FORMS = [PROBLEM, "application/json"];
 const VARY = "Accept";
 
 /** A page, as an outcome. */
-type Page = Required<Outcome> & { readonly status: number };
+export type DefaultPage = Required<Outcome> & {
+  readonly status: number;
+  readonly headers: { readonly vary: string };
+};
 
-/** The HTML pages that have nothing but their status, by status. */
-const bare = new Map<number, Page>();
+/** The pages that say no more than their status, by status: HTML, and problem details. */
+const bareHtml = new Map<number, DefaultPage>();
+const bareProblems = new Map<number, DefaultPage>();
 
 /**
  * The page for a status in the form that the client prefers. `problem` has members of the problem details,
@@ -35,17 +39,17 @@ export function pageOf(
   status: number,
   problem: Readonly<Record<string, unknown>> = {},
   details = "",
-): Page {
-  if (wantsJson(exchange)) return problemPage(status, problem);
-  const title = titleOf(status);
-  const detail = problem.detail === title ? undefined : problem.detail;
-  const heading = `${status} ${title}`;
-  if (detail !== undefined || details !== "") {
-    return pageWith(status, HTML, htmlPage(heading, detail, details));
-  }
-  const known = bare.get(status) ?? pageWith(status, HTML, htmlPage(heading));
-  bare.set(status, known);
-  return known;
+): DefaultPage {
+  const isJson = wantsJson(exchange);
+  const bare = isJson ? bareProblems : bareHtml;
+  const isBare = details === "" && Object.keys(problem).length === 0;
+  const known = isBare ? bare.get(status) : undefined;
+  if (known !== undefined) return known;
+  const page = isJson
+    ? problemPage(status, problem)
+    : htmlPage(status, problem.detail, details);
+  if (isBare) bare.set(status, page);
+  return page;
 }
 
 /** A text that ends a request with a status of an error: the detail for JSON clients, else the whole body. */
@@ -54,7 +58,7 @@ export function messagePage(
   status: number,
   text: string,
   vary: string | null,
-): Page {
+): DefaultPage {
   const page = wantsJson(exchange)
     ? problemPage(status, { detail: text || undefined })
     : pageWith(status, HTML, text);
@@ -73,7 +77,7 @@ export function varyWith(vary: string | null): string {
 function problemPage(
   status: number,
   problem: Readonly<Record<string, unknown>>,
-): Page {
+): DefaultPage {
   const title = titleOf(status);
   const detail = problem.detail === title ? undefined : problem.detail;
   const members = { type: "about:blank", title, ...problem, status, detail };
@@ -84,14 +88,25 @@ function titleOf(status: number): string {
   return STATUS_TEXT[status as StatusCode] ?? "Error";
 }
 
-function pageWith(status: number, type: string, text: string): Page {
+function pageWith(status: number, type: string, text: string): DefaultPage {
   return { status, type, text, headers: { vary: VARY } };
 }
 
-function htmlPage(heading: string, detail: unknown = "", details = ""): string {
+function htmlPage(
+  status: number,
+  detail: unknown,
+  details: string,
+): DefaultPage {
+  const title = titleOf(status);
+  const heading = `${status} ${title}`;
+  const paragraph = detail === undefined || detail === "" || detail === title
+    ? ""
+    : `<p>${escape(String(detail))}</p>\n`;
   // A page without a style of its own suits every Content-Security-Policy.
-  const paragraph = detail && `<p>${escape(String(detail))}</p>\n`;
-  return `<!doctype html>
+  return pageWith(
+    status,
+    HTML,
+    `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -100,7 +115,8 @@ function htmlPage(heading: string, detail: unknown = "", details = ""): string {
 <main>
 <h1>${heading}</h1>
 ${paragraph}${details}</main>
-`;
+`,
+  );
 }
 
 /** Whether an error is sent as JSON: by the setting, else by what the client prefers, else by what it has sent. */

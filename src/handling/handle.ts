@@ -11,7 +11,7 @@ import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost, checkPlain, targetOf } from "../request/target.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { enter } from "../state/current.ts";
-import { run } from "../steps.ts";
+import { type MaybePromise, run, type Steps } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import { logError, logNotedErrors } from "./error_log.ts";
 import { respondPlainly } from "./pages.ts";
@@ -29,7 +29,7 @@ export function handleRequest(
   app: Application,
   raw: Request,
   info?: ConnectionInfo,
-): Response | Promise<Response> {
+): MaybePromise<Response> {
   const { isDebugging, debug } = app.plan ?? app.compile();
   if (isDebugging && debug === undefined) {
     return loadDebugTools().then(() => {
@@ -54,7 +54,7 @@ export function refuseRequest(
   raw: Request,
   info: ConnectionInfo | undefined,
   error: HttpError,
-): Promise<Response> {
+): MaybePromise<Response> {
   const exchange = new Exchange(app, raw, info);
   if (exchange.plan.send !== undefined) exchange.began = performance.now();
   try {
@@ -69,7 +69,7 @@ export function refuseRequest(
 function handle(
   exchange: Exchange,
   start: Step,
-): Response | Promise<Response> {
+): MaybePromise<Response> {
   try {
     const result = begin(exchange, start);
     return result === undefined && !exchange.pending?.isUnsettled
@@ -157,12 +157,24 @@ function conclude(exchange: Exchange, status: number): void {
   finishUpgrade(exchange.raw, status);
 }
 
-/** Responds when something was thrown: the stop signal only ends the request, anything else goes to `error`. */
-async function recover(exchange: Exchange, error: unknown): Promise<Response> {
+/** Responds when something was thrown; what the response itself throws rejects. */
+function recover(
+  exchange: Exchange,
+  error: unknown,
+): MaybePromise<Response> {
   try {
-    if (!isStop(error)) await runError(exchange, error);
-    await settle(exchange)?.catch((late) => reportError(late, UNAWAITED));
-    return await finish(exchange);
+    return run(recovery(exchange, error));
+  } catch (unhandled) {
+    return Promise.reject(unhandled);
+  }
+}
+
+/** The stop signal only ends the request, anything else goes to `error`. */
+function* recovery(exchange: Exchange, error: unknown): Steps<Response> {
+  try {
+    if (!isStop(error)) yield* runError(exchange, error);
+    yield settle(exchange)?.catch((late) => reportError(late, UNAWAITED));
+    return yield finish(exchange);
   } catch (unhandled) {
     logNotedErrors(exchange, 500);
     conclude(exchange, 500);
@@ -171,7 +183,7 @@ async function recover(exchange: Exchange, error: unknown): Promise<Response> {
 }
 
 /** Calls `error`; when that fails too, responds with the default page. */
-async function runError(exchange: Exchange, thrown: unknown): Promise<void> {
+function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { app, context, plan: { settings } } = exchange;
   const { reply } = context;
   const error = toError(thrown);
@@ -183,7 +195,7 @@ async function runError(exchange: Exchange, thrown: unknown): Promise<void> {
     return reportError(error, "after the response was sealed");
   }
   try {
-    await app.call("error", [error]);
+    yield app.call("error", [error]);
   } catch (second) {
     if (isStop(second)) return;
     logError(exchange, toError(second));

@@ -7,14 +7,13 @@ import type { Application } from "../application/application.ts";
 import type { Context, Exchange, Page } from "../application/exchange.ts";
 import { type Details, loadDebugTools } from "../application/debug_tools.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
-import { HttpError, isStop, toError } from "../errors.ts";
-import { PAGE_HEADERS } from "../response/header.ts";
+import { headersOf, HttpError, isStop, toError } from "../errors.ts";
 import type { Reply } from "../response/reply.ts";
 import { headerOf } from "../runtime.ts";
 import { enter } from "../state/current.ts";
 import { run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
-import { pageOf, varyWith } from "./default_page.ts";
+import { type DefaultPage, pageOf, varyWith } from "./default_page.ts";
 import { noteError } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
@@ -53,28 +52,32 @@ export function onPage(name: "notFound" | "error"): Wrapper {
     if (page === undefined) return;
     const takeOver = () => failureIn(app.context("error()")).takeOver(page);
     const part = exchange.part(page, { page: failure });
-    return enter(part, () => run(makePage()));
-
-    /** When the page cannot be made, the response is open again. */
-    function* makePage(): Steps<unknown> {
-      try {
-        const returned = yield method.run(params, takeOver);
-        return yield respondWith(app.context("response()"), returned);
-      } catch (thrown) {
-        if (!isStop(thrown)) reply.reopen();
-        throw thrown;
-      }
-    }
+    const make = () => method.run(params, takeOver);
+    return enter(part, () => run(fillBy(make, app, reply)));
   };
+}
+
+/**
+ * Fills a page by a mapped or filtered method. When that fails, the response is open again. A generator inside
+ * of a function would be kept, with all that it can see, until the next full garbage collection.
+ */
+function* fillBy(
+  make: () => unknown,
+  app: Application,
+  reply: Reply,
+): Steps<unknown> {
+  try {
+    const returned = yield make();
+    return yield respondWith(app.context("response()"), returned);
+  } catch (thrown) {
+    if (!isStop(thrown)) reply.reopen();
+    throw thrown;
+  }
 }
 
 /** Responds with the default page of an error and no details, when `error` itself has failed. */
 export function respondPlainly(context: Context, error: Error): void {
-  const page = context.reply.turnTo("error()");
-  if (page === undefined) return;
-  const failure = new Failure(context, error);
-  failure.setHead(page);
-  failure.fillPage(page);
+  new Failure(context, error).respond();
 }
 
 /**
@@ -91,8 +94,7 @@ export function* onMiddlewareError(
   const { reply } = context;
   const { isSealed } = reply;
   if (!isSealed) {
-    for (const name of PAGE_HEADERS) reply.setHeader(name, null);
-    reply.clearBody();
+    reply.clearPage();
     failure.setHead(reply);
   }
   const returned = yield callHandler();
@@ -117,7 +119,7 @@ class Failure implements Page {
 
   /** Puts an empty page in place of the response; returns undefined when that is sealed. */
   openPage(): Reply | undefined {
-    if (this.thrown !== MISS) noteError(this.context.exchange, this.thrown);
+    this.#note();
     const page = this.context.reply.turnTo(`${this.name}()`);
     if (page !== undefined) this.setHead(page);
     return page;
@@ -134,7 +136,8 @@ class Failure implements Page {
   /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
   setHead(reply: Reply): void {
     reply.setStatus(this.#status);
-    const headers = this.#http?.headers ?? new Headers();
+    const headers = this.#http && headersOf(this.#http);
+    if (headers === undefined) return;
     for (const [name, value] of headers) {
       // To a client that closes the connection, Deno says the same by itself.
       if (name === "connection" && saysClose(this.context.exchange)) continue;
@@ -150,28 +153,54 @@ class Failure implements Page {
   show(): unknown {
     const { context, error } = this;
     const isOpen = context.page?.name === this.name;
+    const hasDetails = seesDetails(context.exchange);
+    if (!isOpen && !hasDetails) {
+      this.#note();
+      return this.respond();
+    }
     const page = isOpen ? context.reply : this.openPage();
     if (page === undefined) return;
     if (isOpen) this.takeOver(page);
-    if (!seesDetails(context.exchange)) return this.fillPage(page);
+    if (!hasDetails) return this.fillPage(page);
     const thrown = error === MISS ? undefined : error;
     return loadDebugTools()
       .then((debug) => debug.detailsOf(context.exchange, page.status, thrown))
       .then((details) => this.fillPage(page, details));
   }
 
+  /** Responds with the default page. */
+  respond(): void {
+    const { reply } = this.context;
+    if (!reply.isSealed) {
+      reply.clearPage();
+      this.setHead(reply);
+    }
+    reply.respond(`${this.name}()`, this.#pageOn(reply));
+  }
+
   /** Writes the default page. */
   fillPage(page: Reply, details?: Details): void {
-    const detail = this.#message() || this.#http?.problem.detail;
-    const problem = { ...this.#http?.problem, ...details?.problem, detail };
-    const { text, type } = pageOf(
-      this.context.exchange,
-      page.status,
-      problem,
-      details?.html,
-    );
+    const { text, type, headers } = this.#pageOn(page, details);
     page.setBody(text, type);
-    page.setHeader("vary", varyWith(page.header("vary")));
+    page.setHeader("vary", headers.vary);
+  }
+
+  /** The default page for a reply, whose status may have been changed. */
+  #pageOn(reply: Reply, details?: Details): DefaultPage {
+    const { context: { exchange } } = this;
+    const detail = this.#message();
+    const problem = {
+      ...this.#http?.problem,
+      ...details?.problem,
+      ...detail && { detail },
+    };
+    const page = pageOf(exchange, reply.status, problem, details?.html);
+    const vary = reply.header("vary");
+    return vary ? { ...page, headers: { vary: varyWith(vary) } } : page;
+  }
+
+  #note(): void {
+    if (this.thrown !== MISS) noteError(this.context.exchange, this.thrown);
   }
 
   /**

@@ -153,6 +153,12 @@ export class Reply {
     if (content instanceof Response) this.seal("a returned Response");
   }
 
+  /** Drops the body with the headers that describe it or let clients store it. */
+  clearPage(): void {
+    if (this.isSealed) this.ignore("clearBody()");
+    else this.#dropPage();
+  }
+
   /** Replaces the body and what else the outcome has, and seals the response. Does nothing when it is sealed. */
   respond(by: string, { status, text = "", type, headers }: Outcome): void {
     if (status !== undefined) checkStatus("respond", status, 200, 599);
@@ -178,8 +184,7 @@ export class Reply {
    */
   turnTo(by: string): Reply | undefined {
     if (!this.seal(by)) return undefined;
-    this.#replaceBody("");
-    for (const name of PAGE_HEADERS) this.headers?.delete(name);
+    this.#dropPage();
     const page = new (this.constructor as new () => Reply)();
     page.headers = this.headers ??= new Map();
     return this.page = page;
@@ -207,6 +212,12 @@ export class Reply {
 
   /** Called in place of a change after the seal; `src/debug/` reports the ignored call. */
   ignore(_call: string): void {}
+
+  #dropPage(): void {
+    this.#replaceBody("");
+    if (this.headers === undefined) return;
+    for (const name of PAGE_HEADERS) this.headers.delete(name);
+  }
 
   /** Sets a header by its name in lower case, or removes it. */
   #putHeader(name: string, lines: readonly string[]): void {

@@ -6,6 +6,7 @@
 import { announce, foreignScheme, HttpError, reportError } from "../errors.ts";
 import type { ConnectionInfo, Fetch } from "../fetch.ts";
 import { ABORTED } from "../state/unfinished.ts";
+import type { MaybePromise } from "../steps.ts";
 import { endWithProcess } from "./process.ts";
 import { DrainingServer, type Served, type Server } from "./server.ts";
 
@@ -40,7 +41,7 @@ type Refuse = (
   request: Request,
   info: ConnectionInfo | undefined,
   error: HttpError,
-) => Promise<Response>;
+) => MaybePromise<Response>;
 
 /** The options that cannot be combined with `path`: the runtime would ignore them. */
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
