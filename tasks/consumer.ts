@@ -1,6 +1,6 @@
 /**
  * Owns the rehearsal of the package's first day with somebody else: in an empty folder, with an empty cache
- * and a registry of this machine, everything that README says works with the package as published.
+ * and a registry of this machine, everything that README and `docs/` say works with the package as published.
  */
 
 import { deno, type Outcome } from "./command.ts";
@@ -77,8 +77,14 @@ const STEPS: Readonly<Record<string, Step>> = {
     return await deno(["run", "--check", "-A", "exports.ts"], consumer);
   },
   "every example": async (consumer) => {
-    await write(consumer, "README.md", await Deno.readTextFile("README.md"));
-    return await deno(["test", "--doc", "-A", "README.md"], consumer);
+    const pages = [...Deno.readDirSync("docs")].map(({ name }) =>
+      `docs/${name}`
+    );
+    await Deno.mkdir(`${consumer.cwd}/docs`);
+    for (const page of ["README.md", ...pages]) {
+      await write(consumer, page, await Deno.readTextFile(page));
+    }
+    return await deno(["test", "--doc", "-A", "README.md", "docs"], consumer);
   },
 };
 
