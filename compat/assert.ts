@@ -48,27 +48,6 @@ export function assertStrictEquals<T>(
   fail(`Values are not strictly equal\n${both(actual, expected)}`, message);
 }
 
-/** Fails when both values are the same one. */
-export function assertNotStrictEquals<T>(
-  actual: T,
-  expected: T,
-  message = "",
-): void {
-  if (Object.is(actual, expected)) {
-    fail(`Both values are ${show(actual)}`, message);
-  }
-}
-
-/** Fails when the value is null or undefined. */
-export function assertExists<T>(
-  actual: T,
-  message = "",
-): asserts actual is NonNullable<T> {
-  if (actual === undefined || actual === null) {
-    fail(`Expected a value, got ${actual}`, message);
-  }
-}
-
 /** Fails unless the text contains the other. */
 export function assertStringIncludes(
   actual: string,
@@ -191,7 +170,7 @@ export function assertLessOrEqual<T>(
 }
 
 /** Fails unless the value is an error of the class whose message fits. */
-export function assertIsError<E extends Error = Error>(
+function assertIsError<E extends Error = Error>(
   error: unknown,
   expected?: Class<E>,
   part?: string | RegExp,

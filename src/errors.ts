@@ -225,7 +225,7 @@ export function announce(line: string): void {
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\p{Bidi_Control}]/gu;
 
 /** A text in one line, its control characters escaped: what a client sends cannot forge a line of the log. */
-export function inOneLine(text: string): string {
+function inOneLine(text: string): string {
   return text.replace(UNPRINTABLE, escaped);
 }
 

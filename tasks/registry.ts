@@ -62,11 +62,6 @@ export class Registry implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.addr.port}/`;
   }
 
-  /** The packages it has, each as `@scope/name@version`. */
-  get releases(): string[] {
-    return [...this.#releases.keys()];
-  }
-
   /** Adds a release, as if it had been published. */
   add(release: Release): void {
     this.#releases.set(`${release.name}@${release.version}`, release);

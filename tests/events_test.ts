@@ -249,7 +249,10 @@ Deno.test("`events()` keeps the first space of each value", async () => {
 });
 
 const NO_EVENTS: [event: unknown, message: string][] = [
-  ["text", 'it must be a record such as { data: "text" }, got the string "text"'],
+  [
+    "text",
+    'it must be a record such as { data: "text" }, got the string "text"',
+  ],
   [null, 'it must be a record such as { data: "text" }, got null'],
   [["a"], 'it must be a record such as { data: "text" }, got [ "a" ]'],
   [

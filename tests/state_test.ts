@@ -305,7 +305,7 @@ onBothForms(
   },
 );
 
-onBothForms(
+onEngine(
   "1,000 interleaved requests get the responses that they get one after the other",
   async (app) => {
     declareBusy(app);

@@ -41,6 +41,7 @@
 
 import type { Engine, Framework } from "../../mod.ts";
 import { reportError } from "../errors.ts";
+import { NULL_BODY } from "../null_body.ts";
 import { MASK, SECRETS } from "../secrets.ts";
 import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
@@ -78,9 +79,6 @@ export interface LogOptions {
 /** How long a server that drains waits for the reader of the log: one that reads takes far less. */
 const STALLED_SECONDS = 0.1;
 
-/** The statuses without a body (Fetch standard, "null body status"). */
-const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
-
 /** Logs each request of an application. */
 export function log(
   app: Engine | typeof Framework,
@@ -108,7 +106,7 @@ function recordOf(
   const request = app.request();
   const { method } = request;
   const { status } = sent;
-  const isEmpty = method === "HEAD" || BODILESS.has(status);
+  const isEmpty = method === "HEAD" || NULL_BODY.has(status);
   return {
     time: new Date().toISOString(),
     method,

@@ -1,5 +1,6 @@
 /** Owns making the web `Response` of a reply, in the way that the runtime sends fastest. */
 
+import { NULL_BODY } from "../null_body.ts";
 import type { HeaderLines } from "./header.ts";
 import {
   bindStream,
@@ -27,9 +28,6 @@ interface Source {
 
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
-
-/** The statuses without a body (Fetch standard, "null body status"). */
-export const NULL_BODY: ReadonlySet<unknown> = new Set([204, 205, 304]);
 
 /** The collected headers that are set otherwise; and those that could be wrong for text and bytes. */
 const NOT_COPIED = ["content-type", "set-cookie"];

@@ -37,7 +37,10 @@ interface Field {
  *   <select name="size"><option>small<option>large</select>
  *   <button>Save</button>
  * </form>`);
- * app.route("POST /", () => [app.request().data, app.request().files.photo]);
+ * app.route("POST /", () => {
+ *   const { data, files } = app.request();
+ *   return { ...data, uploads: Object.keys(files) };
+ * });
  *
  * const form = (await new Visitor(app).visit("/")).form("Save");
  * assertEquals(form.names, ["title", "photo", "size"]);
@@ -45,7 +48,8 @@ interface Field {
  * const photo = new File(["pixels"], "me.png");
  * form.fill({ title: "Me", photo, size: "large" });
  * const saved = await form.submit();
- * assertEquals(saved.json(), [{ title: "Me", size: "large" }, {}]);
+ * const uploads = ["photo"];
+ * assertEquals(saved.json(), { title: "Me", size: "large", uploads });
  * ```
  */
 export class Form<Result> {
