@@ -256,7 +256,8 @@ export function errorText(
       & AggregateError
       & Record<string, unknown>;
     const lines = [inOneLine(titleOf(name, message)), ...frames(thrown)];
-    if (Object.keys(properties).length > 0) {
+    const isTemplate = thrown instanceof TemplateError; // its message has them
+    if (Object.keys(properties).length > 0 && !isTemplate) {
       lines.push(`    ${shown(properties, { breakLength: Infinity })}`);
     }
     const inner = [...cause === undefined ? [] : [cause], ...errors ?? []]

@@ -53,15 +53,3 @@ function pathOf(url: string): string {
     return parsed.pathname;
   }
 }
-
-/** The line of the application that called the framework, for messages under debug. */
-export function callSite(): string {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 50;
-  const lines = new Error().stack?.split("\n").slice(1) ?? [];
-  Error.stackTraceLimit = limit;
-  const place = lines.find((line) =>
-    line.includes("://") && !line.includes(FRAMEWORK)
-  );
-  return place ? ` (${place.trim()})` : "";
-}

@@ -39,9 +39,9 @@ export async function detailsOf(
     error || route ? "" : missesHtml(exchange),
     route ? table("Route", [["Pattern", written(route)], ...parameters]) : "",
     bodyHtml(await sentBody(exchange, MASK)),
-    table("Request", [["Target", asked], ...raw.headers]),
-    settingsHtml(settings),
     error && status >= 500 ? testHtml(await testOf(exchange)) : "",
+    settingsHtml(settings),
+    table("Request", [["Target", asked], ...raw.headers]),
   ];
   return { html: html.join(""), problem: error ? problemOf(error) : {} };
 }

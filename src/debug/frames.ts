@@ -19,9 +19,28 @@ export function folded(lines: readonly string[]): string[] {
   return shown;
 }
 
-/** The frames of the application in a stack; all of them when there are none. */
+/** The frames of the application in an error's stack, or else in that of a cause; all frames when there are none. */
 export function applicationFrames(error: Error): string[] {
-  const frames = framesOf(error);
-  const own = frames.filter((frame) => !isForeignFrame(frame));
-  return (own.length > 0 ? own : frames).map((frame) => frame.trim());
+  const own = causesOf(error)
+    .map((each) => framesOf(each).filter((frame) => !isForeignFrame(frame)))
+    .find((frames) => frames.length > 0);
+  return (own ?? framesOf(error)).map((frame) => frame.trim());
+}
+
+/** An error and its causes, eight at most: they may be a circle. */
+function causesOf(error: unknown, limit = 8): Error[] {
+  if (!(error instanceof Error) || limit === 0) return [];
+  return [error, ...causesOf(error.cause, limit - 1)];
+}
+
+/** The line of the application that called the framework, for messages. */
+export function callSite(): string {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const lines = new Error().stack?.split("\n").slice(1) ?? [];
+  Error.stackTraceLimit = limit;
+  const place = lines.find((line) =>
+    line.includes("://") && !isForeignFrame(line)
+  );
+  return place ? ` (${place.trim()})` : "";
 }

@@ -4,7 +4,7 @@ import { Context } from "../application/exchange.ts";
 import { report } from "../errors.ts";
 import { routeName } from "../handling/respond.ts";
 import { Reply } from "../response/reply.ts";
-import { callSite } from "../stack.ts";
+import { callSite } from "./frames.ts";
 import { innermost } from "../state/current.ts";
 
 /** A reply that remembers which line has sealed it, and reports the lines that come too late. */

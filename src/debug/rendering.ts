@@ -2,7 +2,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import { MissingTemplate } from "../errors.ts";
-import { callSite } from "../stack.ts";
+import { callSite } from "./frames.ts";
 import { timingOf } from "./timing.ts";
 
 /** Fetches the text of a template by `fetch`; called where the application calls `render()`. */

@@ -122,8 +122,9 @@ function codeOf(body: SentBody & { kind: "JSON" | "text" }): string {
   return `JSON.stringify(${JSON.stringify(body.value, undefined, 2)})`;
 }
 
-/** A header's value; of cookies, only the names. */
+/** A header's value: the first of the many types that a browser accepts for a page, and the names of cookies. */
 function maskedHeader(name: string, value: string): string {
+  if (name === "accept" && value.startsWith("text/html,")) return "text/html";
   if (name !== "cookie") return maskedIfSecret(name, value, MASK);
   return value.split(";").map((pair) =>
     `${pair.split("=", 1)[0]!.trim()}=${MASK}`

@@ -36,6 +36,11 @@ th { opacity: .85; width: 30%; }
 td { font-family: ui-monospace, monospace; font-size: .875rem; }
 li { margin: .3rem 0; }
 mark { background: rgb(255 60 60 / .25); color: inherit; }
+@media (max-width: 40rem) {
+  td, th { display: block; padding-right: 0; width: auto; }
+  th { padding-bottom: 0; }
+  td { padding-top: 0; }
+}
 .place { margin: .8rem 0 .3rem; }
 `;
 
