@@ -6,7 +6,7 @@
 import type { Details } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { defaults, type Settings } from "../application/settings.ts";
-import { titleOf } from "../errors.ts";
+import { TemplateError, titleOf } from "../errors.ts";
 import { escape } from "../html.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Route } from "../routing/route.ts";
@@ -49,10 +49,11 @@ export async function detailsOf(
 /** The members that an error adds to the problem details. */
 function problemOf(error: Error): Details["problem"] {
   const place = placeOf(error);
-  return {
-    stack: applicationFrames(error).map((frame) => masked(frame)),
-    at: place && `${place.path}:${place.line}`,
-  };
+  const at = place && `${place.path}:${place.line}`;
+  const frames = applicationFrames(error);
+  const isTemplate = error instanceof TemplateError;
+  const stack = isTemplate ? [`at ${at}`, ...frames] : frames;
+  return { stack: stack.map((frame) => masked(frame)), at };
 }
 
 /** An error and its causes, eight at most, each with its stack and the code of the application around it. */

@@ -19,12 +19,12 @@ export function folded(lines: readonly string[]): string[] {
   return shown;
 }
 
-/** The frames of the application in an error's stack, or else in that of a cause; all frames when there are none. */
+/** The frames of the application in an error's stack, or else in that of a cause. */
 export function applicationFrames(error: Error): string[] {
   const own = causesOf(error)
     .map((each) => framesOf(each).filter((frame) => !isForeignFrame(frame)))
     .find((frames) => frames.length > 0);
-  return (own ?? framesOf(error)).map((frame) => frame.trim());
+  return (own ?? []).map((frame) => frame.trim());
 }
 
 /** An error and its causes, eight at most: they may be a circle. */

@@ -66,7 +66,7 @@ function callOf(
   const { before, code } = bodyOf(body);
   const isForm = body?.kind === "fields";
   const headers = [...raw.headers]
-    .filter(([name]) => !NEEDLESS.test(name))
+    .filter(([name, value]) => !NEEDLESS.test(name) && value !== "*/*")
     .filter(([name]) => !(isForm && name === "content-type"))
     .map(([name, value]) =>
       `${text(name)}: ${text(maskedHeader(name, value))},`
