@@ -20,6 +20,9 @@ const HEADING = /^#+ (.+)$/gm;
 const SECTION = /^## (.+)$/gm;
 const COMMENT_LINK = /^ *\*.*?\]\((\.\/[^()\s]+)\)/gm;
 
+/** A file of the repository, as prose names it. */
+const NAMED_FILE = /`((?:src|tests|tasks|docs)\/[\w./]+\.\w+)`/g;
+
 /** A code block, after the sentence that ends with the name of its file. */
 const FILE = /`([\w./]+)`[^`\n]*:\n\n```\w+[^\n]*\n(.*?)^```$/gms;
 const IGNORED_EXAMPLE = /^```ts ignore\n(.*?)^```$/gms;
@@ -40,6 +43,12 @@ Deno.test("the links of comments to `docs/`, from the root, lead somewhere", asy
     found.push(...await dead(targets.map(([, target]) => target!), "mod.ts"));
   }
   assertEquals(found, []);
+});
+
+Deno.test("`CONTRIBUTING.md` names files that exist", async () => {
+  const names = [...(await read("CONTRIBUTING.md")).matchAll(NAMED_FILE)];
+  const targets = names.map(([, name]) => name!);
+  assertEquals(await dead(targets, "CONTRIBUTING.md"), []);
 });
 
 Deno.test("`README.md` links every page of `docs/`", async () => {
