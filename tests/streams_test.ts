@@ -441,6 +441,27 @@ Deno.test("`route()` streams a plain object that is an async iterable", async ()
   assertEquals(await response.text(), "ab");
 });
 
+Deno.test("`start()` closes the connection when a stream throws what cannot be looked at", async () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const app = new Engine();
+  app.route("/", () => {
+    return new ReadableStream({
+      pull() {
+        throw proxy;
+      },
+    });
+  });
+  await logOf(() =>
+    serving(app, async (origin) => {
+      const signal = AbortSignal.timeout(3_000);
+      const reading = fetch(origin, { signal }).then((sent) => sent.text());
+      const error = await assertRejects(() => reading);
+      assertEquals(error instanceof DOMException, false); // no time-out
+    })
+  );
+});
+
 async function serving(
   app: App,
   work: (origin: string) => Promise<void>,

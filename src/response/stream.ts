@@ -3,7 +3,7 @@
  * will not be read, and telling whether a web response is a stream or a value.
  */
 
-import { isStop, reportError, wrongKind } from "../errors.ts";
+import { isStop, reportError, toError, wrongKind } from "../errors.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind } from "../state/current.ts";
 import { settles } from "../timer.ts";
@@ -51,7 +51,8 @@ export function bindStream(
         if (!done) return controller.enqueue(bytesOf(value));
       } catch (error) {
         giveUp(error);
-        throw isStop(error) ? new Error("Cannot stop or halt a stream") : error;
+        if (isStop(error)) throw new Error("Cannot stop or halt a stream");
+        throw toError(error); // Deno never closes the connection after one that throws when it is looked at
       }
       controller.close();
       end();
