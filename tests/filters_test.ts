@@ -384,3 +384,27 @@ onEngine("a filter may be a method of an object or of a class", (app) => {
   const misspelt = () => app.after("echo", [Words, "sk"]);
   assertThrows(misspelt, TypeError, 'did you mean "ask"?');
 });
+
+onEngine(
+  "filters before `start` that did not await a response let nobody in",
+  async (app) => {
+    let isInside = false;
+    app.before("redirect", () => Promise.resolve());
+    app.before("start", () => void app.redirect("/login"));
+    app.route("/", () => void (isInside = true));
+    assertEquals([(await visit(app, "/")).status, isInside], [303, false]);
+  },
+);
+
+onEngine(
+  "a filter before `start` that returns a response lets nobody in",
+  async (app) => {
+    let isInside = false;
+    app.map("error", (error: Error) => error.message);
+    app.before("start", () => new Response("Log in", { status: 401 }));
+    app.route("/", () => void (isInside = true));
+    const response = await visit(app, "/");
+    assertEquals([response.status, isInside], [500, false]);
+    assertStringIncludes(await response.text(), "call halt() or redirect()");
+  },
+);

@@ -1,8 +1,8 @@
 /** Tests that middleware fails closed: nothing that `before` returns by mistake lets a request in. */
 
 import { assertEquals } from "@std/assert";
-import { Engine, html, type Middleware } from "@framework/core";
-import { visit } from "./forms.ts";
+import { Engine, html, HttpError, type Middleware } from "@framework/core";
+import { call, visit } from "./forms.ts";
 
 /** An application whose route `/@id` writes "inside" behind the middleware, and what the route was called with. */
 function guarded(...middleware: Middleware[]): [Engine, string[]] {
@@ -120,6 +120,49 @@ Deno.test("`before` that has sealed the response keeps it, whatever it returns",
     assertEquals([response.status, await response.text()], [303, ""]);
     assertEquals(inside, []);
   }
+});
+
+Deno.test("`before` that did not await a response lets nobody in", async () => {
+  const guards: [string, (app: Engine) => unknown, number][] = [
+    ["redirect", (app) => void app.redirect("/login"), 303],
+    ["halt", (app) => void app.halt(401), 401],
+    ["requireLogin", (app) => void call(app, "requireLogin"), 403],
+  ];
+  for (const [name, guard, status] of guards) {
+    const [app, inside] = guarded(() => void guard(app));
+    app.map("requireLogin", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      throw new HttpError(403);
+    });
+    app.before(name, () => Promise.resolve());
+    const response = await visit(app, "/1");
+    await response.body?.cancel();
+    assertEquals([name, response.status, inside], [name, status, []]);
+  }
+});
+
+Deno.test("`before` that leaves a call waiting for too long lets nobody in", async () => {
+  const [app, inside] = guarded(function check() {
+    call(app, "wait");
+  });
+  app.set("framework.wait_timeout", 0.01);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  app.map("wait", () => promise);
+  assertEquals(
+    await (await visit(app, "/1")).text(),
+    'Cannot go on after the middleware "check": it did not wait for wait, which takes over 0.01 s',
+  );
+  assertEquals(inside, []);
+  resolve();
+});
+
+Deno.test("`before` waits for its own calls alone", async () => {
+  const [app, inside] = guarded(() => true);
+  app.map("around", (work: () => unknown) => Promise.resolve(work()));
+  app.map("start", () => call(app, "around", app.original("start")));
+  app.set("framework.wait_timeout", 0.01);
+  assertEquals(await (await visit(app, "/1")).text(), "inside");
+  assertEquals(inside, ["1"]);
 });
 
 /** Never called: the compiler accepts what may be returned, and refuses the rest. */

@@ -20,6 +20,14 @@ export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
   : { [Key in Name]: Callback extends Method ? Callback : Method };
 
+/** What happens between the filters of a method. */
+export interface Between {
+  /** Checks what a filter before the method returned, which only `false` gives a meaning. */
+  check?(returned: unknown): void;
+  /** Runs before the method, and is waited for: before filters may have changed `params`. */
+  enter?(): unknown;
+}
+
 /** Runs a method with its filters where its output belongs: `render` in a section, `error` on a page. */
 export type Wrapper = (
   method: MappedMethod,
@@ -52,11 +60,11 @@ export class MappedMethod {
       : this.wrapper(this, params, context);
   }
 
-  /** Runs the method with its filters, and `onEntry` in between: before filters may have changed `params`. */
-  run(params: unknown[], onEntry?: () => void): unknown {
+  /** Runs the method with its filters. */
+  run(params: unknown[], between?: Between): unknown {
     return this.filters === NO_FILTERS
       ? this.method(...params)
-      : run(this.#steps(params, onEntry));
+      : run(this.#steps(params, between));
   }
 
   /** The same method with one more filter. */
@@ -66,12 +74,14 @@ export class MappedMethod {
     return new MappedMethod(method, isDefault, wrapper, more);
   }
 
-  *#steps(params: unknown[], onEntry?: () => void): Steps<unknown> {
+  *#steps(params: unknown[], between?: Between): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
     for (const filter of this.filters.before) {
-      if ((yield filter(params, output)) === false) break;
+      const returned = yield filter(params, output);
+      if (returned === false) break;
+      between?.check?.(returned);
     }
-    onEntry?.();
+    yield between?.enter?.();
     output.value = yield this.method(...params);
     for (const filter of this.filters.after) {
       if ((yield filter(params, output)) === false) break;

@@ -17,7 +17,7 @@ import { error, notFound, onPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
 import { halt, redirect, stop } from "./respond.ts";
-import { start } from "./start.ts";
+import { start, startAfterFilters } from "./start.ts";
 
 /** What an application begins with. */
 export const builtIns: BuiltIns = {
@@ -47,6 +47,7 @@ export const builtIns: BuiltIns = {
     send: (_app, response) => response,
   },
   wrappers: {
+    start: startAfterFilters,
     render: renderInPlace,
     notFound: onPage("notFound"),
     error: onPage("error"),

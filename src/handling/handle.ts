@@ -6,7 +6,7 @@
 import type { Application } from "../application/application.ts";
 import { loadDebugTools, type Step } from "../application/debug_tools.ts";
 import { Exchange } from "../application/exchange.ts";
-import { HttpError, isStop, reportError, toError } from "../errors.ts";
+import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost, checkPlain, targetOf } from "../request/target.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
@@ -119,7 +119,13 @@ async function continueAsync(
 /** Waits for calls that the handler did not await; when one rejects, that is the request's error. */
 function settle({ pending, plan }: Exchange): Promise<void> | undefined {
   if (!pending?.isUnsettled) return undefined;
-  return pending.settle(plan.settings["framework.wait_timeout"]);
+  const seconds = plan.settings["framework.wait_timeout"];
+  return pending.settle(seconds).then((late) => {
+    if (late === "") return;
+    report(
+      `Sent the response without waiting for: ${late} (over ${seconds} s)`,
+    );
+  });
 }
 
 /** Makes the response, passes it through `send`, and ends the request. */

@@ -50,9 +50,9 @@ export function onPage(name: "notFound" | "error"): Wrapper {
     const failure = failureIn(context);
     const page = failure.openPage();
     if (page === undefined) return;
-    const takeOver = () => failureIn(app.context("error()")).takeOver(page);
+    const enterPage = () => failureIn(app.context("error()")).takeOver(page);
     const part = exchange.part(page, { page: failure });
-    const make = () => method.run(params, takeOver);
+    const make = () => method.run(params, { enter: enterPage });
     return enter(part, () => run(fillBy(make, app, reply)));
   };
 }

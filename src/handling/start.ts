@@ -4,6 +4,7 @@
  */
 
 import type { Context, Exchange } from "../application/exchange.ts";
+import type { Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
@@ -24,6 +25,25 @@ export function callStart(exchange: Exchange): unknown {
   return isThenable(returned)
     ? returned.then((value) => respondWith(context, value))
     : respondWith(context, returned);
+}
+
+/**
+ * Runs `start` with its filters, which fail closed as middleware does: a response that one of them returns is an
+ * error, since nothing would send it, and the calls that they did not await end first.
+ */
+export const startAfterFilters: Wrapper = (method, params, { exchange }) => {
+  const earlier = exchange.pending?.calls;
+  return method.run(params, {
+    check: checkFiltered,
+    enter: () => callsEnd(exchange, 'the filters before "start"', earlier),
+  });
+};
+
+function checkFiltered(returned: unknown): void {
+  if (!(returned instanceof Response || returned instanceof Markup)) return;
+  const rule =
+    "it cannot respond by what it returns: call halt() or redirect()";
+  throw wrongKind('go on after a filter before "start"', rule, returned);
 }
 
 /** The default `start`: calls the first matching route, the next ones while they pass, or `notFound`. */
@@ -69,7 +89,8 @@ function* guarded(
   match: Match,
   [first, ...others]: readonly Middleware[],
 ): Steps<boolean> {
-  const { app } = context.exchange;
+  const { exchange } = context;
+  const { app } = exchange;
   if (first === undefined) {
     const returned = yield match.call();
     if (returned !== true) yield respondWith(context, returned, match);
@@ -77,7 +98,9 @@ function* guarded(
   }
   const { params } = match;
   const hooks = hooksOf(first);
+  const earlier = exchange.pending?.calls;
   const allowed = yield hooks.before?.(params);
+  yield callsEnd(exchange, nameOf(first), earlier);
   let passes = false;
   if (isResponse(allowed)) {
     yield respondWith(context, allowed);
@@ -93,6 +116,25 @@ function* guarded(
   }
   yield hooks.after?.(params);
   return passes;
+}
+
+/**
+ * Waits for the calls that a guard has begun since and did not await: each of them may still respond or throw.
+ * Rejects when they take too long, so that the guard lets nobody in.
+ */
+function callsEnd(
+  { pending, plan }: Exchange,
+  guard: string,
+  earlier?: ReadonlySet<Promise<unknown>>,
+): Promise<void> | undefined {
+  if (!pending?.isUnsettled) return undefined;
+  const seconds = plan.settings["framework.wait_timeout"];
+  return pending.settle(seconds, earlier).then((late) => {
+    if (late === "") return;
+    throw new Error(
+      `Cannot go on after ${guard}: it did not wait for ${late}, which takes over ${seconds} s`,
+    );
+  });
 }
 
 /** Whether middleware has returned a response in place of everything inside of it. */

@@ -1,6 +1,5 @@
 /** Owns the calls of one request that nobody has awaited yet, and the error that one of them may bring. */
 
-import { report } from "../errors.ts";
 import { settles } from "../timer.ts";
 
 /** Calls that are under way, by the name of the method. */
@@ -43,18 +42,26 @@ export class Pending {
       this.#calls.size > 0;
   }
 
-  /** Waits for the calls, for the given seconds at most; rejects when a rejection among them is unhandled. */
-  async settle(seconds: number): Promise<void> {
-    const calls = this.#calls;
+  /** The calls that are under way now. */
+  get calls(): ReadonlySet<Promise<unknown>> {
+    return new Set(this.#calls.keys());
+  }
+
+  /**
+   * Waits for the calls but the earlier ones, for the given seconds at most; rejects when a rejection among them
+   * is unhandled. Returns the names of those that were not waited for, "" for none.
+   */
+  async settle(
+    seconds: number,
+    earlier: ReadonlySet<Promise<unknown>> = new Set(),
+  ): Promise<string> {
+    const open = () => [...this.#calls].filter(([call]) => !earlier.has(call));
     const allSettle = async () => {
-      while (calls.size > 0) await Promise.allSettled(calls.keys());
+      for (let calls = open(); calls.length > 0; calls = open()) {
+        await Promise.allSettled(calls.map(([call]) => call));
+      }
     };
-    if (!await settles(allSettle(), seconds)) {
-      const late = [...calls.values()].join(", ");
-      report(
-        `Sent the response without waiting for: ${late} (over ${seconds} s)`,
-      );
-    }
+    const late = await settles(allSettle(), seconds) ? [] : open();
     // Deno reports at the end of a turn which rejections nobody handles.
     if (this.#hasRejected || this.#failure) {
       await new Promise((resolve) => setTimeout(resolve));
@@ -62,5 +69,6 @@ export class Pending {
     this.#hasRejected = false;
     const failure = this.takeFailure();
     if (failure) throw failure.reason;
+    return late.map(([, name]) => name).join(", ");
   }
 }
