@@ -98,6 +98,11 @@ const LOST: [what: string, value: unknown, message: string][] = [
   ["a promise", Promise.resolve(1), "$ is a promise: await it"],
   ["a member", { user: Promise.resolve(1) }, "$.user is a promise: await it"],
   [
+    "a promise of a library",
+    { user: { then: () => {}, [Symbol.toStringTag]: "Query" } },
+    "$.user is a promise: await it",
+  ],
+  [
     "a deep member",
     { list: [1, { "a b": Promise.resolve(1) }] },
     '$.list[1]["a b"] is a promise: await it',
@@ -155,6 +160,7 @@ Deno.test("`json()` sends what is empty, and texts with braces", async () => {
     [{}, []],
     { a: Object.create(null), b: new Empty(), c: "{}" },
     { a: {}, b: Object("x"), c: new Date(0), d: markup("") },
+    { a: { f() {}, u: undefined }, b: { get c(): void {} } },
   ];
   const app = new Engine();
   for (const [index, value] of values.entries()) {

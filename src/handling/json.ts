@@ -89,7 +89,7 @@ function mayBeLost(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(mayBeLost);
   if ("toJSON" in value) return !(value instanceof Date);
-  const members = Object.values(value);
+  const members = shownMembers(value);
   return members.length === 0
     ? whyUnsendable(value) !== undefined
     : members.some(mayBeLost);
@@ -122,7 +122,7 @@ function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
 function whyUnsendable(value: unknown): string | undefined {
   if (typeof value === "bigint") return "a BigInt";
   if (typeof value !== "object" || value === null) return undefined;
-  const isSeen = Object.keys(value).length > 0 || Array.isArray(value);
+  const isSeen = Array.isArray(value) || shownMembers(value).length > 0;
   if (isSeen && !Error.isError(value)) return undefined;
   if ("then" in value && typeof value.then === "function") {
     return "a promise: await it";
@@ -130,6 +130,14 @@ function whyUnsendable(value: unknown): string | undefined {
   if (!isOpaque(value)) return undefined;
   const name = value.constructor?.name || tagOf(value);
   return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}: JSON cannot carry it`;
+}
+
+/** The members of an object that JSON shows: a promise of a library may have methods of its own. */
+function shownMembers(value: object): unknown[] {
+  return Object.values(value).filter((member) =>
+    member !== undefined && typeof member !== "function" &&
+    typeof member !== "symbol"
+  );
 }
 
 /** Whether the content of an object without properties is elsewhere, where JSON does not look for it. */
@@ -144,7 +152,10 @@ function isOpaque(value: object): boolean {
     type = Object.getPrototypeOf(type)
   ) {
     const members = Object.values(Object.getOwnPropertyDescriptors(type));
-    if (members.some(({ get }) => get !== undefined)) return true;
+    const isOwn = type === value; // JSON has asked an own getter
+    const isHidden = ({ get, enumerable }: PropertyDescriptor): boolean =>
+      get !== undefined && !(isOwn && enumerable);
+    if (members.some(isHidden)) return true;
   }
   return false;
 }
