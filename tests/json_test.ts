@@ -160,7 +160,14 @@ Deno.test("`json()` sends what is empty, and texts with braces", async () => {
     [{}, []],
     { a: Object.create(null), b: new Empty(), c: "{}" },
     { a: {}, b: Object("x"), c: new Date(0), d: markup("") },
-    { a: { f() {}, u: undefined }, b: { get c(): void {} } },
+    {
+      a: { f() {}, u: undefined },
+      b: {
+        get c(): undefined {
+          return undefined;
+        },
+      },
+    },
   ];
   const app = new Engine();
   for (const [index, value] of values.entries()) {

@@ -88,6 +88,7 @@ function encoded(data: unknown, indentation: number): string {
 function mayBeLost(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(mayBeLost);
+  if (Error.isError(value)) return true;
   if ("toJSON" in value) return !(value instanceof Date);
   const members = shownMembers(value);
   return members.length === 0
