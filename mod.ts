@@ -1,10 +1,15 @@
 /**
- * A micro web framework for Deno, for sites and APIs in short, plain functions, with no context object to
- * pass around. Every request keeps its own state, however many run at once, and the compiler types each
+ * A micro web framework for Deno, for writing sites and APIs as short, plain functions, with no context object
+ * to pass around. Every request keeps its own state, however many run at once, and the compiler types each
  * callback from its route.
  *
  * {@linkcode Framework} is the application of a program, by static calls. An {@linkcode Engine} is an
  * application as an object, with the same methods.
+ *
+ * Guides: [routing](./docs/routing.md), [requests](./docs/requests.md), [responses](./docs/responses.md),
+ * [views](./docs/views.md), [forms and sessions](./docs/forms_and_sessions.md), [errors](./docs/errors.md),
+ * [testing](./docs/testing.md), [extending](./docs/extensions.md), [settings](./docs/settings.md),
+ * [recipes](./docs/recipes.md), [in production](./docs/in_production.md).
  *
  * @example
  * ```ts
@@ -17,8 +22,7 @@
  * });
  *
  * // Framework.start() serves it; a test needs no server.
- * const request = new Request("http://localhost/hello/Ada");
- * const response = await Framework.fetch(request);
+ * const response = await Framework.fetch("/hello/Ada");
  * assertEquals(await response.text(), "<p>Hello, Ada!</p>");
  * ```
  *

@@ -22,6 +22,8 @@ export let headersOf: (error: HttpError) => Headers | undefined;
 /**
  * An error that knows its HTTP status. Its message is shown to the client.
  *
+ * Guide: [docs/errors.md](./docs/errors.md)
+ *
  * @example
  * ```ts
  * import { Engine, HttpError } from "@framework/core";

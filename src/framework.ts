@@ -29,6 +29,8 @@ const /** @internal */ AnyMember: any = class {};
  * In a handler, a filter and anything they call, the methods concern the request being handled, also after
  * an `await`. Mapped methods and registered classes are called by their names.
  *
+ * Guide: [docs/extensions.md](./docs/extensions.md)
+ *
  * @example
  * ```ts
  * import { Framework, html } from "@framework/core";

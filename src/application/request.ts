@@ -48,6 +48,8 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  * One request. `query`, `data`, `cookies` and `files` are records without prototype: each name in them
  * comes from the client. A header that was not sent reads "".
  *
+ * Guide: [docs/requests.md](./docs/requests.md)
+ *
  * @example
  * ```ts
  * import { Engine, html } from "@framework/core";

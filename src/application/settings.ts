@@ -8,7 +8,11 @@ import { wrongKind } from "../errors.ts";
 import { isHost } from "../request/target.ts";
 import { suggestions } from "../suggestions.ts";
 
-/** The settings by name, with the type of each. Durations are seconds, sizes are bytes. */
+/**
+ * The settings by name, with the type of each. Durations are seconds, sizes are bytes.
+ *
+ * Guide: [docs/settings.md](./docs/settings.md)
+ */
 export interface Settings {
   /** The base path: it is stripped from paths and put before URLs. Of a whole URL, redirects get the host. */
   "framework.base_url": string | null;

@@ -10,6 +10,8 @@
  * Call it once for each `path` that has rules of its own. Where two paths contain each other, both apply, and
  * the call that was made last sets the headers that both have.
  *
+ * Guide: [docs/extensions.md](./docs/extensions.md)
+ *
  * @example An API for one site, with its cookies
  * ```ts
  * import { Engine } from "@framework/core";

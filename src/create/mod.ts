@@ -6,6 +6,8 @@
  * writes it into the folder `my-site`, and without a name into the current one. It asks nothing, and it writes
  * nothing when one of its files is there already.
  *
+ * Guide: [docs/at_the_desk.md](./docs/at_the_desk.md)
+ *
  * @example
  * ```ts
  * import { create } from "@framework/core/create";

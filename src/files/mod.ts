@@ -10,6 +10,8 @@
  * they are older than the file. They have an `ETag` of their own and no `Last-Modified`; ranges are those of
  * the file itself: a resumed download never mixes two forms.
  *
+ * Guide: [docs/extensions.md](./docs/extensions.md)
+ *
  * @example The URL of a file changes with its content, so that clients may keep it for a year
  * ```ts
  * import { Engine } from "@framework/core";

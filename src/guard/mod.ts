@@ -19,6 +19,8 @@
  * | `Cross-Origin-Opener-Policy` | `same-origin` |
  * | `X-Frame-Options` | `SAMEORIGIN` |
  *
+ * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
+ *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";

@@ -11,6 +11,8 @@
  * are one. The counts are in the memory of each process, of 10,000 keys at most; the oldest go first. For
  * several workers or machines, give a `store` that they share.
  *
+ * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
+ *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";

@@ -50,6 +50,8 @@ const LIMITS = { issues: 100, named: 3, keys: 100, characters: 200 } as const;
  * Thrown when a request does not fit a schema: an {@linkcode HttpError} with status 422. Throw one yourself for
  * what a schema cannot know, such as a name that is taken.
  *
+ * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
+ *
  * @example
  * ```ts
  * import { Engine, ValidationError } from "@framework/core";

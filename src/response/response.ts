@@ -27,6 +27,8 @@ interface Connection {
 /**
  * The response being built for one request; `Framework.response()` returns the current one.
  *
+ * Guide: [docs/responses.md](./docs/responses.md)
+ *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";

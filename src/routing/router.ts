@@ -34,6 +34,8 @@ const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 /**
  * The routes of an application, followed by those of the current request.
  *
+ * Guide: [docs/routing.md](./docs/routing.md)
+ *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";

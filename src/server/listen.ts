@@ -10,7 +10,11 @@ import type { MaybePromise } from "../steps.ts";
 import { endWithProcess } from "./process.ts";
 import { DrainingServer, type Served, type Server } from "./server.ts";
 
-/** Where and how to listen. */
+/**
+ * Where and how to listen.
+ *
+ * Guide: [docs/in_production.md](./docs/in_production.md)
+ */
 export interface StartOptions {
   /** The TCP port; 0 takes a free one. 8000 when not given. */
   readonly port?: number;

@@ -22,6 +22,8 @@
  * added before `sessions`, and on the page of a request that was refused before `start`. After a logout, the
  * back button may show an old page again: send pages of members with `Cache-Control: no-store`.
  *
+ * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
+ *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";

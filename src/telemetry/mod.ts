@@ -6,6 +6,8 @@
  *
  * The engines that are mounted later are watched, too: the route of a mounted one stands behind its prefix.
  *
+ * Guide: [docs/in_production.md](./docs/in_production.md)
+ *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";

@@ -3,6 +3,8 @@
  * follows links and fills in forms; a check that concurrent requests do not affect each other; and
  * waiting for deferred work.
  *
+ * Guide: [docs/testing.md](./docs/testing.md)
+ *
  * @example
  * ```ts
  * import { Engine, html } from "@framework/core";

@@ -34,6 +34,8 @@ export interface TemplateTools {
  * Vento with automatic escaping; values print as in `html`: `0` and `false` do, `null` and `undefined` do
  * not.
  *
+ * Guide: [docs/views.md](./docs/views.md)
+ *
  * @example
  * ```ts
  * import { Engine } from "@framework/core";
