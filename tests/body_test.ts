@@ -1,8 +1,8 @@
 /** Tests of {@linkcode readBody}: reading a body off the connection. */
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { HttpError } from "@framework/core";
 import { hasBody, readBody } from "../src/request/body.ts";
-import { HttpError } from "../src/errors.ts";
 
 const limit = 1_000;
 

@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { HttpError } from "../src/errors.ts";
+import { HttpError } from "@framework/core";
 import { decode, parseForm } from "../src/request/body.ts";
 
 /** What bytes mean by their type. */

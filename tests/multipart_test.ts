@@ -6,10 +6,9 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { HttpError } from "../src/errors.ts";
+import { HttpError, UploadedFile } from "@framework/core";
 import { decode, parseForm } from "../src/request/body.ts";
 import { parseMultipart } from "../src/request/multipart.ts";
-import { UploadedFile } from "../src/request/upload.ts";
 
 const type = "multipart/form-data; boundary=X";
 const encoder = new TextEncoder();

@@ -1,10 +1,12 @@
 /** Tests `Pattern`: what its notation matches and refuses, the values it reads, and the URLs it makes. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { HttpError } from "../src/errors.ts";
-import type { UrlParameters } from "../src/routing/pattern.ts";
-import type { Route } from "../src/routing/route.ts";
-import { Router } from "../src/routing/router.ts";
+import {
+  HttpError,
+  type Route,
+  Router,
+  type UrlParameters,
+} from "@framework/core";
 
 function routeOf(source: string): Route {
   return new Router().route<string>(source, () => {});

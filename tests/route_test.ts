@@ -1,9 +1,7 @@
 /** Tests the route object: as declared, and as the callback of a request gets it. */
 
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import type { Middleware } from "../src/routing/middleware.ts";
-import type { Route } from "../src/routing/route.ts";
-import { Router } from "../src/routing/router.ts";
+import { type Middleware, type Route, Router } from "@framework/core";
 
 Deno.test("`Route` as declared has its pattern and no values", () => {
   const route = new Router().route("GET|POST a/@b", () => {}, false, "c");

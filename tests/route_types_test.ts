@@ -4,12 +4,14 @@
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { Engine } from "@framework/core";
-import type { HttpResponse } from "../src/response/response.ts";
-import type { Markup } from "../src/html.ts";
-import type { RouteArguments } from "../src/routing/arguments.ts";
-import type { Route } from "../src/routing/route.ts";
-import { Router } from "../src/routing/router.ts";
+import {
+  type Engine,
+  type HttpResponse,
+  type Markup,
+  type Route,
+  type RouteArguments,
+  Router,
+} from "@framework/core";
 import { ServerProcess } from "./server_child.ts";
 
 /** Whether two types are the same. */

@@ -4,7 +4,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { Router } from "../src/routing/router.ts";
+import { Router } from "@framework/core";
 
 const methods = ["", "", "GET ", "POST ", "GET|POST ", "HEAD ", "OPTIONS "];
 const asked = ["GET", "POST", "HEAD", "PUT", "OPTIONS"];

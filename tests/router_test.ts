@@ -7,9 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Engine } from "@framework/core";
-import { HttpError } from "../src/errors.ts";
-import { Router } from "../src/routing/router.ts";
+import { Engine, HttpError, Router } from "@framework/core";
 
 /** A router with these routes; the alias of each is its place. */
 function routerOf(...patterns: string[]): Router {

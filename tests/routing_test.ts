@@ -1,8 +1,7 @@
 /** The routing rules of the framework, each on both forms of an application. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { Engine, HttpError } from "@framework/core";
-import type { Router } from "../src/routing/router.ts";
+import { Engine, HttpError, type Router } from "@framework/core";
 import { type App, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 

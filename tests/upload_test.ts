@@ -6,7 +6,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { UploadedFile } from "../src/request/upload.ts";
+import { UploadedFile } from "@framework/core";
 
 function upload(name: string, content = "content"): UploadedFile {
   return new UploadedFile([content], name, { type: "text/plain" });

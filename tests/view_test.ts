@@ -10,21 +10,16 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Engine } from "@framework/core";
-import { HttpError } from "../src/errors.ts";
-import { Store } from "../src/state/layer.ts";
-import { markup } from "../src/html.ts";
-import { loadDebugTools } from "../src/application/debug_tools.ts";
-import { View, type ViewSettings } from "../src/view/view.ts";
+import { Engine, HttpError, markup, type View } from "@framework/core";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
 
 type Files = Record<string, string>;
 
-/** A view over a folder of its own, which is gone with the test. */
+/** The view of an application over a folder of its own, which is gone with the test. */
 async function withView(
   files: Files,
-  test: (view: View, folder: string, context: Settings) => Promise<void>,
+  test: (view: View, folder: string, app: Engine) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "view" });
   try {
@@ -33,29 +28,11 @@ async function withView(
       await Deno.mkdir(file.replace(/[^/]*$/, ""), { recursive: true });
       await Deno.writeTextFile(file, text);
     }
-    const settings = new Settings(folder);
-    await test(
-      new View(
-        new Store(),
-        () => settings,
-        () => settings.isDebugging ? loadDebugTools() : undefined,
-      ),
-      folder,
-      settings,
-    );
+    const app: Engine = new Engine();
+    app.set("framework.views.path", folder);
+    await test(app.view(), folder, app);
   } finally {
     await Deno.remove(folder, { recursive: true });
-  }
-}
-
-/** The settings of a view, which a test changes. */
-class Settings implements ViewSettings {
-  "framework.views.path": string;
-  "framework.views.extension" = ".php";
-  isDebugging = false;
-
-  constructor(folder: string) {
-    this["framework.views.path"] = folder;
   }
 }
 
@@ -157,8 +134,8 @@ Deno.test("`fetch()` looks for the name, the name with the extension and the nam
     "b.vto": "vto",
     "c.vto": "vto",
   };
-  await withView(files, async (view, _folder, settings) => {
-    settings["framework.views.extension"] = ".html";
+  await withView(files, async (view, _folder, app) => {
+    app.set("framework.views.extension", ".html");
     const found = await Promise.all(
       ["a", "b", "c", "a.vto"].map((name) => view.fetch(name)),
     );
@@ -205,8 +182,8 @@ for (const name of escapes) {
   Deno.test(`\`fetch()\` stays in the views folder for ${JSON.stringify(name)}`, async () => {
     await withView(
       { "secret.vto": "secret", "views/a/b.vto": "" },
-      async (view, folder, settings) => {
-        settings["framework.views.path"] = `${folder}/views`;
+      async (view, folder, app) => {
+        app.set("framework.views.path", `${folder}/views`);
         await assertRejects(
           () => view.fetch(name),
           Error,
@@ -221,8 +198,8 @@ for (const name of escapes) {
 Deno.test("`fetch()` refuses the path of a file that exists elsewhere", async () => {
   await withView(
     { "secret.vto": "secret", "views/a.vto": "" },
-    async (view, folder, settings) => {
-      settings["framework.views.path"] = `${folder}/views`;
+    async (view, folder, app) => {
+      app.set("framework.views.path", `${folder}/views`);
       await assertRejects(
         () => view.fetch(`${folder}/secret.vto`),
         Error,
@@ -235,8 +212,8 @@ Deno.test("`fetch()` refuses the path of a file that exists elsewhere", async ()
 Deno.test("`fetch()` follows links inside the views folder and none out of it", async () => {
   await withView(
     { "views-2/secret.vto": "secret", "views/a.vto": "inside" },
-    async (view, folder, settings) => {
-      settings["framework.views.path"] = `${folder}/views`;
+    async (view, folder, app) => {
+      app.set("framework.views.path", `${folder}/views`);
       await link(`${folder}/views/a.vto`, `${folder}/views/in.vto`);
       await link(
         `${folder}/views-2/secret.vto`,
@@ -263,8 +240,8 @@ Deno.test("`fetch()` keeps what templates include in the views folder", async ()
     "secret.vto": "secret",
     "views/a.vto": `{{ include "../../secret.vto" }}`,
   };
-  await withView(files, async (view, folder, settings) => {
-    settings["framework.views.path"] = `${folder}/views`;
+  await withView(files, async (view, folder, app) => {
+    app.set("framework.views.path", `${folder}/views`);
     await assertRejects(
       () => view.fetch("a"),
       Error,
@@ -425,11 +402,11 @@ Deno.test("`fetch()` reads a changed template at once under `framework.debug` on
   await withView({
     "page.vto": "{{ layout 'frame' }}1",
     "frame.vto": "<{{ content }}>",
-  }, async (view, folder, settings) => {
+  }, async (view, folder, app) => {
     assertEquals(await view.fetch("page"), "<1>");
     await Deno.writeTextFile(`${folder}/frame.vto`, "[{{ content }}]");
     assertEquals(await view.fetch("page"), "<1>");
-    settings.isDebugging = true;
+    app.set("framework.debug", true);
     assertEquals(await view.fetch("page"), "[1]");
   });
 });
@@ -437,9 +414,9 @@ Deno.test("`fetch()` reads a changed template at once under `framework.debug` on
 Deno.test("`fetch()` follows an extension that changes", async () => {
   await withView(
     { "page.php": "php", "page.html": "html" },
-    async (view, _folder, settings) => {
+    async (view, _folder, app) => {
       assertEquals(await view.fetch("page"), "php");
-      settings["framework.views.extension"] = ".html";
+      app.set("framework.views.extension", ".html");
       assertEquals(await view.fetch("page"), "html");
     },
   );
@@ -448,10 +425,10 @@ Deno.test("`fetch()` follows an extension that changes", async () => {
 Deno.test("`fetch()` follows a views folder that changes", async () => {
   await withView(
     { "one/page.vto": "1", "two/page.vto": "2" },
-    async (view, folder, settings) => {
-      settings["framework.views.path"] = `${folder}/one/`;
+    async (view, folder, app) => {
+      app.set("framework.views.path", `${folder}/one/`);
       assertEquals(await view.fetch("page"), "1");
-      settings["framework.views.path"] = `${folder}/two`;
+      app.set("framework.views.path", `${folder}/two`);
       assertEquals(await view.fetch("page"), "2");
     },
   );
@@ -544,8 +521,8 @@ Deno.test("`fetch()` lets an `HttpError` and what is no error out of a template 
 });
 
 Deno.test("`fetch()` names the absolute paths that it tried below a relative folder", async () => {
-  await withView({}, async (view, _folder, settings) => {
-    settings["framework.views.path"] = "./no-views/";
+  await withView({}, async (view, _folder, app) => {
+    app.set("framework.views.path", "./no-views/");
     const root = `${Deno.cwd()}/no-views`;
     await assertRejects(
       () => view.fetch("home"),
@@ -650,8 +627,8 @@ for (const [what, template, locals, reported] of names) {
   const verb = reported === undefined ? "passes over" : "reports";
   Deno.test(`\`fetch()\` under debug ${verb} a name ${what}`, async () => {
     const log = await logOf(() =>
-      withView({ "page.vto": template }, async (view, _folder, settings) => {
-        settings.isDebugging = true;
+      withView({ "page.vto": template }, async (view, _folder, app) => {
+        app.set("framework.debug", true);
         await view.fetch("page", locals).catch(() => {});
         await view.fetch("page", locals).catch(() => {});
       })
@@ -666,10 +643,10 @@ Deno.test("`fetch()` under debug says what an undefined name may mean, once for 
     "page.vto": '{{ include "part" }}\n{{ titles }}{{ titles }}',
     "part.vto": "{{ titles }}",
   };
-  await withView(files, async (view, _folder, settings) => {
+  await withView(files, async (view, _folder, app) => {
     const logged = () => logOf(() => view.fetch("page", { title: "x" }));
     assertEquals(await logged(), []);
-    settings.isDebugging = true;
+    app.set("framework.debug", true);
     assertEquals(await logged(), [
       'The template "page" uses the undefined name "titles" at line 2: did you mean "title"?',
       'The template "part" uses the undefined name "titles" at line 1: did you mean "title"?',
