@@ -60,7 +60,7 @@ async function endProcess(unfinished: Unfinished): Promise<void> {
 function drainOnSignals(unfinished: Unfinished): void {
   const leaveToDeno = onSignals(async () => {
     leaveToDeno();
-    unfinished.isDraining = true;
+    unfinished.beginDrain();
     await sleep(unfinished.timeoutSeconds(), false);
     unfinished.abortStreams();
     await sleep(CLEAN_UP_SECONDS, false);

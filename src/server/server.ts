@@ -130,7 +130,7 @@ export class DrainingServer implements Server {
   /** Finishes requests and deferred work, and then calls `onShutdown`, both within the time-out. */
   async #drain(): Promise<void> {
     const { unfinished } = this.served;
-    unfinished.isDraining = true;
+    unfinished.beginDrain();
     const seconds = unfinished.timeoutSeconds();
     const end = performance.now() + seconds * 1_000;
     const left = (): number => (end - performance.now()) / 1_000;

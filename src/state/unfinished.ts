@@ -20,6 +20,8 @@ export class Unfinished {
   readonly deferred: Set<Promise<unknown>> = new Set();
   /** The functions that abort the streams being sent. */
   readonly streams: Set<(reason: unknown) => void> = new Set();
+  /** The functions that end what nothing is lost of when a drain begins. */
+  readonly endings: Set<() => void> = new Set();
 
   /** `running` returns the running requests, `timeoutSeconds` the time that all of it gets in a drain. */
   constructor(
@@ -30,6 +32,12 @@ export class Unfinished {
   /** How many bodies are still arriving, or may be read by a route. */
   get receiving(): number {
     return this.running().filter(({ isReceiving }) => isReceiving).length;
+  }
+
+  /** Notes that the server is shutting down, and ends what need not be waited for. */
+  beginDrain(): void {
+    this.isDraining = true;
+    for (const end of this.endings) end();
   }
 
   /** Aborts the streams that are being sent, and returns how many there were. */
