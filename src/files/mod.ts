@@ -67,6 +67,7 @@ import {
 import { fromFileUrl } from "@std/path/from-file-url";
 import { type Compressed, compressedForms, preferred } from "./compressed.ts";
 import { type Shown, shown, shownSync } from "./shown.ts";
+import { noteFile } from "../used_files.ts";
 import { Versions } from "./versions.ts";
 
 /** The options of {@linkcode files}. */
@@ -148,6 +149,7 @@ class FolderServer {
 
   /** The version of a file; undefined when it is missing or hidden. */
   versionOf(name: string): string | undefined {
+    noteFile(`${this.#folder}/${name}`);
     const found = shownSync(this.#folder, name);
     return found?.fileInfo.isFile ? this.#versions.of(found) : undefined;
   }
@@ -160,6 +162,7 @@ class FolderServer {
     if (isFolder && index === undefined || INNER_SLASH.test(path)) return;
     const parent = splat.replace(/\/?$/, "/").replace(/^\/$/, "");
     const name = isFolder ? parent + index : splat;
+    noteFile(`${this.#folder}/${name}`);
     const found = await shown(this.#folder, name);
     // A missing folder is a mistake, and an error.
     if (found === undefined) await Deno.realPath(this.#folder);

@@ -10,6 +10,7 @@ import { VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
 import { HttpError, MissingTemplate, TemplateError } from "../errors.ts";
 import { inside } from "../inside.ts";
+import { noteFile } from "../used_files.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
 import { makeVento, type Template } from "./vento.ts";
@@ -151,6 +152,7 @@ function pathOf(name: string, from = ""): string {
 
 /** Whether there is such a file, and in the folder: a link must not lead out of it. */
 async function isFileIn(folder: string, file: string): Promise<boolean> {
+  noteFile(file);
   try {
     if (!(await Deno.stat(file)).isFile) return false;
     return await inside(folder, file) !== undefined;
