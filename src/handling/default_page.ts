@@ -115,6 +115,8 @@ function htmlPage(
 <main>
 <h1>${heading}</h1>
 ${paragraph}${details}</main>
+</body>
+</html>
 `,
   );
 }
