@@ -1,23 +1,174 @@
-/** Owns live reload: its own responses, and what it adds to pages. */
+/**
+ * Owns live reload: pages for clients on this machine get a script that reloads them when the state changes by
+ * which they were made. A restart of the program is such a change, and one of a used file.
+ */
 
 import type { Exchange } from "../application/exchange.ts";
-import type { MaybePromise } from "../steps.ts";
+import { isFromProgram } from "../handling/client.ts";
+import { escape } from "../html.ts";
+import { withoutBase } from "../response/location.ts";
+import { valueOf } from "../response/stream.ts";
+import { mutable } from "../response/web_response.ts";
+import type { Unfinished } from "../state/unfinished.ts";
+import { onUsedFile } from "../used_files.ts";
+import { LiveFiles } from "./live_files.ts";
+import { LIVE_SCRIPT } from "./live_script.ts";
+
+/** The address of the events, below the base; that of the script is beside it. */
+const EVENTS = "/.framework/live";
+const SCRIPT = `${EVENTS}.js`;
+
+/** Neither is kept, or read by pages of other sites. */
+const HEADERS = {
+  "cache-control": "no-store",
+  "cross-origin-resource-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+};
+
+const END_OF_BODY = /<\/body\s*>/gi;
+
+const program = crypto.randomUUID();
+let changes = 0;
+
+/** The states by which responses are made; none for requests of the program's own. */
+const states = new WeakMap<Exchange, string>();
+
+/** The functions that send the current state to the pages that listen. */
+const listeners = new Set<() => void>();
+
+const files = new LiveFiles(() => {
+  changes += 1;
+  for (const send of listeners) send();
+});
+onUsedFile((file) => files.add(file));
 
 /**
  * Responds to a request in place of every route; `exchange.target` and `exchange.base` are known. Only clients
  * who see details get here, and only at the outermost application under debug.
  */
-export function respond(_exchange: Exchange): Response | undefined {
-  return undefined;
+export function respond(exchange: Exchange): Response | undefined {
+  if (isFromProgram(exchange)) return undefined;
+  states.set(exchange, state());
+  const { base, nesting, target: { method, path } } = exchange;
+  const address = withoutBase(path, base);
+  if (method !== "GET") return undefined;
+  if (address === SCRIPT) return respondWith(LIVE_SCRIPT, "text/javascript");
+  if (address !== EVENTS) return undefined;
+  const { unfinished } = nesting.at(-1)!.app;
+  return respondWith(events(unfinished), "text/event-stream");
 }
 
 /**
- * Returns the final response, perhaps another one, for a client who sees details, which may be the program
- * itself (`isFromProgram`). The request is over by now.
+ * Adds the script to a document for a client on this machine. The state by which the response was made is a
+ * header, so that a document with the same `ETag` has the same content. The request is over by now.
  */
-export function finish(
-  _exchange: Exchange,
+export async function finish(
+  exchange: Exchange,
   response: Response,
-): MaybePromise<Response> {
-  return response;
+): Promise<Response> {
+  const state = states.get(exchange);
+  if (state === undefined) return response;
+  const isCurrent = response.status === 304; // the client's copy has the script
+  if (!isCurrent && !isDocument(response)) return response;
+  const finished = isCurrent
+    ? mutable(response)
+    : await withScript(response, exchange);
+  finished.headers.append("server-timing", `live;desc="${state}"`);
+  return finished;
+}
+
+function state(): string {
+  return `${program}.${changes}`;
+}
+
+function respondWith(body: BodyInit, type: string): Response {
+  const headers = { ...HEADERS, "content-type": `${type}; charset=utf-8` };
+  return new Response(body, { headers });
+}
+
+/** Sends the state now and after each change, until the client leaves or a drain begins. */
+function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
+  let send: () => void;
+  let end: () => void;
+  const forget = (): void => {
+    listeners.delete(send);
+    unfinished.endings.delete(end);
+    if (listeners.size === 0) files.stop();
+  };
+  return new ReadableStream({
+    start(controller) {
+      const encoder = new TextEncoder();
+      send = () => controller.enqueue(encoder.encode(`data: ${state()}\n\n`));
+      end = () => {
+        forget();
+        controller.close();
+      };
+      files.start(); // which may find changes
+      send();
+      listeners.add(send);
+      unfinished.endings.add(end);
+      if (unfinished.isDraining) end();
+    },
+    cancel: forget,
+  });
+}
+
+/** Whether a response is HTML as it is, whole and of known length, for a page and not for a file of the client. */
+function isDocument(response: Response): boolean {
+  const { headers, status, url } = response;
+  const isHtml = /^text\/html\b/i.test(headers.get("content-type") ?? "");
+  if (!isHtml || status === 206 || headers.has("content-encoding")) {
+    return false;
+  }
+  if (/^\s*attachment\b/i.test(headers.get("content-disposition") ?? "")) {
+    return false;
+  }
+  return valueOf(response) !== undefined ||
+    headers.has("content-length") && url === "";
+}
+
+/**
+ * A document with the script at the end of its body; one without `</body>` as it is. For a HEAD the length is
+ * left out: that of the document for a GET is not known.
+ */
+async function withScript(
+  response: Response,
+  { raw, base }: Exchange,
+): Promise<Response> {
+  if (raw.method === "HEAD") {
+    // Without a body, the runtime would say that a GET has the length 0.
+    return withBody(ReadableStream.from([]), response);
+  }
+  const value = valueOf(response);
+  const bytes = typeof value === "string"
+    ? new TextEncoder().encode(value)
+    : value ?? await response.bytes();
+  // In this encoding each byte is a character, whatever the encoding of the document is.
+  const text = new TextDecoder("latin1").decode(bytes);
+  const end = [...text.matchAll(END_OF_BODY)].at(-1)?.index;
+  if (end === undefined) {
+    return value === undefined ? new Response(bytes, response) : response;
+  }
+  const policy = response.headers.get("content-security-policy") ?? "";
+  const tag = new TextEncoder().encode(scriptTag(base, raw.method, policy));
+  const parts = [bytes.subarray(0, end), tag, bytes.subarray(end)];
+  return withBody(await new Blob(parts).bytes(), response);
+}
+
+/** The tag that loads the script, with the nonce of a policy that has one. */
+function scriptTag(base: string, method: string, policy: string): string {
+  const [, nonce] = /'nonce-([\w+/=-]+)'/.exec(policy) ?? [];
+  const attributes = [
+    `src="${escape(base + SCRIPT)}"`,
+    ...method === "GET" ? [] : [`data-method="${escape(method)}"`],
+    ...nonce === undefined ? [] : [`nonce="${nonce}"`],
+  ];
+  return `<script ${attributes.join(" ")} defer></script>\n`;
+}
+
+/** The same response with another body. */
+function withBody(body: BodyInit, response: Response): Response {
+  const made = new Response(body, response);
+  made.headers.delete("content-length");
+  return made;
 }

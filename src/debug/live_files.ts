@@ -1,0 +1,109 @@
+/** Owns noticing that one of the used files has changed, by the file system's events and a look each second. */
+
+import { dirname } from "@std/path/dirname";
+
+/** How many files are watched: those that were used last. */
+const MAX_FILES = 1_000;
+
+/** Milliseconds from an event until the files are compared: editors write in several steps. */
+const MOMENT = 20;
+
+/**
+ * Milliseconds between looks for changes without events, as in a network folder, behind a link or in a folder
+ * that was missing.
+ */
+const PAUSE = 1_000;
+
+/** Watches files, from `start()` to `stop()`. What changes in between is noticed by the next `start()`. */
+export class LiveFiles {
+  /** What tells the state of each file from an earlier one, the least recently used first. */
+  readonly #stamps = new Map<string, string>();
+  readonly #onChange: () => void;
+  #folders = new Set<string>();
+  #watcher: Deno.FsWatcher | undefined;
+  #soon: ReturnType<typeof setTimeout> | undefined;
+  #looking: ReturnType<typeof setInterval> | undefined;
+
+  /** `onChange` is called after one or several files have changed. */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Adds a file, or the place where one is missing. */
+  add(file: string): void {
+    const stamp = this.#stamps.get(file) ?? stampOf(file);
+    this.#stamps.delete(file);
+    this.#stamps.set(file, stamp);
+    if (this.#stamps.size > MAX_FILES) {
+      const [oldest] = this.#stamps.keys();
+      this.#stamps.delete(oldest!);
+    }
+    const isNew = !this.#folders.has(dirname(file));
+    if (isNew && this.#looking !== undefined) this.#watch();
+  }
+
+  /** Watches, also the files that are added later. */
+  start(): void {
+    if (this.#looking !== undefined) return;
+    this.#looking = setInterval(() => this.#compare(), PAUSE);
+    this.#watch();
+    this.#compare();
+  }
+
+  stop(): void {
+    clearInterval(this.#looking);
+    clearTimeout(this.#soon);
+    this.#looking = this.#soon = undefined;
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  /** Watches the folders of all files. One watcher has them all: systems allow few of them. */
+  #watch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+    this.#folders = new Set([...this.#stamps.keys()].map(dirname));
+    const folders = [...this.#folders]
+      .filter((folder) => stampOf(folder) !== MISSING);
+    if (folders.length === 0) return;
+    try {
+      this.#watcher = Deno.watchFs(folders, { recursive: false });
+    } catch {
+      return; // the system has no more watchers: a look each second is left
+    }
+    this.#follow(this.#watcher);
+  }
+
+  async #follow(watcher: Deno.FsWatcher): Promise<void> {
+    for await (const { kind } of watcher) {
+      if (kind === "access") continue;
+      this.#soon ??= setTimeout(() => this.#compare(), MOMENT);
+    }
+  }
+
+  #compare(): void {
+    this.#soon = undefined;
+    let hasChanged = false;
+    for (const [file, stamp] of this.#stamps) {
+      const current = stampOf(file);
+      if (current === stamp) continue;
+      this.#stamps.set(file, current);
+      hasChanged = true;
+    }
+    if (hasChanged) this.#onChange();
+  }
+}
+
+const MISSING = "missing";
+
+/** What changes with a file. One that cannot be read without a prompt counts as missing. */
+function stampOf(path: string): string {
+  try {
+    const { state } = Deno.permissions.querySync({ name: "read", path });
+    if (state !== "granted") return MISSING;
+    const { mtime, size, ino } = Deno.statSync(path);
+    return `${mtime?.getTime()} ${size} ${ino}`;
+  } catch {
+    return MISSING;
+  }
+}

@@ -1,0 +1,58 @@
+/** Owns the script by which a page reloads itself. */
+
+/**
+ * The script, a file of its own so that a `Content-Security-Policy` with `'self'` allows it. The events are
+ * listened to at `live` beside it.
+ */
+export const LIVE_SCRIPT = `"use strict";
+(() => {
+  const { src, dataset: { method } } = document.currentScript;
+  const url = new URL("live", src).href;
+  const key = "live reload of " + url;
+  if (window[key]) return; // a script of the page has put in a second copy
+  window[key] = true;
+
+  // The state of the program that made this page. Until a tab has told another, the page is up to date.
+  const [navigation] = performance.getEntriesByType("navigation");
+  let made = navigation?.serverTiming?.find(({ name }) => name === "live")?.description;
+
+  // A browser has six connections to a server for all of its tabs: one tab listens and tells the others.
+  const tabs = new BroadcastChannel(key);
+  let latest;
+  tabs.onmessage = ({ data }) => {
+    if (data !== "ask") compare(data);
+    else if (latest) tabs.postMessage(latest);
+  };
+  addEventListener("pageshow", () => tabs.postMessage("ask"));
+  const listening = () => new Promise(listen);
+  if (navigator.locks) navigator.locks.request(key, listening);
+  else listening();
+
+  function listen(end) {
+    const events = new EventSource(url);
+    events.onmessage = ({ data }) => {
+      latest = data;
+      tabs.postMessage(latest);
+      compare(latest);
+    };
+    events.onerror = () => {
+      // Closed: there is a server, but without live reload.
+      if (events.readyState === EventSource.CLOSED) return end();
+      events.close();
+      setTimeout(listen, 250, end);
+    };
+  }
+
+  function compare(state) {
+    made ??= state;
+    if (made === state) return;
+    if (method) return console.info("Not reloaded: that would send the form again");
+    // Once for each change, whatever the browser says about the state of the page.
+    const change = location.href + " " + made + " " + state;
+    const changes = JSON.parse(sessionStorage.getItem(key) ?? "[]");
+    if (changes.includes(change)) return;
+    sessionStorage.setItem(key, JSON.stringify([...changes, change].slice(-20)));
+    location.reload();
+  }
+})();
+`;
