@@ -198,6 +198,57 @@ Deno.test({
   }
 });
 
+/** A program under debug with a strict policy for its pages. */
+const DEBUGGED = `
+  import { Engine } from "@framework/core";
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.before("send", ([response]) =>
+    response.headers.set("content-security-policy", "default-src 'self'"));
+  app.route("GET /boom/@id", () => {
+    throw new Error("long".repeat(200), { cause: new Error("cause") });
+  });
+  app.start({ port: 0 });
+`;
+
+Deno.test({
+  name: "`framework.debug` shows accessible pages under a strict policy",
+  ignore: program === undefined,
+}, async () => {
+  const permissions = ["--allow-net=127.0.0.1", "--allow-read"];
+  await using server = await ServerProcess.start(DEBUGGED, { permissions });
+  const origin = `http://127.0.0.1:${await server.port()}`;
+  await using chromium = await Chromium.launch(program!);
+  for (const width of [320, 1200]) {
+    for (const dark of [false, true]) {
+      await using page = await chromium.open(width, 800, dark);
+      for (const path of ["boom/7?token=1", "bom/7"]) {
+        await page.go(`${origin}/${path}`);
+        await photograph(
+          page,
+          `debug-${path.replace(/\W.*/, "")}-${width}-${dark}`,
+        );
+        const violations = page.complaints.filter((each) =>
+          each.includes("Content Security Policy")
+        );
+        assertEquals(violations, [], path);
+        const margin = "getComputedStyle(document.body).maxWidth";
+        assertEquals(await page.read(margin), "1024px", path);
+        const fits = "document.documentElement.scrollWidth <= innerWidth";
+        assertEquals(await page.read(fits), true, path);
+        await page.read(axe.source);
+        const found = await page.read<{ id: string }[]>(
+          "axe.run().then(({ violations }) => violations)",
+        );
+        assertEquals(found.map(({ id }) => id), [], path);
+        const isWhite =
+          "getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'";
+        assertEquals(await page.read(isWhite), !dark, path);
+      }
+    }
+  }
+});
+
 /** Presses Tab until the element with that text or label has the focus. */
 async function tabTo(page: Page, text: string): Promise<void> {
   for (let count = 0; count < 30; count++) {

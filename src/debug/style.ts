@@ -10,7 +10,9 @@ import { nameIn, pathOf } from "./root.ts";
 const NAME = "style.css";
 
 const STYLE = `body {
+  background: canvas;
   box-sizing: border-box;
+  color: canvastext;
   font: 1rem/1.5 system-ui, sans-serif;
   margin: 0 auto;
   max-width: 64rem;
