@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- this is the log
 /**
  * Owns the way of lines to the standard output. `console.log()` waits for a reader that stalls, and the whole
  * server with it; here lines wait in a queue, and those for which it has no room are dropped and counted.
