@@ -1,14 +1,14 @@
 /**
- * Lets scripts of other origins read responses, by the headers of the Fetch standard (CORS protocol).
+ * Lets scripts of other origins read responses (CORS protocol of the Fetch standard).
  *
- * A preflight gets a 204, whatever its path, before any route. The headers are added to every other response
- * after all else, also to error pages. CORS protects no route: a request of an origin that is not allowed is
- * handled, and its browser keeps the response from the script. Add filters of `start` that ask for credentials
- * after `cors`, since a preflight carries none. An error of an `origins` function is an error of the request:
- * nothing is handled, and no other origin reads its page.
+ * Every preflight is answered with 204 before any route. All other responses get the headers last, error pages
+ * too. CORS does not protect routes: a request from an origin that is not allowed is handled, and the browser
+ * keeps the response from the script. Add filters of `start` that check credentials after `cors`, since a
+ * preflight carries none. When an `origins` function throws, the request fails, and no other origin can read
+ * the error page.
  *
- * Call it once for each `path` that has rules of its own. Where two paths contain each other, both apply, and
- * the call that was made last sets the headers that both have.
+ * Call it once for each `path` that has rules of its own. Where one path contains another, both apply, and the
+ * later call sets the headers that both have.
  *
  * Guide: [docs/extensions.md](./docs/extensions.md)
  *

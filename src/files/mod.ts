@@ -1,18 +1,18 @@
 /**
- * Serves a folder of static files by `@std/http/file-server`: with media types, `ETag` and
- * `Last-Modified`, conditional requests, ranges and HEAD. The file server is loaded with the first file.
+ * Serves a folder of static files by `@std/http/file-server`: with media types, `ETag` and `Last-Modified`,
+ * conditional requests, ranges and HEAD. The file server is loaded with the first file.
  *
- * Nothing outside of the folder is served, and no file or folder whose name begins with a dot, neither by
- * `..` nor by an encoded slash or a symbolic link. A missing file goes to `notFound`, a range that the file
- * does not have to `error`, with a 416. Needs permission to read the folder and the targets of links in it.
+ * It never serves dot files or anything outside the folder, whether the path has `..`, an encoded slash or a
+ * symbolic link. A missing file goes to `notFound`, and a range beyond the end of a file to `error`, as a 416.
+ * It needs permission to read the folder and the targets of links in it.
  *
- * `style.css.br` and `style.css.gz` beside `style.css` are sent in its place to clients that take them, unless
- * they are older than the file. They have an `ETag` of their own and no `Last-Modified`; ranges are those of
- * the file itself: a resumed download never mixes two forms.
+ * Clients that accept it get `style.css.br` or `style.css.gz` instead of `style.css`, unless the compressed file
+ * is older. Compressed files have an `ETag` of their own and no `Last-Modified`. Ranges are always those of the
+ * file itself, so a resumed download never mixes two forms.
  *
  * Guide: [docs/extensions.md](./docs/extensions.md)
  *
- * @example The URL of a file changes with its content, so that clients may keep it for a year
+ * @example The URL of a file changes with its content, so clients may keep it for a year
  * ```ts
  * import { Engine } from "@framework/core";
  * import { files } from "@framework/core/files";

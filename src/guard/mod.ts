@@ -1,16 +1,16 @@
 /**
  * Keeps other sites from acting in a visitor's name, and sets the usual security headers.
  *
- * A request that may change something, or that opens a WebSocket, is refused with a 403 when its browser says
- * that another origin made it: by a `Sec-Fetch-Site` other than `same-origin` and `none` or, without that
- * header, by an `Origin` that is not the host. A request with neither header comes from no browser and carries
- * no visitor's cookies: it passes. So forms need no tokens, but GET and HEAD must change nothing.
+ * A request that may change something, or that opens a WebSocket, is refused with 403 when the browser says
+ * that it comes from another origin: when `Sec-Fetch-Site` is neither `same-origin` nor `none` or, without that
+ * header, when `Origin` is not the host. A request with neither header does not come from a browser, carries no
+ * visitor's cookies, and passes. Forms therefore need no tokens, but GET and HEAD must not change anything.
  *
- * Behind a proxy that changes the `Host`, set `framework.trust_proxy`. An origin that `cors` lets write
- * must be `trusted` here too. Call `guard` before you add filters of `start`: one that returns `false` ends
- * the chain.
+ * Behind a proxy that changes the `Host`, set `framework.trust_proxy`. An origin that `cors` allows to write
+ * must be `trusted` here too. Call `guard` before you add filters of `start`: a filter that returns `false`
+ * ends the chain.
  *
- * These headers are added to every response, also to error pages, unless it has one of that name:
+ * Every response gets these headers, error pages too, unless it has one of that name already:
  *
  * | header | value |
  * | --- | --- |

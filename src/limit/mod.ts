@@ -1,15 +1,15 @@
 /**
  * Limits how often a client may do something: log in, send a form, ask for a costly page.
  *
- * The limit is middleware, for a route or a group. A request beyond it gets a 429 with `Retry-After` from
- * `error`, so that JSON clients get problem details. The window of a key begins with its first request and
- * ends `seconds` later; refused requests do not lengthen it. What several routes share counts together: make
- * a limit for each where that is not meant.
+ * The limit is middleware for a route or a group. A request beyond it goes to `error` as a 429 with
+ * `Retry-After`; JSON clients get problem details. The window of a key begins with its first request and ends
+ * `seconds` later; refused requests do not extend it. Routes that share a limit count together: make one limit
+ * for each if you do not want that.
  *
- * A client is its `ip`: an IPv6 address counts with the others of its /64, which one household has, and an
- * IPv4 address that is mapped to IPv6 as IPv4. Behind a proxy, set `framework.trust_proxy`, or all clients
- * are one. The counts are in the memory of each process, of 10,000 keys at most; the oldest go first. For
- * several workers or machines, give a `store` that they share.
+ * By default the key is the client's `ip`. IPv6 addresses count by their /64, which usually belongs to one
+ * household; an IPv4 address mapped to IPv6 counts as IPv4. Behind a proxy, set `framework.trust_proxy`, or all
+ * clients count as one. Each process keeps the counts of up to 10,000 keys in memory and drops the oldest
+ * first. Several workers or machines need a `store` that they share.
  *
  * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
  *

@@ -4,13 +4,13 @@
  *     2026-11-04T09:30:00.000Z GET /search?word=tea&token=•••• 200 1.3 ms 512 B
  *     2026-11-04T09:30:00.000Z POST /orders 500 20.4 ms 301 B id 1f09ab34
  *
- * The time is that of the response, the milliseconds count from the head of the request to the head of
- * the response. The bytes are `-` for a stream of unknown length. A line with a status of 500 or above has the
- * id that the error page and the error log show as the reference. Values of secrets in the query are masked.
+ * The time is that of the response. The milliseconds run from the head of the request to the head of the
+ * response. The bytes are `-` for a stream of unknown length. A line with a status of 500 or above ends with the
+ * id that the error page and the error log show as the reference. Secrets in the query are masked.
  *
- * A reader of the standard output that stalls holds no request up: a million characters wait for it, lines beyond
- * that are dropped, and the log says how many. Where `console.log` is replaced, or sends to OpenTelemetry
- * (`OTEL_DENO`), it gets the lines at once.
+ * A stalled reader of the standard output does not hold up requests: up to a million characters wait for it,
+ * further lines are dropped, and the log says how many. If `console.log` has been replaced, or exports to
+ * OpenTelemetry (`OTEL_DENO`), it gets the lines at once.
  *
  * Filters of `send` that are added later may still replace the response: call `log` after the other
  * extensions.

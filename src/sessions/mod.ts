@@ -2,25 +2,25 @@
  * Sessions in a sealed cookie: encrypted and signed by [iron](https://github.com/brc-dd/iron-webcrypto),
  * so that clients can neither read nor change them.
  *
- * Without a store the cookie holds the session: any machine that has the secret can open it, all values
- * together take at most 2,700 bytes of JSON, and a copy of the cookie outlives a logout. With a `store` the
- * cookie holds the id alone: sessions can be large, and a logout ends every copy.
+ * Without a store, the cookie holds the session: any machine that has the secret can open it, the values
+ * together take at most 2,700 bytes of JSON, and a copy of the cookie outlives the logout. With a `store`, the
+ * cookie holds only the id: sessions can be large, and a logout ends every copy.
  *
- * A session ends `maxAge` seconds after its start, and `idle` seconds after its last use, give or take a
- * minute; calling the accessor is a use. A request that only reads notes its use in a second small cookie,
- * which opens nothing by itself, so that it never undoes the logout of another request. A cookie that is too
- * old, or was sealed elsewhere, gives an empty session, and under `framework.debug` a line in the log.
+ * A session expires after `maxAge` seconds, or `idle` seconds after its last use, give or take a minute.
+ * Calling the accessor is a use. A request that only reads records its use in a second, small cookie, which is
+ * worth nothing by itself: reading never undoes the logout of another request. A cookie that has expired, or
+ * that another secret has sealed, gives an empty session, and a line in the log under `framework.debug`.
  *
- * Concurrent requests of one client all begin with what was kept when they came in. Without a store, of two
- * that change the session the response that the client gets last wins. With one, each changes the keys that it
- * has changed itself, and of two that change one key the one that ends last wins; a change is dropped when the
- * session has ended or got a new id meanwhile, however long its request took. Two processes may still write
- * and remove a row within the same milliseconds; a store whose `remove` keeps the id until it expires, and
- * whose `write` leaves such an id alone, closes that gap, too.
+ * Overlapping requests of one client all begin with the session as it was when they came in. Without a store,
+ * when two of them change it, the response that arrives last wins. With a store, each request writes only the
+ * keys that it has changed; when two change the same key, the one that ends last wins. A change is dropped when
+ * the session has ended or got a new id in the meantime. Two processes may still write and remove a row within
+ * the same milliseconds. A store closes that gap when its `remove` keeps the id until it expires, and its
+ * `write` leaves such an id alone.
  *
- * Values are what JSON can carry. The session is empty, and cannot be changed, in filters of `start` that were
- * added before `sessions`, and on the page of a request that was refused before `start`. After a logout, the
- * back button may show an old page again: send pages of members with `Cache-Control: no-store`.
+ * Values are what JSON can carry. The session is empty and cannot be changed in filters of `start` that were
+ * added before `sessions`, and on the error page of a request that was refused before `start`. After a logout,
+ * the back button may show an old page again: send pages of members with `Cache-Control: no-store`.
  *
  * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
  *
@@ -111,9 +111,9 @@ export interface SessionOptions {
    * a former one for `maxAge` seconds: only a change seals a session anew.
    */
   readonly secret: string | readonly string[];
-  /** How many seconds after its start a session ends, a week when not given. */
+  /** A session expires after this many seconds; a week when not given. */
   readonly maxAge?: number;
-  /** How many seconds after its last use a session ends, a day when not given. */
+  /** An unused session expires after this many seconds; a day when not given. */
   readonly idle?: number;
   /** The name of the cookie, `session` when not given; one that begins with `__Host-` needs TLS. */
   readonly name?: string;

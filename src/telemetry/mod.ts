@@ -4,7 +4,8 @@
  * names it after the route (`GET /user/@id`), sets `http.route`, and records the exception of a response with
  * a status of 500 or above. Without `OTEL_DENO` it does nothing and costs nothing.
  *
- * The engines that are mounted later are watched, too: the route of a mounted one stands behind its prefix.
+ * Call it before `mount()`: engines that are mounted later are watched too, with the prefix in front of their
+ * routes.
  *
  * Guide: [docs/in_production.md](./docs/in_production.md)
  *
