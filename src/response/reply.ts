@@ -46,7 +46,8 @@ export class Reply {
   sealedBy: string | undefined = undefined;
   /** The reply that is sent in place of this one. */
   page: Reply | undefined = undefined;
-  readonly #texts: Section = [];
+  /** The texts; a list once a section was opened. */
+  #text: string | Section = "";
 
   /** Whether the status and the body cannot be changed any more. */
   get isSealed(): boolean {
@@ -55,8 +56,10 @@ export class Reply {
 
   /** Whether nothing was written, and no section was opened for later output. */
   get isEmpty(): boolean {
-    return this.content === undefined &&
-      this.#texts.every((text) => text === "");
+    if (this.content !== undefined) return false;
+    // A section is not empty: something may still come.
+    return this.#text === "" ||
+      Array.isArray(this.#text) && this.#text.every((each) => each === "");
   }
 
   /** This reply, or the page that is sent in its place. */
@@ -66,7 +69,7 @@ export class Reply {
 
   /** The body by now. */
   get body(): BodyContent | Response {
-    return this.content ?? joined(this.#texts);
+    return this.content ?? joined(this.#text);
   }
 
   /** How many bytes the body has by now; undefined for a stream. */
@@ -111,13 +114,16 @@ export class Reply {
   /** Appends text to the body, or to a section of it. */
   write(text: string, section?: Section): void {
     if (this.isSealed && section === undefined) this.ignore("write()");
-    else (section ?? this.#texts).push(text);
+    else if (section !== undefined) section.push(text);
+    else if (typeof this.#text === "string") this.#text += text;
+    else this.#text.push(text);
   }
 
   /** Keeps a place in the body, or in a section of it, for later output. */
   open(section?: Section): Section {
     const opened: Section = [];
-    if (!this.isSealed || section) (section ?? this.#texts).push(opened);
+    if (section !== undefined) section.push(opened);
+    else if (!this.isSealed) this.#text = [this.#text, opened];
     return opened;
   }
 
@@ -127,7 +133,7 @@ export class Reply {
     this.#replaceBody("");
     if (section === undefined) return;
     section.length = 0;
-    this.#texts.push(section);
+    this.#text = [section];
   }
 
   /** Resets everything: status 200, no headers, no cookies, no body. */
@@ -231,8 +237,7 @@ export class Reply {
     const isText = typeof content === "string";
     if (this.content !== undefined) discard(this.content);
     this.content = isText ? undefined : content;
-    this.#texts.length = 0;
-    if (isText) this.#texts.push(content);
+    this.#text = isText ? content : "";
     this.type = type;
     if (type === undefined || this.headers === undefined) return;
     const [set = ""] = this.headers.get("content-type") ?? [];
@@ -242,6 +247,5 @@ export class Reply {
 }
 
 function joined(text: string | Section): string {
-  if (typeof text === "string") return text;
-  return text.reduce<string>((before, next) => before + joined(next), "");
+  return typeof text === "string" ? text : text.map(joined).join("");
 }

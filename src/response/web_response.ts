@@ -54,16 +54,19 @@ export function webResponse(source: Source, delivery: Delivery): Response {
     return made(sendable(content, delivery), status, init, delivery);
   }
   const isValue = content !== "" && !isStream(content);
-  const except = [...isValue ? NOT_FOR_VALUES : NOT_COPIED];
+  const others = isValue ? NOT_FOR_VALUES : NOT_COPIED;
   if (status !== 200) { // appending is slow then: see `made()`
     for (const [name, lines] of headers) {
-      if (lines.length !== 1 || except.includes(name)) continue;
+      if (lines.length !== 1 || others.includes(name)) continue;
       init[name] = lines[0]!;
-      except.push(name);
     }
   }
   const response = made(sendable(content, delivery), status, init, delivery);
-  append(headers, response.headers, except);
+  append(
+    headers,
+    response,
+    (name) => Object.hasOwn(init, name) || others.includes(name),
+  );
   return response;
 }
 
@@ -109,7 +112,10 @@ function copyOf(
   if (delivery.isHead && value && !copy.headers.has("content-length")) {
     copy.headers.set("content-length", String(bytesIn(value)));
   }
-  if (headers) append(headers, copy.headers, [...copy.headers.keys()]);
+  if (headers) {
+    const present = [...copy.headers.keys()];
+    append(headers, copy, (name) => present.includes(name));
+  }
   return copy;
 }
 
@@ -142,11 +148,15 @@ function copyWith(body: BodyInit | null, response: Response): Response {
   return copy;
 }
 
-/** Appends headers except for the named ones; cookies always, each in a line of its own. */
-function append(lines: HeaderLines, to: Headers, except: string[]): void {
+/** Appends headers that are not there yet; cookies always, each in a line of its own. */
+function append(
+  lines: HeaderLines,
+  to: Response,
+  isThere: (name: string) => boolean,
+): void {
   for (const [name, values] of lines) {
-    if (except.includes(name) && name !== "set-cookie") continue;
-    for (const value of values) to.append(name, value);
+    if (name !== "set-cookie" && isThere(name)) continue;
+    for (const value of values) to.headers.append(name, value);
   }
 }
 

@@ -257,7 +257,7 @@ export class Router {
   ): Match | undefined {
     const decoded = new Path(path, caseSensitive);
     const asGet = method === "HEAD" &&
-      !this.#methods(decoded, layer).has("HEAD");
+      !this.#methods(decoded, layer).includes("HEAD");
     const wanted = asGet ? "GET" : method;
     const found = this.#layers.shared.find(decoded, wanted);
     return found ?? this.#layers.private(layer)?.find(decoded, wanted);
@@ -285,19 +285,17 @@ export class Router {
     caseSensitive: boolean,
     layer?: Layer | null,
   ): string[] {
-    const methods = this.#methods(new Path(path, caseSensitive), layer);
+    const found = this.#methods(new Path(path, caseSensitive), layer);
+    if (found.length === 0) return [];
+    const methods = new Set(found);
     if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
     if (methods.has("GET")) methods.add("HEAD");
-    return methods.size > 0 ? [...methods.add("OPTIONS")] : [];
+    return [...methods.add("OPTIONS")];
   }
 
   /** The methods of all routes that match a path; `*` for every method. */
-  #methods(path: Path, layer?: Layer | null): Set<string> {
-    const methods = new Set<string>();
-    for (const tree of this.#trees(layer)) {
-      tree.methods(path).forEach((method) => methods.add(method));
-    }
-    return methods;
+  #methods(path: Path, layer?: Layer | null): string[] {
+    return this.#trees(layer).flatMap((tree) => tree.methods(path));
   }
 
   #trees(layer?: Layer | null): Tree[] {
