@@ -78,8 +78,12 @@ export function placeHtml(place: Place, editor: string): string {
 export function codeHtml({ line, source }: Place): string {
   if (source === undefined) return "";
   const first = Math.max(1, line - LINES_AROUND);
-  const lines = source.split("\n").slice(first - 1, line + LINES_AROUND)
-    .map((text, index) => `${first + index}  ${escape(masked(text))}`);
+  const shown = source.split("\n").slice(first - 1, line + LINES_AROUND);
+  const width = String(first + shown.length - 1).length;
+  const lines = shown.map((text, index) => {
+    const number = String(first + index).padStart(width);
+    return `${number}  ${escape(masked(text))}`;
+  });
   const place = line - first;
   if (lines[place] === undefined) return ""; // the file has changed
   lines[place] = `<mark>${lines[place]}</mark>`;

@@ -29,7 +29,7 @@ const WAIT_SECONDS = 0.05;
 
 /** What the main module has to do so that a test can import it. */
 const START =
-  "// It must start only where it is the main module: `if (import.meta.main) …`.";
+  "// This module must start only as the main one: `if (import.meta.main) …`";
 
 /** How the code names the application, and the statements that import it. */
 interface Imported {
@@ -150,7 +150,7 @@ async function importOf(app: Application): Promise<Imported> {
   const { name, hints } = exported === undefined
     ? {
       name: "app",
-      hints: ["// It must export the application under this name."],
+      hints: ["// It must export the application, under this name."],
     }
     : { name: exported, hints: [] };
   const lines = [START, ...hints, `import { ${name} } from ${text(main)};`];

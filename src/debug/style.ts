@@ -46,17 +46,20 @@ mark { background: rgb(255 60 60 / .25); color: inherit; }
 .place { margin: .8rem 0 .3rem; }
 `;
 
+const HEADERS = {
+  "content-type": "text/css",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
+
 /** The requests for whose pages the style can be fetched. */
 const styled = new WeakSet<Exchange>();
 
 /** Responds with the style, if a request asks for it; else notes that its page can refer to it. */
 export function respondStyle(exchange: Exchange): Response | undefined {
-  if (nameIn(exchange) === NAME) {
-    const headers = { "content-type": "text/css", "cache-control": "no-cache" };
-    return new Response(STYLE, { headers });
-  }
   styled.add(exchange);
-  return undefined;
+  const isAsked = nameIn(exchange) === NAME && exchange.target.method === "GET";
+  return isAsked ? new Response(STYLE, { headers: HEADERS }) : undefined;
 }
 
 /** What a page needs to have the style; in the page itself where it cannot be fetched. */

@@ -30,22 +30,30 @@ export function handleRequest(
   raw: Request,
   info?: ConnectionInfo,
 ): MaybePromise<Response> {
-  const { isDebugging, debug } = app.plan ?? app.compile();
-  if (isDebugging && debug === undefined) {
+  const { isDebugging } = app.plan ?? app.compile();
+  if (isDebugging) return handleUnderDebug(app, raw, info);
+  const exchange = new Exchange(app, raw, info);
+  app.isServing ||= exchange.isServed;
+  return enter(exchange.context, () => handle(exchange, callStart));
+}
+
+/** Handles a request by what `src/debug/` makes of the steps, once that was loaded. */
+function handleUnderDebug(
+  app: Application,
+  raw: Request,
+  info?: ConnectionInfo,
+): MaybePromise<Response> {
+  const { debug } = app.plan ?? app.compile();
+  if (debug === undefined) {
     return loadDebugTools().then(() => {
-      app.compile();
+      app.plan = undefined;
       return handleRequest(app, raw, info);
     });
   }
   const exchange = new Exchange(app, raw, info);
   app.isServing ||= exchange.isServed;
-  return enter(
-    exchange.context,
-    () =>
-      debug === undefined
-        ? handle(exchange, callStart)
-        : debug.handle(exchange, callStart, handle),
-  );
+  const { context } = exchange;
+  return enter(context, () => debug.handle(exchange, callStart, handle));
 }
 
 /** Responds with the page of an error to a request that its server does not pass on. */
