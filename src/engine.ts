@@ -108,15 +108,15 @@ export let applicationOf: (engine: Engine) => Application;
  * const app = new Engine();
  * app.route("/hello/@name", (name) => html`Hello, ${name}!`);
  *
- * const response = await app.fetch(new Request("http://localhost/hello/Ada"));
+ * const response = await app.fetch("/hello/Ada");
  * assertEquals(await response.text(), "Hello, Ada!");
  * ```
  */
 export class Engine {
   /**
-   * Handles a web request: the one entrance for `start()`, `deno serve` and tests. A URL or a path stands for a
-   * GET: `"/users"` for one of `http://localhost/users`. It rejects only when `framework.handle_errors` is false,
-   * and throws `TypeError` for anything else than a request, a URL or a path.
+   * Handles a web request; `start()`, `deno serve` and tests all use it. A URL or a path stands for a GET:
+   * `"/users"` is a GET of `http://localhost/users`. Rejects only when `framework.handle_errors` is false. Throws
+   * `TypeError` for anything but a request, a URL or a path.
    */
   readonly fetch: (
     request: Request | URL | string,
@@ -162,16 +162,15 @@ export class Engine {
   // Core methods
 
   /**
-   * Maps a method: `engine.<name>(...)` then runs the callback. A default method of that name is
-   * replaced, its filters stay; the new one can call {@linkcode original}. With `passRoute` the matched
-   * route, or null without one, follows the arguments.
+   * Maps a method: `engine.<name>(...)` then runs the callback. It replaces a default method of that name, whose
+   * filters stay; it can call {@linkcode original}. With `passRoute`, the matched route, or null, follows the
+   * arguments.
    *
-   * The type of the returned engine has the method. Elsewhere, and on {@linkcode Framework}, a
-   * `declare module "@framework/core"` that adds to `interface Engine`, or to `namespace Framework`,
-   * types the name.
+   * The type of the returned engine has the method. To type the name elsewhere, and on {@linkcode Framework}, add
+   * it to `interface Engine`, or to `namespace Framework`, in a `declare module "@framework/core"`.
    *
-   * Throws `TypeError` for the names of core methods and those that JavaScript gives a meaning, and for what
-   * is no callback.
+   * Throws `TypeError` when the name is that of a core method or has a meaning in JavaScript, and when the
+   * callback is not one.
    */
   map<Name extends string, Callback extends CallbackForm>(
     name: DeclaredName<Name>,
@@ -184,15 +183,15 @@ export class Engine {
   }
 
   /**
-   * Registers a class: `engine.<name>()` returns its one shared instance, made on first use, and
-   * `engine.<name>(false)` a new one. `params` go to the constructor; the callback runs at once
-   * after construction, with the instance. A class given by its name is autoloaded: the call then returns a
-   * promise. A mapped method of that name takes precedence.
+   * Registers a class: `engine.<name>()` returns its shared instance, made on first use, and
+   * `engine.<name>(false)` a new one. The constructor gets `params`; the callback gets the new instance right
+   * after construction. A class given by its name is autoloaded: the call then returns a promise. A mapped method
+   * of that name takes precedence.
    *
-   * When it is registered during a request, the class and its instance belong to that request. The shared
-   * instance of the application is made outside of requests, so that it cannot keep one.
+   * A class that is registered during a request belongs to that request, as does its instance. The application's
+   * shared instance is made outside of requests, so that it cannot hold on to one.
    *
-   * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is no class.
+   * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is not a class.
    */
   register<Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,
@@ -227,12 +226,12 @@ export class Engine {
     this.#app.filter(name, "after", filter);
   }
 
-  /** Adds a folder of autoloaded classes. Throws `TypeError` for what is no path or `file:` URL. */
+  /** Adds a folder of autoloaded classes. Throws `TypeError` for anything but a path or a `file:` URL. */
   path(folder: string | URL): void {
     this.#app.autoload.add(folder);
   }
 
-  /** The value of a variable, or undefined. A setting has its own type, and is undefined when it was cleared. */
+  /** The value of a variable, or undefined. A setting has its own type; it is undefined once it was cleared. */
   get<Value = unknown, Key extends string = string>(
     key: VariableName<Key>,
   ): VariableType<Key, Value> | undefined;
@@ -255,9 +254,9 @@ export class Engine {
   }
 
   /**
-   * Sets a variable: inside a request for that request alone, else for the whole application. Throws
-   * `TypeError` when a value does not fit its setting, and `Error` outside of requests once the application
-   * serves: see {@linkcode configure}.
+   * Sets a variable: in a request for that request alone, otherwise for the whole application. Throws `TypeError`
+   * when a value does not fit its setting, and `Error` outside of a request once the application serves: use
+   * {@linkcode configure} there.
    */
   set<Key extends string>(
     key: VariableName<Key>,
@@ -276,15 +275,15 @@ export class Engine {
     return this.#app.variables.has(key);
   }
 
-  /** Clears a variable or several; without a key all of them, settings too, which then count as their defaults. */
+  /** Clears one variable or several. Without a key, clears everything; settings return to their defaults. */
   clear(key: VariableName | readonly VariableName[] = []): void {
     this.#app.clear(typeof key === "string" ? [key] : key);
   }
 
   /**
-   * Resets everything: variables, methods, filters, classes and routes. Throws inside a request, and while a
-   * server of {@linkcode start} or `deno serve` runs. After a `Deno.serve` of your own has shut down, which the
-   * engine does not see, the application can be declared anew.
+   * Resets everything: variables, methods, filters, classes and routes. Throws in a request, and while a server
+   * of {@linkcode start} or `deno serve` runs. Call it to declare an application anew after a `Deno.serve` of your
+   * own has shut down, which the engine does not see.
    */
   init(): void {
     this.#app.init(this.#server !== undefined);
@@ -296,9 +295,9 @@ export class Engine {
   }
 
   /**
-   * Runs work as the application itself, outside of any request, and returns what the work returns. What it
-   * sets holds for every later request. Once the application serves, this is the only way to change it, from a
-   * timer as well as from a handler; before, `set` and the like do the same.
+   * Runs work as the application itself, outside of any request, and returns what the work returns. What it sets
+   * holds for every later request. Once the application serves, only this changes it, from a timer as well as
+   * from a handler; until then, `set` and the like do the same.
    *
    * @example
    * ```ts
@@ -312,8 +311,8 @@ export class Engine {
    *   return `${app.get("visits")}`;
    * });
    *
-   * await app.fetch(new Request("http://localhost/"));
-   * const second = await app.fetch(new Request("http://localhost/"));
+   * await app.fetch("/");
+   * const second = await app.fetch("/");
    * assertEquals(await second.text(), "2");
    * ```
    */
@@ -328,9 +327,8 @@ export class Engine {
   /**
    * Listens for requests and returns the server's handle. The process drains on SIGINT and SIGTERM.
    *
-   * Throws when the engine listens already, when the address is taken, or when the permission for
-   * it is missing. Each request runs the mapped method `start` with its filters. From then on only
-   * {@linkcode configure} changes the application.
+   * Each request runs the method `start` with its filters. From now on only {@linkcode configure} changes the
+   * application. Throws when the engine is listening already, the address is taken, or the permission is missing.
    */
   start(options: StartOptions = {}): Server {
     const why = this.#app.context()
@@ -354,9 +352,9 @@ export class Engine {
   }
 
   /**
-   * The framework's own version of a method, for a mapped one in its place to call. It runs without filters.
-   * The response waits for its promise, as for that of any call, unless it is that of `start`. Throws
-   * `TypeError` when the framework has no such method.
+   * The framework's own version of a method, for a mapped one to call. It runs without filters. The response
+   * waits for its promise as for any call, except for that of `start`. Throws `TypeError` when the framework has
+   * no such method.
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;
@@ -374,7 +372,7 @@ export interface Engine {
   /** Ends the request at once and sends the response so far, with another status if given, 200 to 599. */
   stop(code?: number): never;
 
-  /** Ends the request at once with a status, 200 to 599, and a message. Drops the content so far, not the headers. */
+  /** Ends the request at once with a status, 200 to 599, and a message. Drops the content so far; headers stay. */
   halt(code?: number, message?: string): never;
 
   /**
@@ -382,7 +380,7 @@ export interface Engine {
    * `"GET|POST /post/@slug"`; the callback gets the named parameters in order, then the route
    * itself when `passRoute` is true.
    *
-   * Throws `SyntaxError` when the pattern is malformed, `TypeError` for what is no callback, and `Error` when
+   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is not one, and `Error` when
    * another path has the alias.
    */
   route: DeclareRoute;
@@ -395,16 +393,16 @@ export interface Engine {
   ): void;
 
   /**
-   * Responds with a redirect, 303 unless another code is given; a relative target lies under the base.
-   * Throws `TypeError` for targets that run code or have control characters, `RangeError` for a code that is
-   * not 300 to 399.
+   * Responds with a redirect, 303 unless another code is given. A relative target is below the base. Throws
+   * `TypeError` for a target that runs code or has control characters, `RangeError` for a code outside of 300 to
+   * 399.
    */
   redirect(url: string, code?: number): MaybePromise<void>;
 
   /**
-   * Renders a template into the body, at the place of this call even when it is not awaited; with a
-   * key the result is kept as a view variable for later templates instead. Rejects when there is no such
-   * template, and when rendering fails.
+   * Renders a template into the response, at the place of this call even when it is not awaited. With a key, the
+   * result becomes a view variable for later templates instead. Rejects when there is no such template, and when
+   * rendering fails.
    */
   render(
     file: string,
@@ -412,10 +410,10 @@ export interface Engine {
     key?: string | null,
   ): Promise<void>;
 
-  /** Responds with the page of an error, with the status of an {@linkcode HttpError}, otherwise 500. */
+  /** Responds with an error page. The status is that of an {@linkcode HttpError}, otherwise 500. */
   error(error: unknown): MaybePromise<void>;
 
-  /** Responds with the page for a path that was not found, status 404. */
+  /** Responds with the page for an unknown path, status 404. */
   notFound(): MaybePromise<void>;
 
   /**
@@ -427,9 +425,9 @@ export interface Engine {
   etag(id: string, type?: "string" | "strong" | "weak"): MaybePromise<void>;
 
   /**
-   * Sets Last-Modified to a UNIX timestamp in seconds and, when the client's copy is as new, ends a GET or
-   * HEAD with 304; a request that must not touch anything newer (`If-Unmodified-Since`) ends with 412, by any
-   * method (RFC 9110, section 13). Throws `RangeError` when the time is not a number of seconds.
+   * Sets Last-Modified to a UNIX timestamp in seconds. When the client's copy is as new, ends a GET or HEAD with
+   * 304. Ends a request of any method with 412 when its `If-Unmodified-Since` is older (RFC 9110, section 13).
+   * Throws `RangeError` when the time is not a number of seconds.
    */
   lastModified(time: number): MaybePromise<void>;
 
@@ -478,30 +476,30 @@ export interface Engine {
   delete: DeclareRoute;
 
   /**
-   * Keeps work for after the response; a server that shuts down waits for it. An error in it is logged. Throws
-   * `TypeError` when it is no function.
+   * Runs work after the response. A server that shuts down waits for it; an error in it is logged. Throws
+   * `TypeError` when it is not a function.
    */
   defer(work: () => unknown): void;
 
   /**
-   * Called last for every request, with the final web response, also of a 304, 404, 500, a refused request and
-   * a HEAD. By itself it returns the response. Filter it to look at the response or to replace it; the error
-   * of a filter is logged, and the client gets a plain 500 with the headers so far.
+   * Runs last for every request, with the final web response, also for a 304, a 404, a 500, a refused request and
+   * a HEAD. By default it returns that response. Filter it to look at the response or to replace it. An error in a
+   * filter is logged, and the client gets a plain 500 with the headers so far.
    */
   send(response: Response): MaybePromise<Response>;
 
   /**
-   * Hands every request under the prefix to another application: an engine, a function from a web
-   * request to its response, or an object with such a `fetch`. It gets the canonical path without the
-   * prefix and the body unread. Its place among the routes is that of this call. Throws `TypeError` when the
-   * prefix is no path or has optional parts, or what is to be mounted has no `fetch`.
+   * Hands every request below the prefix to another application: an engine, a function from a web request to its
+   * response, or an object with such a `fetch`. The application gets the canonical path without the prefix, and the
+   * body unread. It takes its turn among the routes. Throws `TypeError` when the prefix is not a path or has
+   * optional parts, and when there is no `fetch`.
    */
   mount(prefix: string, app: Mountable): void;
 
-  /** The current request, or with false another object of it; throws outside of one. */
+  /** The current request, or with false another object of it. Throws outside of a request. */
   request(shared?: boolean): HttpRequest;
 
-  /** The response being built for the current request, or with false a new one; throws outside of one. */
+  /** The response to the current request, or with false a new one. Throws outside of a request. */
   response(shared?: boolean): HttpResponse;
 
   /** The router, or with false a new one. */

@@ -34,7 +34,7 @@ export let headersOf: (error: HttpError) => Headers | undefined;
  *   throw new HttpError(403, "Staff only");
  * });
  *
- * const response = await app.fetch(new Request("http://localhost/staff"));
+ * const response = await app.fetch("/staff");
  * assertEquals(response.status, 403);
  * ```
  */

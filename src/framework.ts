@@ -39,8 +39,7 @@ const /** @internal */ AnyMember: any = class {};
  * Framework.route("/hello/@name", (name) => html`Hello, ${name}!`);
  * Framework.map("shout", (text: string) => text.toUpperCase());
  *
- * const request = new Request("http://localhost/hello/Ada");
- * const response = await Framework.fetch(request);
+ * const response = await Framework.fetch("/hello/Ada");
  * assertEquals(await response.text(), "Hello, Ada!");
  * assertEquals(Framework.shout("hey"), "HEY");
  * ```

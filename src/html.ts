@@ -56,8 +56,7 @@ export function markup(html: string): Markup {
  *   return html`<ul>${[name, "c"].map(item)}</ul>`;
  * });
  *
- * const request = new Request("http://localhost/tags/%3Cb%3E");
- * const response = await app.fetch(request);
+ * const response = await app.fetch("/tags/%3Cb%3E");
  * assertEquals(
  *   await response.text(),
  *   '<ul><li title="&lt;b&gt;">&lt;b&gt;</li><li title="c">c</li></ul>',

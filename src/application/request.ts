@@ -58,8 +58,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
  * const app = new Engine();
  * app.route("/search", () => html`Searching for ${app.request().query.word}`);
  *
- * const request = new Request("http://localhost/search?word=tea");
- * const response = await app.fetch(request);
+ * const response = await app.fetch("/search?word=tea");
  * assertEquals(await response.text(), "Searching for tea");
  * ```
  */

@@ -28,7 +28,7 @@
  * log(app, { write: (record) => records.push(record) });
  * app.route("/hello", () => "Hello!");
  *
- * await app.fetch(new Request("http://localhost/hello?key=abc"));
+ * await app.fetch("/hello?key=abc");
  * const { method, url, status, bytes } = records[0]!;
  * assertEquals({ method, url, status, bytes }, {
  *   method: "GET",

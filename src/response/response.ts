@@ -193,7 +193,7 @@ export class HttpResponse {
    *   for (let id = 1; id <= 2; id++) yield { id, data: `number ${id}` };
    * }
    *
-   * const response = await app.fetch(new Request("http://localhost/numbers"));
+   * const response = await app.fetch("/numbers");
    * assertEquals(response.headers.get("content-type"), "text/event-stream");
    * assertEquals(
    *   await response.text(),

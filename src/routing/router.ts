@@ -47,8 +47,7 @@ const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
  *   router.get("/@year:[0-9]{4}(/@month)", list, false, "archive");
  * });
  *
- * const request = new Request("http://localhost/blog/2024");
- * const response = await app.fetch(request);
+ * const response = await app.fetch("/blog/2024");
  * assertEquals(await response.json(), ["2024", null]);
  * const url = app.getUrl("archive", { year: 2024, month: 5 });
  * assertEquals(url, "/blog/2024/5");

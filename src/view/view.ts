@@ -47,8 +47,7 @@ export interface TemplateTools {
  * const engine = new Engine();
  * engine.set("framework.views.path", folder);
  * engine.route("/hello/@name", (name) => engine.render("hello", { name }));
- * const request = new Request("http://localhost/hello/Tom%20%26%20Ann");
- * const response = await engine.fetch(request);
+ * const response = await engine.fetch("/hello/Tom%20%26%20Ann");
  * assertEquals(await response.text(), "<p>Hello, Tom &amp; Ann</p>");
  * await Deno.remove(folder, { recursive: true });
  * ```
