@@ -25,6 +25,9 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
+/** After how many milliseconds a page asks again for a server that has gone. */
+const RETRY = 250;
+
 const END_OF_BODY = /<\/body\s*>/gi;
 
 const program = crypto.randomUUID();
@@ -59,7 +62,7 @@ export function respond(exchange: Exchange): Response | undefined {
 }
 
 /**
- * Adds the script to a document for a client on this machine. The state by which the response was made is a
+ * Adds the script to a document for a client on this machine. The state by which a response was made is a
  * header, so that a document with the same `ETag` has the same content. The request is over by now.
  */
 export async function finish(
@@ -68,13 +71,12 @@ export async function finish(
 ): Promise<Response> {
   const state = states.get(exchange);
   if (state === undefined) return response;
-  const isCurrent = response.status === 304; // the client's copy has the script
-  if (!isCurrent && !isDocument(response)) return response;
-  const finished = isCurrent
+  // The client's copy of a document has the script.
+  const finished = response.status === 304
     ? mutable(response)
-    : await withScript(response, exchange);
-  finished.headers.append("server-timing", `live;desc="${state}"`);
-  return finished;
+    : await withScript(exchange, response);
+  finished?.headers.append("server-timing", `live;desc="${state}"`);
+  return finished ?? response;
 }
 
 function state(): string {
@@ -98,7 +100,10 @@ function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {
       const encoder = new TextEncoder();
-      send = () => controller.enqueue(encoder.encode(`data: ${state()}\n\n`));
+      send = () => {
+        const event = `retry: ${RETRY}\ndata: ${state()}\n\n`;
+        controller.enqueue(encoder.encode(event));
+      };
       end = () => {
         forget();
         controller.close();
@@ -128,13 +133,14 @@ function isDocument(response: Response): boolean {
 }
 
 /**
- * A document with the script at the end of its body; one without `</body>` as it is. For a HEAD the length is
- * left out: that of the document for a GET is not known.
+ * A document with the script at the end of its body, and for a HEAD without a length, which is not known;
+ * undefined for any other response.
  */
 async function withScript(
-  response: Response,
   { raw, base }: Exchange,
-): Promise<Response> {
+  response: Response,
+): Promise<Response | undefined> {
+  if (!isDocument(response)) return undefined;
   if (raw.method === "HEAD") {
     // Without a body, the runtime would say that a GET has the length 0.
     return withBody(ReadableStream.from([]), response);
@@ -142,13 +148,11 @@ async function withScript(
   const value = valueOf(response);
   const bytes = typeof value === "string"
     ? new TextEncoder().encode(value)
-    : value ?? await response.bytes();
+    : value ?? await response.clone().bytes();
   // In this encoding each byte is a character, whatever the encoding of the document is.
   const text = new TextDecoder("latin1").decode(bytes);
   const end = [...text.matchAll(END_OF_BODY)].at(-1)?.index;
-  if (end === undefined) {
-    return value === undefined ? new Response(bytes, response) : response;
-  }
+  if (end === undefined) return undefined;
   const policy = response.headers.get("content-security-policy") ?? "";
   const tag = new TextEncoder().encode(scriptTag(base, raw.method, policy));
   const parts = [bytes.subarray(0, end), tag, bytes.subarray(end)];

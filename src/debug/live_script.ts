@@ -36,10 +36,8 @@ export const LIVE_SCRIPT = `"use strict";
       compare(latest);
     };
     events.onerror = () => {
-      // Closed: there is a server, but without live reload.
-      if (events.readyState === EventSource.CLOSED) return end();
-      events.close();
-      setTimeout(listen, 250, end);
+      // A server without live reload closes them; without a server, the browser tries again.
+      if (events.readyState === EventSource.CLOSED) end();
     };
   }
 
