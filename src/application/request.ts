@@ -132,9 +132,9 @@ export class HttpRequest {
   }
 
   /**
-   * The address of the client, or "" when it is unknown, as on a Unix socket. Under
-   * `framework.trust_proxy`, the last address of `X-Forwarded-For`: the trusted proxy added that one,
-   * and the client may have made up the others. It is unknown when that is no address.
+   * The address of the client, or "" when it is unknown, as on a Unix socket. Under `framework.trust_proxy`,
+   * the last entry of `X-Forwarded-For`, or "" when that is not an address: the trusted proxy added that entry,
+   * and the client may have made up the others.
    */
   get ip(): string {
     const { remote } = this.#exchange;
@@ -226,11 +226,11 @@ export class HttpRequest {
   }
 
   /**
-   * Validates a part of the request by a schema of any library that follows the Standard Schema specification
-   * (zod, valibot, arktype), and returns what the schema makes of it. The part is the `"body"`, JSON or the
-   * fields and files of a form, `{}` when it is empty; the `"query"`; or the `"params"` of the route. Rejects with
-   * `ValidationError` when there are issues, with `HttpError` 415 for a body of another type, with `TypeError`
-   * without a schema, and as `json`, `data` and `query` throw.
+   * Validates a part of the request with a schema of any library that follows Standard Schema (zod, valibot,
+   * arktype), and returns the schema's typed output. The part is the `"body"` (JSON, or the fields and files of
+   * a form; `{}` when it is empty), the `"query"` or the `"params"` of the route. Rejects with `ValidationError`
+   * when there are issues, with `HttpError` 415 for a body of another type, with `TypeError` without a schema,
+   * and as `json`, `data` and `query` throw.
    */
   async validate<Type extends Schema>(
     schema: Type,
@@ -281,8 +281,8 @@ export class HttpRequest {
   }
 
   /**
-   * Aborts when the client leaves, whether or not the body was read. Deno aborts it also once the response
-   * is sent, and says so in its log once, unless it runs with `--unstable-no-legacy-abort`.
+   * Aborts when the client leaves, whether or not the body was read. Deno also aborts it once the response has
+   * been sent, and prints a note about that once, unless it runs with `--unstable-no-legacy-abort`.
    */
   get signal(): AbortSignal {
     return this.#exchange.raw.signal;
@@ -303,8 +303,8 @@ export class HttpRequest {
   }
 
   /**
-   * The body as bytes, the same array on every call; empty where no route takes the request, whose body is
-   * then left unread. Throws `TypeError` on a route that is `streamed()`.
+   * The body as bytes, the same array on every call. Empty when no route takes the request: its body is then left
+   * unread. Throws `TypeError` on a route that is `streamed()`.
    */
   getBytes(): Uint8Array<ArrayBuffer> {
     const { raw, body } = this.#exchange;
@@ -325,9 +325,9 @@ export class HttpRequest {
   /**
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
    * The request lives until the socket has closed, so that the socket's handlers keep its state. A client for
-   * which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws
-   * `HttpError` 426 when the client asks for no WebSocket (RFC 9110, section 15.5.22), 400 when its handshake
-   * is malformed, or does not offer the protocol of the options (RFC 6455, section 4.2.1).
+   * which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426 when the
+   * client does not ask for a WebSocket (RFC 9110, section 15.5.22), 400 when its handshake is malformed or does
+   * not offer the protocol of the options (RFC 6455, section 4.2.1).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
@@ -349,8 +349,8 @@ export class HttpRequest {
   }
 
   /**
-   * The web `Request`. Its body can be read once more, although it was read for `data`; on a route that
-   * is `streamed()` it is the stream of the connection.
+   * The web `Request`. Its body can still be read once, although it was read for `data`. On a route that is
+   * `streamed()`, it is the stream of the connection.
    */
   get raw(): Request {
     const { raw } = this.#exchange;

@@ -14,31 +14,31 @@ import { suggestions } from "../suggestions.ts";
  * Guide: [docs/settings.md](./docs/settings.md)
  */
 export interface Settings {
-  /** The base path: it is stripped from paths and put before URLs. Of a whole URL, redirects get the host. */
+  /** The base path, stripped from paths and put before URLs. If it is a whole URL, redirects get its host. */
   "framework.base_url": string | null;
   /** Whether the literals of a pattern match case-sensitively. */
   "framework.case_sensitive": boolean;
   /** Whether errors go to `error`; when false, `fetch` rejects with them. */
   "framework.handle_errors": boolean;
-  /** Whether the error log has each error whole, in place of a line; also of the program's own requests. */
+  /** Whether the log has whole errors instead of one line each; also those of the program's own requests. */
   "framework.log_errors": boolean;
   /** The folder that holds the view templates. */
   "framework.views.path": string;
   /** The extension that is added to a template's name when no file has the bare name. */
   "framework.views.extension": string;
-  /** Whether pages of errors show their message, the stack, the request and near routes, to loopback clients only. */
+  /** Whether the framework helps the person who writes the application: error pages with code, live reload, warnings. Shown to clients on this machine only. */
   "framework.debug": boolean;
-  /** The largest request body, in bytes; a larger one is a 413. */
+  /** The largest request body, in bytes (413). */
   "framework.body_limit": number;
-  /** How many seconds a request body may take to come, 0 for any; a slower one is a 408. */
+  /** Time limit for receiving a request body, in seconds (408); 0 for none. */
   "framework.body_timeout": number;
-  /** Whether texts of 400 to 32,768 characters go out in chunks: cheaper, and without a Content-Length. */
+  /** Whether texts of 400 to 32,768 characters are sent chunked, which is cheaper, and without a Content-Length. */
   "framework.coalesce": boolean;
   /** Whether a proxy's `X-Forwarded-*` and `X-Request-Id` decide `ip`, `scheme`, `secure`, `host`, `origin`, `id` and what `framework.hosts` compares. */
   "framework.trust_proxy": boolean;
-  /** Whether a path that takes other methods only is a 405 in place of a 404. */
+  /** Whether a path that takes only other methods is a 405 instead of a 404. */
   "framework.method_not_allowed": boolean;
-  /** Whether the form field `_method` of a POST replaces its method by PUT, PATCH or DELETE. */
+  /** Whether the field `_method` of a POST form replaces its method with PUT, PATCH or DELETE. */
   "framework.method_override": boolean;
   /** How many seconds a response waits for calls of the framework that the handler did not await. */
   "framework.wait_timeout": number;
@@ -46,11 +46,11 @@ export interface Settings {
   "framework.shutdown_timeout": number;
   /** How many bytes may wait for the client of a WebSocket before it is closed with 1013. */
   "framework.socket_limit": number;
-  /** The form of error pages: HTML, JSON, or "auto", what the client prefers. */
+  /** The form of error pages: HTML, JSON, or with "auto" what the client prefers. */
   "framework.error_format": "auto" | "html" | "json";
-  /** The address that opens a place of the code in an editor, for the pages of errors under debug: `{file}` and `{line}` stand for it. */
+  /** The link of error pages under debug that opens your editor; `{file}` and `{line}` are replaced. */
   "framework.editor": string;
-  /** The hosts that are served, with a port or for all ports; another is a 421. Null: any host. */
+  /** The hosts that the application serves, with a port or for all ports; others are refused (421). Null: any host. */
   "framework.hosts": readonly string[] | null;
 }
 

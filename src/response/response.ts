@@ -118,15 +118,15 @@ export class HttpResponse {
     return this;
   }
 
-  /** Drops the body, also what renders that nobody has awaited would still add; headers and status stay. */
+  /** Drops the body, and what renders that were not awaited would still add; headers and status stay. */
   clearBody(): this {
     this.#reply.clearBody(this.#section);
     return this;
   }
 
   /**
-   * Lets caches keep the response for some seconds or, with false, not at all (RFC 9111). Throws `RangeError`
-   * for anything else than a number from 0.
+   * Lets caches keep the response for so many seconds or, with false, not at all (RFC 9111). Throws `RangeError`
+   * for anything but false and a number ≥ 0.
    */
   cache(seconds: number | false): this {
     if (seconds === false) return this.header("cache-control", "no-store");
@@ -139,9 +139,9 @@ export class HttpResponse {
   }
 
   /**
-   * Has clients save the response as a file: sets `Content-Disposition` with both forms of the name (RFC 6266),
-   * and the type that its extension says, unless one is set. Of a path, the last part counts. Throws `TypeError`
-   * for a name with control characters.
+   * Makes the response a download: sets `Content-Disposition` with both forms of the name (RFC 6266), and the type
+   * that fits its extension, unless one is set. Only the last part of a path is used. Throws `TypeError` for a
+   * name with control characters.
    *
    * @example
    * ```ts
@@ -176,10 +176,10 @@ export class HttpResponse {
   }
 
   /**
-   * Sends server-sent events: sets the content type, forbids caches and proxies to keep them, and makes
-   * the events the body. The iterable runs in the scope of the request. When the client leaves, its `return()`
-   * is called, which ends a generator at its next `yield`: one that waits for something else must also wait
-   * for `request().signal` to abort. Throws `RangeError` for a negative heartbeat.
+   * Sends server-sent events: sets the content type, keeps caches and proxies from storing them, and makes the
+   * events the body. The iterable still belongs to the request. When the client leaves, its `return()` is called,
+   * which ends a generator at its next `yield`: one that waits for something else must also wait for
+   * `request().signal` to abort. Throws `RangeError` for a negative heartbeat.
    *
    * @example
    * ```ts
@@ -215,12 +215,12 @@ export class HttpResponse {
     return this.cache(false).header("x-accel-buffering", "no");
   }
 
-  /** Whether the response is sealed: its status, its body and what describes them cannot be changed any more. */
+  /** Whether the response is sealed: its status, its body and the headers that describe them no longer change. */
   get sent(): boolean {
     return this.#reply.isSealed;
   }
 
-  /** How many bytes the body has by now, encoded as UTF-8; undefined for a stream. */
+  /** How many bytes the body has so far, as UTF-8; undefined for a stream. */
   get length(): number | undefined {
     return this.#reply.length;
   }

@@ -100,8 +100,8 @@ export class Router {
    * Appends a route. The pattern is an optional list of methods and a path, such as
    * `GET|POST /post/@slug`.
    *
-   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback has none of the
-   * forms of a callback or `passRoute` is no boolean, and `Error` when another path has the alias.
+   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is not one or `passRoute`
+   * is not a boolean, and `Error` when another path has the alias.
    */
   route<
     Path extends string,
@@ -144,9 +144,9 @@ export class Router {
   }
 
   /**
-   * Runs the callback, and puts the prefix and the middleware in front of every route that it declares.
-   * Groups can be nested. Throws `TypeError` when the prefix is no string, or the callback is no function or
-   * is asynchronous.
+   * Runs the callback, and puts the prefix and the middleware in front of every route that it declares. Groups
+   * can be nested. Throws `TypeError` when the prefix is not a string, or the callback is not a synchronous
+   * function.
    */
   group(
     prefix: string,
@@ -233,9 +233,9 @@ export class Router {
   }
 
   /**
-   * Warnings, for a test: each route that can never be reached, because one before it takes every path of it, and
-   * each `"Class->method"` that does not load; those of mounted engines, too. A route whose pattern ends in `*` is
-   * taken for one that passes.
+   * Returns warnings, for a test: each route that can never be reached, because an earlier one takes every path of
+   * it, and each `"Class->method"` that does not load; those of mounted engines too. A route whose pattern ends in
+   * `*` is assumed to pass.
    */
   async check(): Promise<string[]> {
     const { check } = await import("./check.ts");
