@@ -306,3 +306,16 @@ Deno.test("`fetch()` throws for what is no request, URL or path", () => {
     );
   }
 });
+
+onEngine(
+  "`configure()` and `defer()` refuse what is no function",
+  async (app) => {
+    const reason = "must be a function";
+    assertThrows(() => call(app, "configure", "now"), TypeError, reason);
+    app.route("/", () => {
+      assertThrows(() => call(app, "defer", "now"), TypeError, reason);
+      return "fine";
+    });
+    assertEquals(await (await visit(app, "/")).text(), "fine");
+  },
+);

@@ -4,6 +4,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Engine, Router } from "@framework/core";
 import { Hono } from "npm:hono@^4.13.19";
 import { onBothForms, onEngine, visit } from "./forms.ts";
+import { sendRaw } from "./raw_http.ts";
 import { logOf } from "./log.ts";
 
 /** Says what it was asked for. */
@@ -208,4 +209,16 @@ Deno.test("`mount()` of a group's router stands below the group, behind its midd
     TypeError,
     'the prefix must be a path without optional parts, got the string "/a(/@b)/x"',
   );
+});
+
+Deno.test("`mount()` is a 501 for a method of which no web request can be made", async () => {
+  const app = new Engine();
+  app.mount("/inner", () => new Response("mounted"));
+  await using server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const head = "Host: a.test\r\nConnection: close\r\n\r\n";
+  await logOf(async () => {
+    const sent = await sendRaw(port, `TRACE /inner HTTP/1.1\r\n${head}`);
+    assertEquals(sent.status, 501);
+  });
 });

@@ -508,3 +508,15 @@ function upgradeHead(method: string): string {
     "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 }
+
+Deno.test("`unref()` lets the process end while the server listens, and `ref()` undoes it", async () => {
+  await using process = await ServerProcess.start(`
+    import { Framework } from "@framework/core";
+    const server = Framework.start({ port: 0 });
+    server.unref();
+    server.ref();
+    setTimeout(() => server.unref());
+  `);
+  assertEquals((await process.ended()).code, 0);
+  assertStringIncludes(process.printed, "Listening on");
+});

@@ -473,3 +473,16 @@ async function serving(
     await server.shutdown();
   }
 }
+
+onEngine(
+  "`defer()` runs at once what a body defers while it streams",
+  async (app) => {
+    const done: string[] = [];
+    app.route("/", async function* () {
+      app.defer(() => void done.push("deferred"));
+      while (done.length === 0) await later();
+      yield done.join();
+    });
+    assertEquals(await (await visit(app, "/")).text(), "deferred");
+  },
+);

@@ -476,3 +476,19 @@ for (const [what, source] of Object.entries(FATAL)) {
     assertStringIncludes(child.printed, "error: Uncaught");
   });
 }
+
+onEngine(
+  "`clearBody()` in a render that nobody awaits drops the body, and leaves the render its place",
+  async (app) => {
+    app.map("render", async (text: string) => {
+      await sleep();
+      if (text === "second") app.response().write("gone").clearBody();
+      app.response().write(text);
+    });
+    app.route("/", () => {
+      app.response().write("before");
+      app.render("second");
+    });
+    assertEquals(await (await visit(app, "/")).text(), "second");
+  },
+);
