@@ -5,8 +5,9 @@ const FRAMEWORK = new URL(".", import.meta.url).href;
 /** The module in whose frames the handling of a request begins. */
 const HANDLING = new URL("handling/handle.ts", import.meta.url).href;
 
-/** The frames of packages and of the runtime. */
-const FOREIGN = /\/node_modules\/|\/ventojs[@/]\d|\b(?:ext|node):/;
+/** The frames of packages and of the runtime, whose own functions have no place. */
+const FOREIGN =
+  /\/node_modules\/|\/ventojs[@/]\d|\b(?:ext|node):|<anonymous>\)?$/;
 
 /** The place at the end of a frame. */
 const PLACE = /([a-z]+:\/\/.+?):(\d+):\d+\)?$/;

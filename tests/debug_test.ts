@@ -53,6 +53,18 @@ Deno.test("`framework.debug` writes an error whole to the terminal, whoever the 
   }
 });
 
+Deno.test("`framework.debug` folds the frames of native functions, which have no place", async () => {
+  const app = failing();
+  app.route("/list", () => [1].map(() => fail()));
+  const [text] = await logOf(() => app.fetch("/list"));
+  assertMatch(text!, /at fail \(.*debug_test/);
+  assertFalse(text!.includes("<anonymous>"), text);
+});
+
+function fail(): never {
+  throw new Error("failed");
+}
+
 Deno.test("`framework.debug` writes no error below 500 to the terminal", async () => {
   const app = failing();
   app.route("/gone", () => app.halt(410));
@@ -195,6 +207,26 @@ ${tail}`;
     });
   }
 }
+
+Deno.test("the page of an error in a worker, which has no main module, is without a test", async () => {
+  await using folder = await TemporaryFolder.make();
+  await folder.write(
+    "worker.ts",
+    `import { Engine } from "@framework/core";
+    const app = new Engine();
+    app.set("framework.debug", true);
+    app.route("/", () => { throw new Error("boom"); });
+    console.log(await (await app.fetch("/")).text());
+    self.close();`,
+  );
+  await folder.write(
+    "main.ts",
+    'new Worker(import.meta.resolve("./worker.ts"), { type: "module" });',
+  );
+  const page = await folder.run(["run", "--allow-read"], "main.ts");
+  assertStringIncludes(page, "<h2>Error</h2>");
+  assertEquals(codeIn(page), "");
+});
 
 /** The code of the test on a page. */
 function codeIn(page: string): string {

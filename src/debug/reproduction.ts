@@ -37,11 +37,13 @@ interface Imported {
   readonly lines: readonly string[];
 }
 
-/** The code of a test that makes a request again; undefined when no web request can be made of it. */
+/** The code of a test that makes a request again; undefined in a worker, and when no web request can be made of it. */
 export async function testOf(exchange: Exchange): Promise<string | undefined> {
   const { app, raw, target } = exchange.nesting.at(-1)!;
   if (target === NO_TARGET || FORBIDDEN.test(raw.method)) return undefined;
-  const { name, lines } = await importOf(app);
+  const main: string | undefined = Deno.mainModule;
+  if (main === undefined) return undefined;
+  const { name, lines } = await importOf(main, app);
   const path = target.path + masked(target.search, MASK);
   const body = await sentBody(exchange, MASK);
   const call = callOf(raw, path, body, `${name}.fetch`);
@@ -133,8 +135,7 @@ function maskedHeader(name: string, value: string): string {
 }
 
 /** Finds the application among the exports of the main module. Else it is that of `Framework`, or to be exported. */
-async function importOf(app: Application): Promise<Imported> {
-  const main = Deno.mainModule;
+async function importOf(main: string, app: Application): Promise<Imported> {
   const exported = await exportOf(main, app);
   if (exported === "default") {
     return { name: "app", lines: [START, `import app from ${text(main)};`] };
