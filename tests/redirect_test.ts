@@ -1,6 +1,6 @@
 /** Tests where redirects lead, and what `redirect()` refuses. */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { onEngine, visit } from "./forms.ts";
 
 const TARGETS: [base: string, target: string, location: string][] = [
@@ -134,6 +134,19 @@ onEngine(
         null,
       ], target);
     }
+  },
+);
+
+onEngine(
+  "`redirect()` refuses a target that is no string, such as a missing field",
+  async (app) => {
+    app.route("/", () => app.redirect(app.request().data.next as string));
+    const response = await visit(app, "/");
+    assertEquals(response.status, 500);
+    assertStringIncludes(
+      await response.text(),
+      "Cannot redirect: the target must be a string, got undefined",
+    );
   },
 );
 

@@ -3,6 +3,8 @@
  * redirects.
  */
 
+import { wrongKind } from "../errors.ts";
+
 /** The schemes that make a client run the code in a target. */
 const CODE = /^(?:javascript|data|vbscript):$/;
 
@@ -10,10 +12,13 @@ const CODE = /^(?:javascript|data|vbscript):$/;
  * The target of a redirect for the header `Location`, encoded. A target without a scheme stays on this site: it
  * gets the origin and the base in front, unless it begins with the base, as the URLs of `getUrl` do.
  *
- * Throws `TypeError` for control characters, schemes that run code, and malformed URLs.
+ * Throws `TypeError` for what is no string, control characters, schemes that run code, and malformed URLs.
  */
 export function locationOf(url: string, base: string, origin = ""): string {
-  const target = String(url).trim();
+  if (typeof url !== "string") {
+    throw wrongKind("redirect", "the target must be a string", url);
+  }
+  const target = url.trim();
   // deno-lint-ignore no-control-regex -- control characters are what must be found
   const hasControls = /[\x00-\x1f\x7f]/.test(target);
   if (hasControls) throw refused(url, "it has control characters");
