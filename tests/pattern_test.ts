@@ -374,6 +374,13 @@ Deno.test("`getUrl()` throws when a value is missing", () => {
   }
 });
 
+Deno.test("`getUrl()` throws when a value would not print as itself", () => {
+  for (const value of [{}, [1], () => 1, Symbol("a")]) {
+    const problem = 'the value of "a" must be text or a number';
+    assertThrows(() => urlOf("/@a", { a: value as never }), TypeError, problem);
+  }
+});
+
 Deno.test("`getUrl()` throws when a value does not fit its place", () => {
   const rows: [string, Record<string, string>][] = [
     ["/@a", { a: "" }],

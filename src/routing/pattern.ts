@@ -13,6 +13,11 @@ export type UrlParameters = Readonly<
   Record<string, string | number | bigint | boolean | null | undefined>
 >;
 
+/** Whether a value prints as itself in a URL. */
+export function isPrintable(value: unknown): boolean {
+  return ["string", "number", "bigint", "boolean"].includes(typeof value);
+}
+
 /** The values of the named parameters in order; null where an optional part is absent. */
 export type Values = (string | null)[];
 
@@ -88,12 +93,16 @@ export class Pattern {
    * The encoded path with these values and the fewest optional parts. Matching it gives the same
    * values.
    *
-   * Throws `TypeError` when a value is missing, `RangeError` when one does not fit its place.
+   * Throws `TypeError` when a value is missing or does not print as itself, `RangeError` when one does not fit its place.
    */
   build(params: UrlParameters): string {
     const texts = new Map<string, string>();
     for (const name of [...this.names, "*"]) {
       const value = Object.hasOwn(params, name) ? params[name] : undefined;
+      if (!isPrintable(value ?? "")) {
+        const problem = `the value of "${name}" must be text or a number`;
+        this.#fail(TypeError, problem);
+      }
       const text = `${value ?? ""}`;
       if (value === "" && name !== "*" || UNENCODABLE.test(text)) {
         const problem = `no URL can carry the value "${text}" of "${name}"`;

@@ -1,15 +1,12 @@
 /** Owns the query of a URL that `getUrl` makes. */
 
 import { wrongKind } from "../errors.ts";
-import type { UrlParameters } from "./pattern.ts";
+import { isPrintable, type UrlParameters } from "./pattern.ts";
 
 /** The values of a query by name. A list repeats the name; null and undefined are left out. */
 export type UrlQuery = Readonly<
   Record<string, UrlParameters[string] | readonly UrlParameters[string][]>
 >;
-
-/** The types of values that print as themselves. */
-const KINDS = new Set(["string", "number", "bigint", "boolean"]);
 
 /** The encoded query with its question mark, or nothing. Throws `TypeError` for what is no record of values. */
 export function queryText(query: UrlQuery): string {
@@ -21,7 +18,7 @@ export function queryText(query: UrlQuery): string {
   for (const [name, values] of Object.entries(query)) {
     for (const value of [values].flat()) {
       if (value === null || value === undefined) continue;
-      if (!KINDS.has(typeof value)) {
+      if (!isPrintable(value)) {
         const rule = `"${name}" must be text, a number, a boolean or a list`;
         throw wrongKind(action, rule, value);
       }
