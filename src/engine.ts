@@ -191,7 +191,8 @@ export class Engine {
    * A class that is registered during a request belongs to that request, as does its instance. The application's
    * shared instance is made outside of requests, so that it cannot hold on to one.
    *
-   * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is not a class.
+   * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is not a class, the parameters
+   * are no list, or the callback is no function.
    */
   register<Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,

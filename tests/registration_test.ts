@@ -167,6 +167,18 @@ onEngine(
 );
 
 onEngine(
+  "`register()` refuses parameters that are no list, and what is no callback",
+  (app) => {
+    const register = (...rest: unknown[]) => () =>
+      app.register("user", class {}, ...rest as [unknown[]]);
+    assertThrows(register({ name: "Ada" }), TypeError, "must be a list");
+    assertThrows(register([], "Ada"), TypeError, "must be a function");
+    register([], null)();
+    register(undefined, undefined)();
+  },
+);
+
+onEngine(
   "a class under a component's name replaces the component",
   async (app) => {
     class Shout {

@@ -137,15 +137,24 @@ export class Application implements LayerSource {
 
   /**
    * Registers a class; does nothing when a method has the name. A class that extends a component's gets the
-   * component's parameters when it is given none. Throws `TypeError` when the type is no class.
+   * component's parameters when it is given none. Throws `TypeError` when the type is no class, the parameters are
+   * no list, or the callback is no function.
    */
   register(name: string, registration: Registration): void {
     checkName(name, "register");
-    const { type } = registration;
+    const { type, params, callback } = registration;
+    const action = `register "${name}"`;
     const isClass = typeof type === "function" && "prototype" in type;
     if (typeof type !== "string" && !isClass) {
       const rule = "it must be a class or the name of one";
-      throw wrongKind(`register "${name}"`, rule, type);
+      throw wrongKind(action, rule, type);
+    }
+    if (!Array.isArray(params)) {
+      const rule = "the parameters of the constructor must be a list";
+      throw wrongKind(action, rule, params);
+    }
+    if (typeof (callback ?? Object) !== "function") {
+      throw wrongKind(action, "the callback must be a function", callback);
     }
     if (this.#method(name)) return;
     const component = this.#components[name];
