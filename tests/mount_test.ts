@@ -131,6 +131,19 @@ onEngine(
   },
 );
 
+onEngine(
+  "`mount()` refuses what a function returns in place of a response",
+  async (app) => {
+    for (const mounted of [() => undefined, () => Promise.resolve("text")]) {
+      app.init();
+      app.mount("/api", mounted as () => never);
+      const response = await visit(app, "/api/users");
+      assertEquals(response.status, 500);
+      assertStringIncludes(await response.text(), "/api/*");
+    }
+  },
+);
+
 onEngine("`mount()` refuses what is not an application", (app) => {
   const wrong: unknown[] = [undefined, {}, "app", class {}];
   for (const value of wrong) {

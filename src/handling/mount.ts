@@ -55,7 +55,16 @@ function handOver(
     throw new HttpError(508, "The applications are mounted in a circle");
   }
   const path = below(target.path, base, route);
-  return fetch(forwarded(exchange, path + target.search), info);
+  const made = fetch(forwarded(exchange, path + target.search), info);
+  return made instanceof Promise
+    ? made.then((response) => checkedResponse(response, route))
+    : checkedResponse(made, route);
+}
+
+function checkedResponse(made: Response, { pattern }: Route): Response {
+  if (made instanceof Response) return made;
+  const action = `send what the application under "${pattern}" returned`;
+  throw wrongKind(action, "it must be a Response", made);
 }
 
 /** The path behind the prefix, still encoded: as many segments are dropped as the pattern has. */
