@@ -169,6 +169,17 @@ onBothForms(
   },
 );
 
+onEngine("`halt()` keeps the content type that was set", async (app) => {
+  app.route("/@code", (code) => {
+    app.response().header("content-type", "text/plain");
+    app.halt(Number(code), "Closed");
+  });
+  for (const path of ["/200", "/503"]) {
+    const { headers } = await visit(app, path);
+    assertEquals(headers.get("content-type"), "text/plain", path);
+  }
+});
+
 onEngine(
   "`halt()` refuses a status that no response has, and ends nothing",
   async (app) => {

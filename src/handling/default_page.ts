@@ -52,16 +52,19 @@ export function pageOf(
   return page;
 }
 
-/** A text that ends a request with a status of an error: the detail for JSON clients, else the whole body. */
+/**
+ * A text that ends a request with a status of an error: the detail for JSON clients, else the whole body, of the
+ * type that was set before.
+ */
 export function messagePage(
   exchange: Exchange,
   status: number,
   text: string,
   vary: string | null,
-): DefaultPage {
+): Outcome {
   const page = wantsJson(exchange)
     ? problemPage(status, { detail: text || undefined })
-    : pageWith(status, HTML, text);
+    : { status, text };
   return { ...page, headers: { vary: varyWith(vary) } };
 }
 
