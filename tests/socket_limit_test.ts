@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { Engine } from "@framework/core";
 import { RawConnection } from "./raw_http.ts";
+import { ServerProcess } from "./server_child.ts";
 
 const MIB = 1024 * 1024;
 
@@ -37,23 +38,37 @@ async function serving(
   await server.shutdown();
 }
 
-Deno.test("`framework.socket_limit` closes a client that never reads with 1013, and its memory comes back", async () => {
-  await serving(null, async (port, opened) => {
-    const memory = Deno.memoryUsage().rss;
-    using connection = await RawConnection.open(port);
-    await connection.send(HANDSHAKE);
-    await connection.receive("\r\n\r\n");
-    const [socket, closed] = await opened;
+/** Sends 300 MiB to each client; prints what has become of the socket, and by how many MiB the memory has grown. */
+const SENDER = `
+import { Framework } from "@framework/core";
+const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const rss = () => Deno.memoryUsage().rss / ${MIB};
+Framework.route("/", () => {
+  const { socket, response } = Framework.request().upgrade();
+  socket.onopen = async () => {
+    const before = rss();
     for (let count = 0; count < 300; count++) {
-      socket.send(new Uint8Array(MIB));
+      socket.send(new Uint8Array(${MIB}));
       if (count % 10 === 0) await later(1);
     }
     await later(50);
-    assertEquals([socket.readyState, socket.bufferedAmount], [3, 0]);
-    assertLess(Deno.memoryUsage().rss - memory, 150 * MIB);
-    await connection.receive("\x03\xf5"); // the status of the close frame
-    assertEquals(closed, [1013]);
-  });
+    console.log("grown by " + Math.round(rss() - before), socket.readyState, socket.bufferedAmount);
+  };
+  socket.onclose = ({ code }) => console.log("closed with " + code);
+  return response;
+});
+Framework.start({ port: 0 });`;
+
+Deno.test("`framework.socket_limit` closes a client that never reads with 1013, and its memory comes back", async () => {
+  await using child = await ServerProcess.start(SENDER);
+  using connection = await RawConnection.open(await child.port());
+  await connection.send(HANDSHAKE);
+  await connection.receive("\r\n\r\n");
+  const [, grown, state] = await child.prints(/grown by (-?\d+) (.*)/);
+  assertEquals(state, "3 0");
+  assertLess(Number(grown), 150);
+  await connection.receive("\x03\xf5"); // the status of the close frame
+  await child.prints(/closed with 1013/);
 });
 
 Deno.test("`framework.socket_limit` lets everything through to a client that reads, in order", async () => {
