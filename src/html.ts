@@ -38,9 +38,9 @@ export function markup(html: string): Markup {
 }
 
 /**
- * A template tag that makes HTML of text: values are escaped, for content and for quoted attributes.
- * `Markup`, such as that of another `html`, prints as it is, the items of an array one after the other,
- * a plain record as JSON, and `null` and `undefined` not at all. Throws `TypeError` for a promise, which must be awaited first.
+ * A template tag that makes HTML of text. Values are escaped for content and for quoted attributes. `Markup`,
+ * such as that of another `html`, prints as it is, an array item by item, a plain record as JSON; `null` and
+ * `undefined` print nothing. Throws `TypeError` for a promise, which must be awaited first.
  *
  * Escaping does not make a value safe in an attribute without quotes, in a script or in a style, nor a URL
  * that runs code.

@@ -11,6 +11,7 @@ const ROOT_PAGES = [
   "CHANGELOG.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
+  "bench/README.md",
 ];
 
 /** Code between fences, which has no links and no headings. */

@@ -46,9 +46,9 @@ const FAILURES = [
  */
 export class UploadedFile extends File {
   /**
-   * Stores the file and returns the path it was written to. A path that ends with a slash, or of a folder that
-   * exists, is the folder, in which the file gets the client's name, made safe; any other path is that of the
-   * file. Needs permission to write the path, and for a folder without a slash to read it.
+   * Stores the file and returns the path it was written to. When the path ends with a slash, or is that of an
+   * existing folder, the file is stored there under the client's name, sanitized; any other path is that of the
+   * file. Needs permission to write the path, and to read it when a folder is given without a slash.
    *
    * @throws {Deno.errors.AlreadyExists} A file is there already; it stays as it was.
    * @throws {Deno.errors.NotFound} The folder does not exist.

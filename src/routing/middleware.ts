@@ -23,8 +23,8 @@ export type MiddlewareResult = MaybePromise<
 /** Methods that run around the callback of a route. */
 export interface MiddlewareHooks {
   /**
-   * Runs before. Neither middleware added later nor the callback runs after a response: one that it returns,
-   * or has sealed. Any value that is no `MiddlewareResult` is an error.
+   * Runs before the callback. When it returns a response or has sealed one, neither middleware added later nor the
+   * callback runs. Any value that is not a `MiddlewareResult` is an error.
    */
   before?(params: RouteParameters): MiddlewareResult;
   /** Runs after, the last one added first. */

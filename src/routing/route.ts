@@ -179,14 +179,13 @@ export class Route {
     return this;
   }
 
-  /** The bound for the bodies of the route's requests, in bytes; undefined for `framework.body_limit`. */
+  /** The largest body of the route's requests, in bytes; undefined for `framework.body_limit`. */
   bodyLimit(): number | undefined;
   /**
-   * Sets the bound, above or below `framework.body_limit`: a larger body is a 413 before anything reads it, also
-   * before a route that matches first and passes.
-   * Where the route is `streamed()` and the length was not sent, reading `raw.body` beyond it throws that 413.
-   * Throws `TypeError` for what is no number, `RangeError` for a negative one, and in a request, as
-   * `addMiddleware()` does.
+   * Sets the largest body of the route's requests, above or below `framework.body_limit`. A larger one is a 413
+   * before anything reads it, also when a route that matches first passes. On a `streamed()` route whose client
+   * has sent no length, reading `raw.body` beyond the limit throws that 413. Throws `TypeError` for anything but a
+   * number, `RangeError` for a negative one, and in a request, as `addMiddleware()` does.
    */
   bodyLimit(bytes: number): this;
   bodyLimit(...[bytes]: [number?]): this | number | undefined {
@@ -203,9 +202,9 @@ export class Route {
   }
 
   /**
-   * Leaves the bodies of the route's requests unread, for large uploads: the callback reads
-   * `request().raw.body`, without a limit but that of `bodyLimit()`. `data`, `files`, `json`, `getBody()` and
-   * `getBytes()` then throw. Throws in a request, as `addMiddleware()` does.
+   * Leaves the bodies of the route's requests unread, for large uploads: the callback reads `request().raw.body`,
+   * with no limit but that of `bodyLimit()`. `data`, `files`, `json`, `getBody()` and `getBytes()` then throw.
+   * Throws in a request, as `addMiddleware()` does.
    */
   streamed(): this {
     this.#checkOpen();

@@ -33,9 +33,9 @@ export interface StartOptions {
   /** Called once with the address, in place of the line that is printed. */
   readonly onListen?: (address: Deno.Addr) => void;
   /**
-   * Called once the server has drained, however that began, and awaited: the place to flush and to close. It has
-   * the rest of `framework.shutdown_timeout`, and a second where that is used up. An error in it is logged, and
-   * the process ends with status 1.
+   * Called, and awaited, once the server has drained, whatever began the drain: flush and close things here. It
+   * has what is left of `framework.shutdown_timeout`, or a second when nothing is left. An error in it is logged,
+   * and the process ends with status 1.
    */
   readonly onShutdown?: () => unknown;
 }
