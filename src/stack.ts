@@ -1,9 +1,9 @@
 /** Owns telling whose code the frames of a stack are: the application's, the framework's, or another's. */
 
-const FRAMEWORK = new URL(".", import.meta.url).href;
+const FRAMEWORK = import.meta.resolve("./");
 
 /** The module in whose frames the handling of a request begins. */
-const HANDLING = new URL("handling/handle.ts", import.meta.url).href;
+const HANDLING = import.meta.resolve("./handling/handle.ts");
 
 /** The frames of packages and of the runtime, whose own functions have no place. */
 const FOREIGN =

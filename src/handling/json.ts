@@ -4,10 +4,6 @@ import type { Application } from "../application/application.ts";
 import { HttpError, wrongKind } from "../errors.ts";
 import { checkHeader } from "../response/header.ts";
 
-/** The name of a JavaScript function, such as `go` or `app.go`, of at most 128 characters. */
-const FUNCTION_NAME =
-  /^(?=.{1,128}$)[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
-
 /** What the language calls the objects that JSON sends as the value in them, such as `Markup`. */
 const VALUES: ReadonlySet<string> = new Set(["String", "Number", "Boolean"]);
 
@@ -38,7 +34,7 @@ export function jsonp(
 ): void {
   const { reply } = app.context("jsonp()");
   const callback = app.request().query[param];
-  if (typeof callback !== "string" || !FUNCTION_NAME.test(callback)) {
+  if (typeof callback !== "string" || !isFunctionName(callback)) {
     const rule = "must name a JavaScript function";
     throw new HttpError(400, `The query parameter "${param}" ${rule}`);
   }
@@ -51,6 +47,13 @@ export function jsonp(
     type: typeIn(charset, "application/javascript; charset=utf-8"),
     headers: { "x-content-type-options": "nosniff" },
   });
+}
+
+/** Whether a text is the name of a JavaScript function, such as `go` or `app.go`, of at most 128 characters. */
+function isFunctionName(text: string): boolean {
+  // Compiled here: that takes a part of a millisecond, which no start shall wait for.
+  return /^(?=.{1,128}$)[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u
+    .test(text);
 }
 
 function jsonText(

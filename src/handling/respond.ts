@@ -13,8 +13,6 @@ import { type BodyContent, streamOf } from "../response/stream.ts";
 import type { Match } from "../routing/router.ts";
 import { messagePage } from "./default_page.ts";
 
-const CONTENT = [Response, ReadableStream, Blob, ArrayBuffer];
-
 /** The keys of objects whose content is no property of theirs. */
 const OPAQUE = [Symbol.iterator, Symbol.toStringTag];
 
@@ -78,7 +76,9 @@ function isPlainObject(value: object): boolean {
 
 /** The body that a value is: a web response, bytes, or a stream; undefined for any other value. */
 function contentOf(value: unknown): BodyContent | Response | undefined {
-  const isContent = CONTENT.some((type) => value instanceof type);
+  // A list of these classes would have the runtime load all of them at the start.
+  const isContent = value instanceof Response || value instanceof Blob ||
+    value instanceof ReadableStream || value instanceof ArrayBuffer;
   if (isContent || ArrayBuffer.isView(value)) return value as BodyContent;
   if (!(Symbol.asyncIterator in Object(value))) return undefined;
   return streamOf(value as AsyncIterable<unknown>);

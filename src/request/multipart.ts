@@ -35,7 +35,7 @@ const PARAMETER =
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** In headers, malformed bytes are refused. */
-const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true });
+let strictUtf8: TextDecoder | undefined;
 
 /**
  * Parses a multipart form. Throws {@linkcode HttpError} 400 when it is malformed or cut short, and 413
@@ -107,7 +107,8 @@ function parsePart(bytes: Bytes, number: number) {
 
 function headerText(bytes: Bytes, source: string): string {
   try {
-    return STRICT_UTF8.decode(bytes);
+    strictUtf8 ??= new TextDecoder("utf-8", { fatal: true });
+    return strictUtf8.decode(bytes);
   } catch (cause) {
     throw refusal(400, source, "it is not UTF-8", { cause });
   }

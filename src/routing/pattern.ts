@@ -30,9 +30,6 @@ const PARENT_SEGMENT = /(?:^|[/\\])\.\.(?:[/\\]|$)/;
 /** A URL that clients would read as one of another host, or change: it begins with `//` or has a dot segment. */
 const MISREAD = /^\/\/|\/\.\.?(?:\/|$)/;
 
-/** A lone surrogate, which UTF-8 cannot encode, or NUL. */
-const UNENCODABLE = /[\p{Surrogate}\0]/u;
-
 /** A pattern such as `GET|POST /post/@slug`. */
 export class Pattern {
   /** In upper case; none when every method matches. */
@@ -104,7 +101,7 @@ export class Pattern {
         this.#fail(TypeError, problem);
       }
       const text = `${value ?? ""}`;
-      if (value === "" && name !== "*" || UNENCODABLE.test(text)) {
+      if (value === "" && name !== "*" || !isEncodable(text)) {
         const problem = `no URL can carry the value "${text}" of "${name}"`;
         this.#fail(RangeError, problem);
       }
@@ -250,4 +247,9 @@ function encodeText(text: string): string {
     /%(?:3A|40|24|26|2B|2C|3B|3D)/g,
     decodeURIComponent,
   );
+}
+
+/** Whether UTF-8 can encode a text, which has no lone surrogate then, and no NUL. */
+function isEncodable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
 }

@@ -3,8 +3,9 @@
  * module.
  */
 
-let queue!: ReadableStreamDefaultController<() => unknown>;
-runQueued(new ReadableStream({ start: (controller) => queue = controller }));
+const queue: (() => unknown)[] = [];
+let called = Promise.withResolvers<void>();
+runQueued();
 
 /**
  * Runs work without a request, a turn later, so that nothing it makes can keep one. Its context never had
@@ -15,11 +16,16 @@ export function withoutRequest<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
-  queue.enqueue(() => Promise.try(work).then(resolve, reject));
+  queue.push(() => Promise.try(work).then(resolve, reject));
+  called.resolve();
   return promise;
 }
 
 /** Runs queued work in the empty context of this call, to which each `await` returns. */
-async function runQueued(queued: ReadableStream<() => unknown>): Promise<void> {
-  for await (const work of queued) work();
+async function runQueued(): Promise<never> {
+  for (;;) {
+    await called.promise;
+    called = Promise.withResolvers();
+    for (const work of queue.splice(0)) work();
+  }
 }
