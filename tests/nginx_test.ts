@@ -192,6 +192,7 @@ nginxTest("WebSockets open, and send both ways", whole, async (site) => {
   socket.onopen = () => socket.send("there and");
   const text = await new Promise((resolve) => {
     socket.onmessage = ({ data }) => resolve(data);
+    socket.onclose = () => resolve("closed");
   });
   assertEquals(text, "there and back");
   const closed = new Promise((resolve) => socket.onclose = resolve);
