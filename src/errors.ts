@@ -48,7 +48,7 @@ export class HttpError extends Error {
   #headers: Headers | undefined;
 
   static {
-    headersOf = (error) => error.#headers;
+    headersOf = (error) => #headers in error ? error.#headers : undefined;
   }
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */
