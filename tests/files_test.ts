@@ -492,6 +492,31 @@ Deno.test("templates make URLs of files", async () => {
   });
 });
 
+Deno.test("`files()` sends a file that is replaced or deleted meanwhile whole, or not at all", async () => {
+  await inTree(async (root) => {
+    const app = serving(root);
+    const path = `${root}/public/style.css`;
+    const replace = async (): Promise<void> => {
+      for (let size = 1; size <= 300; size++) {
+        await Deno.writeTextFile(`${path}.new`, "x".repeat(size));
+        await Deno.rename(`${path}.new`, path);
+        if (size % 3 === 0) await Deno.remove(path);
+      }
+    };
+    const read = async (): Promise<void> => {
+      for (let count = 0; count < 100; count++) {
+        const response = await visit(app, "/public/style.css");
+        const { length } = await response.text();
+        if (response.status === 404) continue;
+        if (response.status === 503) continue; // it changed too often
+        assertEquals(response.status, 200);
+        assertEquals(response.headers.get("content-length"), `${length}`);
+      }
+    };
+    await Promise.all([replace(), read(), read(), read()]);
+  });
+});
+
 /** Adds compressed forms of the style sheet: their texts say what they are. */
 async function compress(root: string): Promise<void> {
   await Deno.writeTextFile(`${root}/public/style.css.br`, "brotli");

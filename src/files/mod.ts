@@ -78,6 +78,9 @@ export interface FilesOptions {
   readonly index?: string;
 }
 
+/** How often a file that changes while it is being opened is looked for. */
+const ATTEMPTS = 5;
+
 type ServeFile = typeof serveFile;
 
 type App = Engine | typeof Framework;
@@ -140,9 +143,19 @@ class FolderServer {
   /** Responds with the file that a request asks for. */
   async serve({ splat }: Route): Promise<unknown> {
     const app = this.#app;
-    const found = await this.#find(splat);
-    if (found === undefined) return app.notFound();
-    if (found.fileInfo.isFile) return await this.#respond(found);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const found = await this.#find(splat);
+      if (found === undefined) return app.notFound();
+      if (!found.fileInfo.isFile) return this.#redirectToFolder();
+      const response = await this.#respond(found);
+      if (response !== undefined) return response;
+    }
+    const message = "The file changes too often to be sent";
+    throw new HttpError(503, message, { headers: { "retry-after": "1" } });
+  }
+
+  #redirectToFolder(): unknown {
+    const app = this.#app;
     // Relative addresses on the page of a folder need the slash.
     return app.redirect(app.request().url.replace(/\?|$/, "/$&"), 301);
   }
@@ -172,9 +185,9 @@ class FolderServer {
 
   /**
    * Responds with a file or its compressed form: sets the headers and checks the conditions as a handler does,
-   * and lets the file server send the bytes.
+   * and lets the file server send the bytes. Returns undefined when the file has changed meanwhile.
    */
-  async #respond(file: Shown): Promise<Response> {
+  async #respond(file: Shown): Promise<Response | undefined> {
     const { path, fileInfo } = file;
     const { method } = this.#app.request();
     const serveFile = await this.#load();
@@ -189,7 +202,13 @@ class FolderServer {
     this.#setHead(file, head.headers.get("etag"), form);
 
     const sent = form ?? file;
-    const response = await serveFile(asked(method, range), sent.path, sent);
+    const response = await serveFile(asked(method, range), sent.path, sent)
+      .catch(goneMeanwhile);
+    if (response === undefined) return undefined;
+    if (method !== "HEAD" && !await isUnchanged(sent)) {
+      await response.body?.cancel();
+      return undefined;
+    }
     if (response.status === 416) return await refuseRange(response);
     const { headers } = response;
     // Those that were set above count.
@@ -230,6 +249,7 @@ class FolderServer {
     const response = this.#app.response();
     const vary = response.header("vary");
     const name = "Accept-Encoding";
+    if (vary?.includes(name)) return; // at a further attempt
     response.header("vary", vary ? `${vary}, ${name}` : name);
   }
 
@@ -245,6 +265,21 @@ class FolderServer {
     const isSame = !hasForms && condition === mtime?.toUTCString();
     return condition === "" || isSame ? range.toLowerCase() : undefined;
   }
+}
+
+/**
+ * Whether a file is still the one that was found, once the file server has opened it by its path: the bytes of
+ * another one would go out under the length, the ETag and the version of this one.
+ */
+async function isUnchanged({ path, fileInfo }: Shown): Promise<boolean> {
+  const now = await Deno.stat(path).catch(goneMeanwhile);
+  return now?.ino === fileInfo.ino && now?.size === fileInfo.size &&
+    Number(now?.mtime) === Number(fileInfo.mtime);
+}
+
+/** Takes a file that was deleted for one that has changed. */
+function goneMeanwhile(error: unknown): undefined {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 /** The request for the file server, which checks no conditions. */
