@@ -105,10 +105,13 @@ Deno.test("a body that is refused with its rest unread says `connection: close` 
     [413, `${head}Transfer-Encoding: chunked\r\n\r\nb\r\n01234567890\r\n`],
     [408, `${head}Content-Length: 5\r\n\r\nx`],
     [408, `${head}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`],
+    [400, `${head}Content-Length: 5\r\n\r\nx`],
+    [400, `${head}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`],
   ];
   for (const [status, request] of requests) {
     using connection = await RawConnection.open(port);
     await connection.send(request);
+    if (status === 400) await connection.end();
     const response = await connection.receive("</main>");
     assertMatch(response, new RegExp(`^HTTP/1.1 ${status} `));
     assertEquals(response.match(/connection: close/gi)?.length, 1, response);

@@ -27,6 +27,9 @@ const BODILESS_METHODS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
 /** The part of a JSON error's message that quotes the client. */
 const QUOTATION = /(?<=^Unexpected token '.+?'), .*$/su;
 
+/** The headers of a refusal after which the connection closes. */
+const CLOSING = { connection: "close" };
+
 const UTF8 = new TextDecoder();
 
 /** A form may begin with U+FEFF (URL standard, "UTF-8 decode without BOM"). */
@@ -62,7 +65,11 @@ export async function readBody(
   const inTime = timeoutSeconds === 0 || await settles(reading, timeoutSeconds);
   try {
     if (!inTime) {
-      throw refused(408, `it did not arrive within ${timeoutSeconds} seconds`);
+      throw refusal(
+        408,
+        SOURCE,
+        `it did not arrive within ${timeoutSeconds} seconds`,
+      );
     }
     const bytes = await reading;
     if (bytes.length < length) throw endedEarly(isDraining());
@@ -131,25 +138,23 @@ export function checkLength(request: Request, limit: number): void {
   if (length > limit) throw tooLarge(limit);
 }
 
-/** The error for a body that is larger than a limit in bytes. */
+/**
+ * The error for a body that is larger than a limit in bytes. It leaves part of the body unread, and so closes the
+ * connection (RFC 9112, section 9.3); after a read that has failed, Deno says so itself.
+ */
 export function tooLarge(limit: number): HttpError {
-  return refused(413, `it is larger than ${limit} bytes`);
+  const state = `it is larger than ${limit} bytes`;
+  return refusal(413, SOURCE, state, { headers: CLOSING });
 }
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
 function endedEarly(isDraining: boolean, cause?: unknown): HttpError {
   return isDraining
-    ? refused(503, "the server is shutting down", cause)
-    : refused(400, "it ended early", cause);
-}
-
-/**
- * A refusal that leaves part of the body unread, and so closes the connection (RFC 9112, section 9.3). Deno says
- * so itself when a read was under way.
- */
-function refused(status: number, state: string, cause?: unknown): HttpError {
-  const headers: HeadersInit = status === 408 ? {} : { connection: "close" };
-  return refusal(status, SOURCE, state, { cause, headers });
+    ? refusal(503, SOURCE, "the server is shutting down", {
+      cause,
+      headers: CLOSING,
+    })
+    : refusal(400, SOURCE, "it ended early", { cause });
 }
 
 /**
