@@ -208,6 +208,23 @@ ${tail}`;
   }
 }
 
+Deno.test("the test on the page of an error asks a host of `framework.hosts`", async () => {
+  const app = failing();
+  const address = "http://localhost:8000/boom/7";
+  const remoteAddr = { ...STRANGER.remoteAddr, hostname: "127.0.0.1" };
+  const code = async (): Promise<string> => {
+    let page = "";
+    await logOf(async () => {
+      const response = await app.fetch(new Request(address), { remoteAddr });
+      page = await response.text();
+    });
+    return codeIn(page);
+  };
+  assertStringIncludes(await code(), '.fetch("/boom/7")');
+  app.set("framework.hosts", ["localhost:8000"]);
+  assertStringIncludes(await code(), `.fetch("${address}")`);
+});
+
 Deno.test("the page of an error in a worker, which has no main module, is without a test", async () => {
   await using folder = await TemporaryFolder.make();
   await folder.write(

@@ -39,14 +39,17 @@ interface Imported {
 
 /** The code of a test that makes a request again; undefined in a worker, and when no web request can be made of it. */
 export async function testOf(exchange: Exchange): Promise<string | undefined> {
-  const { app, raw, target } = exchange.nesting.at(-1)!;
+  const { app, plan, raw, target } = exchange.nesting.at(-1)!;
   if (target === NO_TARGET || FORBIDDEN.test(raw.method)) return undefined;
   const main: string | undefined = Deno.mainModule;
   if (main === undefined) return undefined;
   const { name, lines } = await importOf(main, app);
   const path = target.path + masked(target.search, MASK);
   const body = await sentBody(exchange, MASK);
-  const call = callOf(raw, path, body, `${name}.fetch`);
+  // Another host than one of the setting would be refused.
+  const isAnyHost = plan.settings["framework.hosts"] === null;
+  const origin = isAnyHost ? "" : new URL(raw.url).origin;
+  const call = callOf(raw, origin + path, body, `${name}.fetch`);
   return [
     ...lines,
     "",
@@ -61,7 +64,7 @@ export async function testOf(exchange: Exchange): Promise<string | undefined> {
 /** The statement that makes the request. */
 function callOf(
   raw: Request,
-  path: string,
+  address: string,
   body: SentBody | undefined,
   fetch: string,
 ): string[] {
@@ -78,12 +81,13 @@ function callOf(
     ...headers.length === 0 ? [] : ["headers: {", ...indented(headers), "},"],
     ...code.length === 0 ? [] : [...code.slice(0, -1), `${code.at(-1)},`],
   ];
+  const url = address.startsWith("/") ? `http://localhost${address}` : address;
   if (options.length === 0) {
-    return [...before, `const response = await ${fetch}(${text(path)});`];
+    return [...before, `const response = await ${fetch}(${text(address)});`];
   }
   return [
     ...before,
-    `const request = new Request(${text(`http://localhost${path}`)}, {`,
+    `const request = new Request(${text(url)}, {`,
     ...indented(options),
     "});",
     `const response = await ${fetch}(request);`,
