@@ -1,9 +1,8 @@
-/** Stands in for `serveFile` of `@std/http/file-server`: types, validators, conditions and one range. */
+/** Stands in for `serveFile` of `@std/http/file-server`, of a file that is there: types, validators and one range. */
 
 /** What is known of a file beforehand. */
 interface ServeFileOptions {
-  /** Saves asking the file system. */
-  fileInfo?: Deno.FileInfo;
+  fileInfo: Deno.FileInfo;
 }
 
 /** From which byte to which, both included. */
@@ -46,41 +45,28 @@ const TYPES: Readonly<Record<string, string>> = {
   zip: "application/zip",
 };
 
-/** The response to a GET or HEAD of a file; 404 where there is none, 405 for another method. */
+/** The response to a GET or HEAD without conditions. */
 export async function serveFile(
   request: Request,
   path: string,
-  options: ServeFileOptions = {},
+  { fileInfo }: ServeFileOptions,
 ): Promise<Response> {
-  await request.body?.cancel();
-  if (request.method !== "GET" && request.method !== "HEAD") return plain(405);
-  const info = options.fileInfo ?? await Deno.stat(path).catch(missing);
-  if (info === null || info.isDirectory) return plain(404);
-  const headers = await headersOf(path, info);
+  const { size } = fileInfo;
+  const headers = await headersOf(path, fileInfo);
   if (request.method === "HEAD") {
-    headers.set("content-length", `${info.size}`);
+    headers.set("content-length", `${size}`);
     return new Response(null, { headers });
   }
-  if (isCurrent(request, headers)) {
-    return new Response(null, { status: 304, headers });
-  }
-  const range = info.size > 0 && rangeOf(request, info.size);
-  if (!range) {
-    return await send(path, { start: 0, end: info.size - 1 }, headers);
-  }
+  const range = size > 0 && rangeOf(request, size);
+  if (!range) return await send(path, { start: 0, end: size - 1 }, headers);
   const { start, end } = range;
-  if (end < 0 || end < start || start >= info.size) {
-    headers.set("content-range", `bytes */${info.size}`);
-    return plain(416, headers);
+  if (end < 0 || end < start || start >= size) {
+    headers.set("content-range", `bytes */${size}`);
+    return new Response(null, { status: 416, headers });
   }
-  const part = { start: Math.max(0, start), end: Math.min(end, info.size - 1) };
-  headers.set("content-range", `bytes ${part.start}-${part.end}/${info.size}`);
-  return await send(path, part, headers, info.size);
-}
-
-function missing(error: unknown): null {
-  if (error instanceof Deno.errors.NotFound) return null;
-  throw error;
+  const part = { start: Math.max(0, start), end: Math.min(end, size - 1) };
+  headers.set("content-range", `bytes ${part.start}-${part.end}/${size}`);
+  return await send(path, part, headers, size);
 }
 
 async function headersOf(
@@ -97,20 +83,6 @@ async function headersOf(
   headers.set("etag", `W/"${size.toString(16)}-${tag}"`);
   headers.set("last-modified", mtime.toUTCString());
   return headers;
-}
-
-/** Whether the client's copy is current: its tags count, or else its date (RFC 9110, section 13.2.2). */
-function isCurrent(request: Request, headers: Headers): boolean {
-  const bare = (tag: string) => tag.trim().replace(/^W\//, "");
-  const [etag, modified] = [headers.get("etag"), headers.get("last-modified")];
-  const tags = request.headers.get("if-none-match");
-  if (tags !== null) {
-    if (etag === null) return false;
-    return tags.trim() === "*" ||
-      tags.split(",").some((tag) => bare(tag) === bare(etag));
-  }
-  const since = Date.parse(request.headers.get("if-modified-since") ?? "");
-  return modified !== null && Date.parse(modified) <= since;
 }
 
 /** The range that a request asks for, as it says; undefined when it asks for none, or for several. */
@@ -148,16 +120,4 @@ function firstBytes(count: number): TransformStream<Uint8Array, Uint8Array> {
       if (left <= 0) controller.terminate();
     },
   });
-}
-
-function plain(status: number, headers?: Headers): Response {
-  const texts: Record<number, string> = {
-    404: "Not Found",
-    405: "Method Not Allowed",
-    416: "Range Not Satisfiable",
-  };
-  return new Response(
-    texts[status],
-    headers ? { status, headers } : { status },
-  );
 }

@@ -7,21 +7,15 @@ interface Range {
   readonly quality: number;
 }
 
-/** The media types that the client accepts, best first. */
-export function accepts(request: Pick<Request, "headers">): string[];
 /** The one of the offered types that the client likes best, the first where it has no opinion. */
 export function accepts<T extends string = string>(
   request: Pick<Request, "headers">,
   ...types: T[]
-): T | undefined;
-export function accepts(
-  request: Pick<Request, "headers">,
-  ...types: string[]
-): string | string[] | undefined {
+): T | undefined {
   const header = request.headers.get("accept");
-  if (!header) return types.length > 0 ? types[0] : ["*/*"];
+  if (!header) return types[0];
   const ranges = header.split(",").flatMap((range) => parse(range));
-  return types.length > 0 ? best(ranges, types) : ordered(ranges);
+  return best(ranges, types);
 }
 
 function parse(text: string): Range[] {
@@ -45,14 +39,8 @@ function parse(text: string): Range[] {
   return [{ type, subtype, parameters, quality }];
 }
 
-function ordered(ranges: Range[]): string[] {
-  return ranges.filter((range) => range.quality > 0)
-    .sort((a, b) => b.quality - a.quality)
-    .map((range) => `${range.type}/${range.subtype}`);
-}
-
 /** Of types liked equally, the one that was offered first. */
-function best(ranges: Range[], types: string[]): string | undefined {
+function best<T extends string>(ranges: Range[], types: T[]): T | undefined {
   const liked = types.map((type) => ({ type, ...judged(ranges, type) })).filter(
     ({ quality }) => quality > 0,
   );
