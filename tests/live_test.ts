@@ -9,49 +9,12 @@ import {
 } from "@std/assert";
 import { Engine, HttpError } from "@framework/core";
 import { files } from "@framework/core/files";
+import { Desk } from "./desk.ts";
 import { logOf } from "./log.ts";
 
 const PAGE = "<!doctype html><html><body>Grüße</body></html>";
 const TAG = '<script src="/.framework/live.js" defer></script>\n';
 const LIVE_PAGE = `<!doctype html><html><body>Grüße${TAG}</body></html>`;
-
-/** An application that serves under debug, with a folder of its own. */
-class Desk implements AsyncDisposable {
-  readonly folder = Deno.makeTempDirSync();
-  readonly app = new Engine();
-  readonly #server: Deno.HttpServer<Deno.Addr>;
-
-  constructor(declare: (app: Engine, folder: string) => void) {
-    this.app.set("framework.debug", true);
-    this.app.set("framework.views.path", this.folder);
-    declare(this.app, this.folder);
-    this.#server = this.app.start({ port: 0, signals: false, onListen() {} });
-  }
-
-  /** Requests a path as a client on this machine. */
-  visit(path: string, init?: RequestInit): Promise<Response> {
-    const { port } = this.#server.addr as Deno.NetAddr;
-    return fetch(`http://127.0.0.1:${port}${path}`, init);
-  }
-
-  /** Listens to the events. */
-  async listen(): Promise<Events> {
-    return new Events(await this.visit("/.framework/live"));
-  }
-
-  write(name: string, text: string): Promise<void> {
-    return Deno.writeTextFile(`${this.folder}/${name}`, text);
-  }
-
-  shutdown(): Promise<void> {
-    return this.#server.shutdown();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.shutdown();
-    await Deno.remove(this.folder, { recursive: true });
-  }
-}
 
 /** The states that a server tells. */
 class Events {
@@ -74,6 +37,11 @@ class Events {
   async leave(): Promise<void> {
     await this.#reader.cancel();
   }
+}
+
+/** Listens to the events of a server. */
+async function listen(desk: Desk): Promise<Events> {
+  return new Events(await desk.visit("/.framework/live"));
 }
 
 /** The state by which a response was made. */
@@ -266,7 +234,7 @@ Deno.test("the events tell the state at once, and anew when a template in use ch
   );
   await desk.write("part.vto", "one");
   await desk.write("home.vto", '<body>{{ include "part.vto" }}</body>');
-  const events = await desk.listen();
+  const events = await listen(desk);
   const made = await events.next();
   assertEquals(stateOf(await bodyless(await desk.visit("/"))), made);
   const began = performance.now();
@@ -279,7 +247,7 @@ Deno.test("the events tell the state at once, and anew when a template in use ch
 Deno.test("the events tell of a template that was missing", async () => {
   await using desk = new Desk((app) => app.route("/", () => app.render("new")));
   await logOf(async () => bodyless(await desk.visit("/")));
-  const events = await desk.listen();
+  const events = await listen(desk);
   const missing = await events.next();
   await desk.write("new.vto", "there");
   assertNotEquals(await events.next(), missing);
@@ -294,7 +262,7 @@ Deno.test("the events tell of a static file that a page has loaded, or named", a
   await desk.write("loaded.css", "");
   await bodyless(await desk.visit("/public/loaded.css"));
   await bodyless(await desk.visit("/"));
-  const events = await desk.listen();
+  const events = await listen(desk);
   let state = await events.next();
   for (const name of ["loaded.css", "named.css"]) {
     await desk.write(name, "* {}");
@@ -312,7 +280,7 @@ Deno.test("what changes while no page listens is told to the next one", async ()
   await desk.write("home.vto", "<body>one</body>");
   const made = stateOf(await bodyless(await desk.visit("/")));
   await desk.write("home.vto", "<body>another</body>");
-  const events = await desk.listen();
+  const events = await listen(desk);
   assertNotEquals(await events.next(), made);
   await events.leave();
 });
@@ -323,11 +291,11 @@ Deno.test("the events tell nothing of a file that no page uses", async () => {
   );
   await desk.write("home.vto", "one");
   await bodyless(await desk.visit("/"));
-  const events = await desk.listen();
+  const events = await listen(desk);
   const state = await events.next();
   await desk.write("data.json", "{}");
   await new Promise((resolve) => setTimeout(resolve, 200));
-  const other = await desk.listen();
+  const other = await listen(desk);
   assertEquals(await other.next(), state);
   await Promise.all([events.leave(), other.leave()]);
 });
@@ -336,7 +304,7 @@ Deno.test("`shutdown()` ends the events at once", async () => {
   await using desk = new Desk((app) =>
     app.set("framework.shutdown_timeout", 60)
   );
-  const events = await desk.listen();
+  const events = await listen(desk);
   await events.next();
   const began = performance.now();
   const end = events.next();

@@ -6,17 +6,17 @@
 import type { Exchange } from "../application/exchange.ts";
 import { isFromProgram } from "../handling/client.ts";
 import { escape } from "../html.ts";
-import { withoutBase } from "../response/location.ts";
 import { valueOf } from "../response/stream.ts";
 import { mutable } from "../response/web_response.ts";
 import type { Unfinished } from "../state/unfinished.ts";
 import { onUsedFile } from "../used_files.ts";
 import { LiveFiles } from "./live_files.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
+import { nameIn, pathOf } from "./root.ts";
 
-/** The address of the events, below the base; that of the script is beside it. */
-const EVENTS = "/.framework/live";
-const SCRIPT = `${EVENTS}.js`;
+/** The names of the events and of the script, which looks for the events beside it. */
+const EVENTS = "live";
+const SCRIPT = "live.js";
 
 /** Neither is kept, or read by pages of other sites. */
 const HEADERS = {
@@ -52,12 +52,11 @@ onUsedFile((file) => files.add(file));
 export function respond(exchange: Exchange): Response | undefined {
   if (isFromProgram(exchange)) return undefined;
   states.set(exchange, state());
-  const { base, nesting, target: { method, path } } = exchange;
-  const address = withoutBase(path, base);
-  if (method !== "GET") return undefined;
-  if (address === SCRIPT) return respondWith(LIVE_SCRIPT, "text/javascript");
-  if (address !== EVENTS) return undefined;
-  const { unfinished } = nesting.at(-1)!.app;
+  if (exchange.target.method !== "GET") return undefined;
+  const name = nameIn(exchange);
+  if (name === SCRIPT) return respondWith(LIVE_SCRIPT, "text/javascript");
+  if (name !== EVENTS) return undefined;
+  const { unfinished } = exchange.nesting.at(-1)!.app;
   return respondWith(events(unfinished), "text/event-stream");
 }
 
@@ -137,11 +136,11 @@ function isDocument(response: Response): boolean {
  * undefined for any other response.
  */
 async function withScript(
-  { raw, base }: Exchange,
+  exchange: Exchange,
   response: Response,
 ): Promise<Response | undefined> {
   if (!isDocument(response)) return undefined;
-  if (raw.method === "HEAD") {
+  if (exchange.isHead) {
     // Without a body, the runtime would say that a GET has the length 0.
     return withBody(ReadableStream.from([]), response);
   }
@@ -154,16 +153,17 @@ async function withScript(
   const end = [...text.matchAll(END_OF_BODY)].at(-1)?.index;
   if (end === undefined) return undefined;
   const policy = response.headers.get("content-security-policy") ?? "";
-  const tag = new TextEncoder().encode(scriptTag(base, raw.method, policy));
+  const tag = new TextEncoder().encode(scriptTag(exchange, policy));
   const parts = [bytes.subarray(0, end), tag, bytes.subarray(end)];
   return withBody(await new Blob(parts).bytes(), response);
 }
 
 /** The tag that loads the script, with the nonce of a policy that has one. */
-function scriptTag(base: string, method: string, policy: string): string {
+function scriptTag(exchange: Exchange, policy: string): string {
+  const { method } = exchange.target;
   const [, nonce] = /'nonce-([\w+/=-]+)'/.exec(policy) ?? [];
   const attributes = [
-    `src="${escape(base + SCRIPT)}"`,
+    `src="${escape(pathOf(exchange, SCRIPT))}"`,
     ...method === "GET" ? [] : [`data-method="${escape(method)}"`],
     ...nonce === undefined ? [] : [`nonce="${nonce}"`],
   ];

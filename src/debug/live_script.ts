@@ -23,12 +23,23 @@ export const LIVE_SCRIPT = `"use strict";
     if (data !== "ask") compare(data);
     else if (latest) tabs.postMessage(latest);
   };
-  addEventListener("pageshow", () => tabs.postMessage("ask"));
-  const listening = () => new Promise(listen);
-  if (navigator.locks) navigator.locks.request(key, listening);
-  else listening();
 
-  function listen(end) {
+  // A page that is kept for "back" must not keep the others from listening.
+  let leaving;
+  join();
+  addEventListener("pagehide", () => leaving.abort());
+  addEventListener("pageshow", ({ persisted }) => persisted && join());
+
+  function join() {
+    leaving = new AbortController();
+    const { signal } = leaving;
+    tabs.postMessage("ask");
+    const listening = () => new Promise((end) => listen(signal, end));
+    if (navigator.locks) navigator.locks.request(key, { signal }, listening).catch(() => {});
+    else listening();
+  }
+
+  function listen(signal, end) {
     const events = new EventSource(url);
     events.onmessage = ({ data }) => {
       latest = data;
@@ -39,6 +50,11 @@ export const LIVE_SCRIPT = `"use strict";
       // A server without live reload closes them; without a server, the browser tries again.
       if (events.readyState === EventSource.CLOSED) end();
     };
+    signal.addEventListener("abort", () => {
+      events.close();
+      latest = undefined;
+      end();
+    });
   }
 
   function compare(state) {

@@ -1,0 +1,42 @@
+/** Owns an application under debug, for the tests of live reload. */
+
+import { Engine } from "@framework/core";
+
+/** An application that serves under debug, with a folder of its own. */
+export class Desk implements AsyncDisposable {
+  readonly folder = Deno.makeTempDirSync();
+  readonly app = new Engine();
+  readonly #server: Deno.HttpServer<Deno.Addr>;
+
+  constructor(declare: (app: Engine, folder: string) => void) {
+    this.app.set("framework.debug", true);
+    this.app.set("framework.views.path", this.folder);
+    declare(this.app, this.folder);
+    this.#server = this.app.start({ port: 0, signals: false, onListen() {} });
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.addr as Deno.NetAddr).port}`;
+  }
+
+  /** Requests a path as a client on this machine. */
+  visit(path: string, init?: RequestInit): Promise<Response> {
+    return fetch(this.origin + path, init);
+  }
+
+  /** Writes a file of the folder, which changes at once. */
+  async write(name: string, text: string): Promise<void> {
+    const file = `${this.folder}/${name}`;
+    await Deno.writeTextFile(`${file}~`, text);
+    await Deno.rename(`${file}~`, file);
+  }
+
+  shutdown(): Promise<void> {
+    return this.#server.shutdown();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shutdown();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
