@@ -7,6 +7,8 @@
 export interface Case {
   readonly method?: string;
   readonly path: string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The body, and its content type. */
   readonly body?: readonly [type: string, text: string];
   readonly status: number;
@@ -21,6 +23,10 @@ export const ITEMS: readonly { name: string; price: number }[] = Array.from(
   { length: 10 },
   (_, index) => ({ name: `Thing <${index}>`, price: index * 10 }),
 );
+
+/** The sections of the site, and the secret of its sessions. */
+export const SECTIONS = ["home", "things", "about"] as const;
+export const SECRET = "nobody guesses these 32 characters";
 
 /** A page of 4 KB that is a string already. */
 export const LARGE: string = `<!doctype html><title>Large</title>${

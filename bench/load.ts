@@ -98,10 +98,11 @@ function wrongResponse({ path }: Case, text: string, what: string): Error {
 }
 
 function encode(
-  { method = "GET", path, body }: Case,
+  { method = "GET", path, headers = {}, body }: Case,
   port: number,
 ): Uint8Array<ArrayBuffer> {
   const lines = [`${method} ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`];
+  for (const name in headers) lines.push(`${name}: ${headers[name]}`);
   const [type, text = ""] = body ?? [];
   if (type !== undefined) {
     lines.push(`Content-Type: ${type}`, `Content-Length: ${text.length}`);

@@ -5,7 +5,7 @@
  *     deno task bench [--quick] [part …]
  *     deno task bench [--quick] --against COMMIT [request …]
  *
- * The parts are `quiet`, `busy`, `parallel`, `router`, `start`, `memory` and `blog`, or the names of
+ * The parts are `quiet`, `busy`, `parallel`, `router`, `start`, `memory`, `site` and `blog`, or the names of
  * requests such as `text`; without one, everything is measured and the results are written. `--against` compares
  * the work tree with a commit.
  */
@@ -19,6 +19,7 @@ import { measureParallel } from "./parallel.ts";
 import { FULL, type Plan, QUICK } from "./plan.ts";
 import { measureBusy, measureQuiet } from "./requests.ts";
 import { measureRouter } from "./router_process.ts";
+import { measureSite } from "./site.ts";
 import { measureStart } from "./start.ts";
 import { type Figures, printTargets, recordRouter } from "./targets.ts";
 
@@ -52,6 +53,7 @@ const PARTS: Readonly<Record<string, readonly [string, Measure]>> = {
   }],
   start: ["Start", measureStart],
   memory: ["Memory", measureMemory],
+  site: ["A page of a site", measureSite],
   blog: ["Blog", measureBlog],
 };
 

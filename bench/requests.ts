@@ -92,23 +92,37 @@ export async function takeTurns(
   samples: Map<string, Samples>,
 ): Promise<void> {
   for (const [name, { port }] of servers) {
-    if (!samples.has(name)) samples.set(name, { cpu: [], p99: [], rate: [] });
+    if (!samples.has(name)) samples.set(name, newSamples());
     const load = { requests: warmup, connections: CONNECTIONS };
     await send(port, [wanted], load);
   }
   const order = [...servers];
   for (let round = 0; round < rounds / laps; round++) {
     for (const [name, server] of order) {
-      const before = server.cpu();
-      const load = { requests, connections: CONNECTIONS };
-      const { p99, total } = await send(server.port, [wanted], load);
-      const sample = samples.get(name)!;
-      sample.cpu.push((server.cpu() - before) / (requests + 1));
-      sample.p99.push(p99);
-      sample.rate.push(requests / (total / 1_000));
+      await takeTurn(server, wanted, requests, samples.get(name)!);
     }
     order.reverse();
   }
+}
+
+/** Loads a server, and adds to its samples. */
+export async function takeTurn(
+  server: Child,
+  wanted: Case,
+  requests: number,
+  { cpu, p99, rate }: Samples,
+): Promise<void> {
+  const before = server.cpu();
+  const load = { requests, connections: CONNECTIONS };
+  const latency = await send(server.port, [wanted], load);
+  cpu.push((server.cpu() - before) / (requests + 1));
+  p99.push(latency.p99);
+  rate.push(requests / (latency.total / 1_000));
+}
+
+/** Samples without measurements. */
+export function newSamples(): Samples {
+  return { cpu: [], p99: [], rate: [] };
 }
 
 /** Keeps this framework's ratios to all others, for the targets. */
