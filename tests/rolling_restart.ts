@@ -30,6 +30,7 @@ const SOURCE = `
     return n;
   });
   Framework.route("POST /form", () => Framework.request().data.n);
+  console.log("loaded");
 `;
 
 const SOURCES: Readonly<Record<Way, string>> = {
@@ -108,9 +109,11 @@ async function serve(way: Way, port: number): Promise<ServerProcess> {
   };
   const server = await ServerProcess.start(
     `${SOURCE}${SOURCES[way].replace("PORT", `${port}`)}`,
-    { command: command[way], env: { DENO_JOBS: "2" }, limit: 300 },
+    { command: command[way], env: { DENO_JOBS: "2" }, limit: 120 },
   );
   await server.prints(/Listening on/);
+  // A worker that is still loading does not hear SIGTERM.
+  if (way === "parallel") await server.prints(/loaded[^]*loaded/);
   return server;
 }
 
