@@ -55,6 +55,20 @@ Deno.test("`CONTRIBUTING.md` names files that exist", async () => {
   assertEquals(await dead(targets, "CONTRIBUTING.md"), []);
 });
 
+Deno.test("`CONTRIBUTING.md` names classes and steps that exist", async () => {
+  const [, way, nouns] = (await read("CONTRIBUTING.md")).split(/^## /m);
+  let sources = "";
+  for (const file of await filesIn("src/", ".ts")) sources += await read(file);
+  const names = [
+    ...way!.matchAll(/(?<=^\d\. |goes to )`(\w+)`/gm),
+    ...nouns!.matchAll(/(?<=^\|[^|]*)`(\w+)`/gm),
+  ].map(([, name]) => name!);
+  const missing = names.filter((name) =>
+    !new RegExp(`(?:class|function|interface|type) ${name}\\b`).test(sources)
+  );
+  assertEquals([names.length > 20, missing], [true, []]);
+});
+
 Deno.test("`README.md` links every page of `docs/`", async () => {
   const readme = await read("README.md");
   const pages = (await docs()).filter((page) =>
