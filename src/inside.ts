@@ -18,9 +18,9 @@ export async function inside(
   folder: string | URL,
   path: string,
 ): Promise<Inside | undefined> {
-  return insideOf(
-    ...await Promise.all([Deno.realPath(folder), Deno.realPath(path)]),
-  );
+  const calls = [Deno.realPath(folder), Deno.realPath(path)] as const;
+  await Promise.allSettled(calls); // neither goes on when the other fails
+  return insideOf(await calls[0], await calls[1]);
 }
 
 /** Does the same as `inside()`, at once. */
