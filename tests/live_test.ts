@@ -9,6 +9,7 @@ import {
 } from "@std/assert";
 import { Engine, HttpError } from "@framework/core";
 import { files } from "@framework/core/files";
+import { secondsOf } from "./clock.ts";
 import { Desk } from "./desk.ts";
 import { logOf } from "./log.ts";
 
@@ -254,6 +255,20 @@ Deno.test("the events tell of a template that was missing", async () => {
   await events.leave();
 });
 
+Deno.test("the events tell of a template whose folder was missing", async () => {
+  await using desk = new Desk((app, folder) => {
+    app.set("framework.views.path", `${folder}/views`);
+    app.route("/", () => app.render("home.vto"));
+  });
+  await logOf(async () => bodyless(await desk.visit("/")));
+  const events = await listen(desk);
+  const missing = await events.next();
+  await Deno.mkdir(`${desk.folder}/views`);
+  await desk.write("views/home.vto", "there");
+  assertNotEquals(await events.next(), missing);
+  await events.leave();
+});
+
 Deno.test("the events tell of a static file that a page has loaded, or named", async () => {
   await using desk = new Desk((app, folder) => {
     const asset = files(app, "/public", folder);
@@ -311,6 +326,18 @@ Deno.test("`shutdown()` ends the events at once", async () => {
   await desk.shutdown();
   assertEquals(await end, undefined);
   assert(performance.now() - began < 1_000, "the shutdown was delayed");
+});
+
+Deno.test("the events end after ten seconds, so that any server can shut down", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  const local = { transport: "tcp", hostname: "127.0.0.1", port: 1 } as const;
+  const info = { remoteAddr: local };
+  const visit = () =>
+    app.fetch(new Request("http://localhost/.framework/live"), info);
+  await (await visit()).body?.cancel(); // loads what debug needs
+  const seconds = await secondsOf(async () => await (await visit()).text());
+  assertEquals(seconds, 10);
 });
 
 async function bodyless(response: Response): Promise<Response> {

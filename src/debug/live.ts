@@ -28,6 +28,12 @@ const HEADERS = {
 /** After how many milliseconds a page asks again for a server that has gone. */
 const RETRY = 250;
 
+/**
+ * After how many seconds the events end, for the page to ask again. A server of the user's own that shuts down
+ * waits so long.
+ */
+const LIFETIME = 10;
+
 const END_OF_BODY = /<\/body\s*>/gi;
 
 const program = crypto.randomUUID();
@@ -87,11 +93,13 @@ function respondWith(body: BodyInit, type: string): Response {
   return new Response(body, { headers });
 }
 
-/** Sends the state now and after each change, until the client leaves or a drain begins. */
+/** Sends the state now and after each change, for a while, or until the client leaves or a drain begins. */
 function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
   let send: () => void;
   let end: () => void;
+  let timer: ReturnType<typeof setTimeout>;
   const forget = (): void => {
+    clearTimeout(timer);
     listeners.delete(send);
     unfinished.endings.delete(end);
     if (listeners.size === 0) files.stop();
@@ -111,6 +119,7 @@ function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
       send();
       listeners.add(send);
       unfinished.endings.add(end);
+      timer = setTimeout(end, LIFETIME * 1_000);
       if (unfinished.isDraining) end();
     },
     cancel: forget,

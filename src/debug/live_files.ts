@@ -71,7 +71,7 @@ export class LiveFiles {
     } catch {
       return; // the system has no more watchers: a look each second is left
     }
-    this.#follow(this.#watcher);
+    this.#follow(this.#watcher).catch(() => {}); // the same
   }
 
   async #follow(watcher: Deno.FsWatcher): Promise<void> {
