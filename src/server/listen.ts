@@ -13,7 +13,7 @@ import { DrainingServer, type Served, type Server } from "./server.ts";
 /**
  * Where and how to listen.
  *
- * Guide: [docs/in_production.md](./docs/in_production.md)
+ * Guides: [docs/settings.md](./docs/settings.md), [docs/in_production.md](./docs/in_production.md)
  */
 export interface StartOptions {
   /** The TCP port; 0 takes a free one. 8000 when not given. */
