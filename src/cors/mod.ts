@@ -1,7 +1,7 @@
 /**
  * Lets scripts of other origins read responses (CORS protocol of the Fetch standard).
  *
- * Every preflight is answered with 204 before any route. All other responses get the headers last, error pages
+ * Every preflight gets a 204 before any route. All other responses get the headers last, error pages
  * too. CORS does not protect routes: a request from an origin that is not allowed is handled, and the browser
  * keeps the response from the script. Add filters of `start` that check credentials after `cors`, since a
  * preflight carries none. When an `origins` function throws, the request fails, and no other origin can read
