@@ -110,6 +110,22 @@ Deno.test("`upgrade()` is a 426 for a method other than GET, with which no socke
   }
 });
 
+Deno.test("`upgrade()` is a 426 that names the version for a client of another one", async () => {
+  const app = new Engine();
+  app.route("/talk", () => app.request().upgrade().response);
+  const headers = {
+    connection: "upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "8",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  };
+  const response = await app.fetch(
+    new Request("http://localhost/talk", { headers }),
+  );
+  assertEquals(response.status, 426);
+  assertEquals(response.headers.get("sec-websocket-version"), "13");
+});
+
 const KEY = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
 /** Handshakes of a client that takes the protocol `chat`, and their statuses. */

@@ -44,6 +44,9 @@ const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 /** The ids of requests that are taken from a proxy: they stand in pages and log lines. */
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
+/** The version of the WebSocket protocol (RFC 6455, section 4.4). */
+const VERSION = "13";
+
 /**
  * One request. `query`, `data`, `cookies` and `files` are records without prototype: each name in them
  * comes from the client. A header that was not sent reads "".
@@ -326,8 +329,8 @@ export class HttpRequest {
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
    * The request lives until the socket has closed, so that the socket's handlers keep its state. A client for
    * which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426 when the
-   * client does not ask for a WebSocket (RFC 9110, section 15.5.22), 400 when its handshake is malformed or does
-   * not offer the protocol of the options (RFC 6455, section 4.2.1).
+   * client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400 when
+   * its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
@@ -335,6 +338,15 @@ export class HttpRequest {
     if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
       const headers = { upgrade: "websocket" };
       throw new HttpError(426, "Only WebSockets connect here", { headers });
+    }
+    // Deno upgrades by any version.
+    const version = this.getHeader("sec-websocket-version") || VERSION;
+    if (version !== VERSION) {
+      const headers = {
+        upgrade: "websocket",
+        "sec-websocket-version": VERSION,
+      };
+      throw new HttpError(426, `Only version ${VERSION} connects`, { headers });
     }
     this.#checkHandshake(options.protocol);
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
