@@ -1,7 +1,13 @@
 /** Tests that middleware fails closed: nothing that `before` returns by mistake lets a request in. */
 
 import { assertEquals } from "@std/assert";
-import { Engine, html, HttpError, type Middleware } from "@framework/core";
+import {
+  Engine,
+  Framework,
+  html,
+  HttpError,
+  type Middleware,
+} from "@framework/core";
 import { call, visit } from "./forms.ts";
 
 /** An application whose route `/@id` writes "inside" behind the middleware, and what the route was called with. */
@@ -68,6 +74,11 @@ Deno.test("`before` goes on after nothing, true and objects of the framework", a
     () => Promise.resolve(true),
     () => app.response().header("x-a", "1"),
     () => app.request(),
+    () => app.router(),
+    () => app.request().route!,
+    () => app.view(),
+    () => app,
+    () => Framework,
     { before: () => Promise.resolve() },
   );
   assertEquals(await (await visit(app, "/")).text(), "inside");
