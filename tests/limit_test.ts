@@ -153,6 +153,28 @@ Deno.test("`limit()` keeps 10,000 keys in memory; the oldest go", async () => {
   assertEquals(await isRefused("9999"), true);
 });
 
+Deno.test("`limit()` lets nobody in whose key is no text", async () => {
+  const keys: unknown[] = [["ada"], { name: "ada" }, undefined, null, 1];
+  for (const key of keys) {
+    const app = limited({ key: () => key as string });
+    app.map("error", (error: Error) => error.message);
+    assertEquals(await visit(app), [500, null]);
+  }
+});
+
+Deno.test("`limit()` keeps the hash of a long key", async () => {
+  const keys: string[] = [];
+  const add = (key: string) => {
+    keys.push(key);
+    return { count: 1, resets: new Date() };
+  };
+  for (const key of ["a".repeat(256), "a".repeat(1_000_000), "b".repeat(257)]) {
+    await visit(limited({ key: () => key, store: { add } }));
+  }
+  assertEquals(keys.map(({ length }) => length), [256, 64, 64]);
+  assertEquals(new Set(keys).size, 3);
+});
+
 Deno.test("`limit()` counts in its `store`, and a store that fails lets nobody in", async () => {
   const calls: [string, number][] = [];
   const counts = [2, "3", undefined];

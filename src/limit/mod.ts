@@ -39,6 +39,7 @@ import {
   HttpError,
   type MaybePromise,
 } from "../../mod.ts";
+import { wrongKind } from "../errors.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
@@ -46,7 +47,10 @@ export interface LimitOptions {
   readonly requests: number;
   /** How long a window is, from the first request of a key. */
   readonly seconds: number;
-  /** Whom or what the current request counts for; the client's address when not given. */
+  /**
+   * Whom or what the current request counts for; the client's address when not given. What is no text, such as a
+   * list that a client sent in place of a name, is an error.
+   */
   readonly key?: () => MaybePromise<string>;
   /** Where requests are counted; in the memory of this process when not given. */
   readonly store?: LimitStore;
@@ -72,6 +76,9 @@ export interface LimitCount {
 /** How many keys are kept in memory. */
 const MAX_KEYS = 10_000;
 
+/** How many characters a key may have that is kept as it is. */
+const LONGEST_KEY = 256;
+
 /**
  * Makes middleware that refuses requests of a key that has used up its own. The same middleware counts for
  * everything that it is added to.
@@ -86,7 +93,8 @@ export function limit(
   const { key = () => networkOf(app.request().ip) } = options;
   checkOptions(options);
   return async () => {
-    const { count, resets } = await store.add(await key(), seconds);
+    const counted = await countedKey(await key());
+    const { count, resets } = await store.add(counted, seconds);
     if (count <= requests) return;
     const left = Math.ceil((resets.getTime() - Date.now()) / 1000);
     const wait = String(Math.max(left, 1));
@@ -94,6 +102,19 @@ export function limit(
     const message = `Too many requests: try again in ${wait} s`;
     throw new HttpError(429, message, { headers });
   };
+}
+
+/** The key under which a request is counted: the hash of a long one, which a client may have chosen. */
+async function countedKey(key: unknown): Promise<string> {
+  if (typeof key !== "string") {
+    throw wrongKind("limit requests", "the key must be text", key);
+  }
+  if (key.length <= LONGEST_KEY) return key;
+  const bytes = new TextEncoder().encode(key);
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
 }
 
 function checkOptions({ requests, seconds }: LimitOptions): void {
