@@ -23,8 +23,9 @@ class Lines {
   #waiting: string[] = [];
   #length = 0;
   #dropped = 0;
-  /** When the write under way began; undefined without one. */
-  #began: number | undefined;
+  #isWriting = false;
+  /** Whether the write under way has taken too long. A timer tells: time in which this process was busy does not count. */
+  #isStalled = false;
 
   constructor() {
     addEventListener("unload", () => this.#finish());
@@ -38,7 +39,7 @@ class Lines {
     }
     if (this.#length + line.length > MAX_LENGTH) return void this.#dropped++;
     this.#add(line);
-    return this.#began === undefined ? this.#write() : undefined;
+    return !this.#isWriting ? this.#write() : undefined;
   }
 
   #add(line: string): void {
@@ -56,25 +57,35 @@ class Lines {
 
   /** Writes until no line waits. */
   async #write(): Promise<void> {
+    this.#isWriting = true;
     try {
       while (this.#length > 0) {
         for (let bytes = this.#take(); bytes.length > 0;) {
-          this.#began = performance.now();
-          bytes = bytes.subarray(await Deno.stdout.write(bytes));
+          bytes = bytes.subarray(await this.#writeSome(bytes));
         }
         this.#reportDropped();
       }
     } catch (error) {
       reportError(error, "in the log");
     } finally {
-      this.#began = undefined;
+      this.#isWriting = false;
+    }
+  }
+
+  async #writeSome(bytes: Uint8Array): Promise<number> {
+    const timer = setTimeout(() => this.#isStalled = true, STALLED_MS);
+    Deno.unrefTimer(timer);
+    try {
+      return await Deno.stdout.write(bytes);
+    } finally {
+      clearTimeout(timer);
+      this.#isStalled = false;
     }
   }
 
   /** Writes what waits before the process ends; waits for the write under way, unless its reader has stalled. */
   #finish(): void {
-    const began = this.#began;
-    if (began === undefined || performance.now() - began > STALLED_MS) return;
+    if (!this.#isWriting || this.#isStalled) return;
     try {
       let bytes = this.#take();
       do { // also without lines: it waits for the write under way
