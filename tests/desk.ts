@@ -6,6 +6,7 @@ import { Engine } from "@framework/core";
 export class Desk implements AsyncDisposable {
   readonly folder = Deno.makeTempDirSync();
   readonly app = new Engine();
+  #isShutDown = false;
   readonly #server: Deno.HttpServer<Deno.Addr>;
 
   constructor(declare: (app: Engine, folder: string) => void) {
@@ -32,11 +33,16 @@ export class Desk implements AsyncDisposable {
   }
 
   shutdown(): Promise<void> {
+    this.#isShutDown = true;
     return this.#server.shutdown();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.shutdown();
     await Deno.remove(this.folder, { recursive: true });
+    if (!this.#isShutDown) {
+      // That these files have gone is told to nobody, and not to the pages of the next test.
+      await (await this.visit("/.framework/live")).body?.cancel();
+    }
+    await this.shutdown();
   }
 }

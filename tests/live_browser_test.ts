@@ -138,7 +138,6 @@ browserTest(
     await using tab = await chromium.open(800, 600);
     await tab.go(desk.origin);
     await listens(tab);
-    await later(500); // files of other tests have gone, which is a change
     visits = 0;
     await desk.write("style.css", "* {}");
     while (visits === 0) await later(5);

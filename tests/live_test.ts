@@ -269,6 +269,22 @@ Deno.test("the events tell of a template whose folder was missing", async () => 
   await events.leave();
 });
 
+Deno.test("the events tell of a template that a view of the application's own uses", async () => {
+  await using desk = new Desk((app, folder) => {
+    app.set("framework.views.extension", ".txt");
+    const read = (name: string) => Deno.readTextFile(`${folder}/${name}.txt`);
+    app.map("render", read);
+    app.route("/", () => read("home"));
+  });
+  await desk.write("home.txt", "<body>one</body>");
+  await bodyless(await desk.visit("/"));
+  const events = await listen(desk);
+  const state = await events.next();
+  await desk.write("home.txt", "<body>another</body>");
+  assertNotEquals(await events.next(), state);
+  await events.leave();
+});
+
 Deno.test("the events tell of a static file that a page has loaded, or named", async () => {
   await using desk = new Desk((app, folder) => {
     const asset = files(app, "/public", folder);

@@ -80,8 +80,13 @@ export async function finish(
   const finished = response.status === 304
     ? mutable(response)
     : await withScript(exchange, response);
-  finished?.headers.append("server-timing", `live;desc="${state}"`);
-  return finished ?? response;
+  if (finished === undefined) return response;
+  finished.headers.append("server-timing", `live;desc="${state}"`);
+  // A view of the application's own does not tell which templates it uses.
+  const { settings } = exchange.plan;
+  const extension = settings["framework.views.extension"];
+  files.addFolder(settings["framework.views.path"], extension);
+  return finished;
 }
 
 function state(): string {

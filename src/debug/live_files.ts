@@ -1,9 +1,16 @@
 /** Owns noticing that one of the used files has changed, by the file system's events and a look each second. */
 
 import { dirname } from "@std/path/dirname";
+import { join } from "@std/path/join";
 
 /** How many files are watched: those that were used last. */
 const MAX_FILES = 1_000;
+
+/** How many files and folders are looked at to find the templates of a folder. */
+const MAX_ENTRIES = 2_000;
+
+/** Folders that hold no templates, and many files. */
+const SKIPPED = /^(?:\..*|node_modules)$/;
 
 /** Milliseconds from an event until the files are compared: editors write in several steps. */
 const MOMENT = 20;
@@ -42,11 +49,26 @@ export class LiveFiles {
     if (isNew && this.#looking !== undefined) this.#watch();
   }
 
-  /** Watches, also the files that are added later. */
+  /** Adds the files with that extension in a folder and below it. */
+  addFolder(folder: string, extension: string): void {
+    const folders = [folder];
+    let count = 0;
+    for (const each of folders) {
+      for (const { name, isDirectory, isFile } of entriesOf(each)) {
+        if (++count > MAX_ENTRIES) return;
+        const path = join(each, name);
+        if (isDirectory && !SKIPPED.test(name)) folders.push(path);
+        if (isFile && name.endsWith(extension)) this.add(path);
+      }
+    }
+  }
+
+  /** Looks for changes, and watches from now on, also the files that are added later. */
   start(): void {
-    if (this.#looking !== undefined) return;
-    this.#looking = setInterval(() => this.#compare(), PAUSE);
-    this.#watch();
+    if (this.#looking === undefined) {
+      this.#looking = setInterval(() => this.#compare(), PAUSE);
+      this.#watch();
+    }
     this.#compare();
   }
 
@@ -76,13 +98,16 @@ export class LiveFiles {
 
   async #follow(watcher: Deno.FsWatcher): Promise<void> {
     for await (const { kind } of watcher) {
+      if (watcher !== this.#watcher) return; // these events came before it was closed
       if (kind === "access") continue;
-      this.#soon ??= setTimeout(() => this.#compare(), MOMENT);
+      this.#soon ??= setTimeout(() => {
+        this.#soon = undefined;
+        this.#compare();
+      }, MOMENT);
     }
   }
 
   #compare(): void {
-    this.#soon = undefined;
     let hasChanged = false;
     for (const [file, stamp] of this.#stamps) {
       const current = stampOf(file);
@@ -95,6 +120,16 @@ export class LiveFiles {
 }
 
 const MISSING = "missing";
+
+/** What is in a folder; nothing when it cannot be read without a prompt. */
+function entriesOf(folder: string): Iterable<Deno.DirEntry> {
+  if (stampOf(folder) === MISSING) return [];
+  try {
+    return [...Deno.readDirSync(folder)];
+  } catch {
+    return []; // it is a file
+  }
+}
 
 /** What changes with a file. One that cannot be read without a prompt counts as missing. */
 function stampOf(path: string): string {
