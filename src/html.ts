@@ -76,19 +76,26 @@ export function html(
   return new Markup(text);
 }
 
+/** How deeply arrays print their items; those that a client nests deeper print as JSON. */
+const MAX_DEPTH = 100;
+
 /** The HTML of a value, as {@linkcode html} and templates print it. */
-export function htmlOf(value: unknown): string {
+export function htmlOf(value: unknown, depth = 0): string {
   if (typeof value === "string") return escape(value);
   if (typeof value === "number") return String(value);
   if (value === null || value === undefined) return "";
   if (value instanceof Markup) return value.toString();
-  if (Array.isArray(value)) return value.map(htmlOf).join("");
+  const isArray = Array.isArray(value);
+  if (isArray && depth < MAX_DEPTH) {
+    return value.map((item) => htmlOf(item, depth + 1)).join("");
+  }
   if (value instanceof Promise) {
     throw new TypeError(
       "Cannot print a promise in html: it must be awaited first",
     );
   }
-  return escape(isRecord(value) ? JSON.stringify(value) : String(value));
+  const isData = isArray || isRecord(value);
+  return escape(isData ? JSON.stringify(value) : String(value));
 }
 
 /** Whether a value is a plain record without a text of its own, such as `?word[a]=1` makes of a field. */

@@ -127,3 +127,17 @@ Deno.test("`html` prints whatever a client makes of a field", async () => {
     "{&quot;a&quot;:&quot;1&quot;}2 {&quot;valueOf&quot;:1}true",
   );
 });
+
+Deno.test("`html` prints arrays that a client has nested too deeply as JSON", async () => {
+  const app = new Engine();
+  app.post("/", () => html`${app.request().json}`);
+  for (
+    const [depth, text] of [[100, "1"], [101, "[1]"], [9999, null]] as const
+  ) {
+    const body = "[".repeat(depth) + "1" + "]".repeat(depth);
+    const headers = { "content-type": "application/json" };
+    const response = await visit(app, "/", { method: "POST", body, headers });
+    assertEquals(response.status, 200);
+    assertEquals(await response.text(), text ?? body.slice(100, -100));
+  }
+});
