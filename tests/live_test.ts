@@ -183,6 +183,24 @@ Deno.test("the script's address is below the base", async () => {
   assertStringIncludes(text, '<script src="/shop/.framework/live.js" defer>');
 });
 
+Deno.test("an application that is mounted in another has live reload below its prefix", async () => {
+  const inner = new Engine();
+  inner.set("framework.debug", true);
+  inner.route("/page", () => PAGE);
+  await using desk = new Desk((app) => {
+    app.set("framework.debug", false);
+    app.mount("/admin", inner);
+  });
+  const text = await (await desk.visit("/admin/page")).text();
+  assertStringIncludes(text, '<script src="/admin/.framework/live.js" defer>');
+  const response = await desk.visit("/admin/.framework/live");
+  assertEquals(response.headers.get("content-type"), "text/event-stream");
+  const events = new Events(response);
+  assertMatch(await events.next() ?? "", /^[-\w]+\.\d+$/);
+  await desk.shutdown();
+  assertEquals(await events.next(), undefined);
+});
+
 /** Clients that may see nothing of live reload. */
 const STRANGERS: Readonly<Record<string, ClientOf>> = {
   "on another machine": () => ({ remote: "192.0.2.1" }),

@@ -60,7 +60,9 @@ export function respond(exchange: Exchange): Response | undefined {
   states.set(exchange, state());
   if (exchange.target.method !== "GET") return undefined;
   const name = nameIn(exchange);
-  if (name === SCRIPT) return respondWith(LIVE_SCRIPT, "text/javascript");
+  if (name === SCRIPT) {
+    return respondWith(LIVE_SCRIPT, "text/javascript; charset=utf-8");
+  }
   if (name !== EVENTS) return undefined;
   const { unfinished } = exchange.nesting.at(-1)!.app;
   return respondWith(events(unfinished), "text/event-stream");
@@ -94,8 +96,7 @@ function state(): string {
 }
 
 function respondWith(body: BodyInit, type: string): Response {
-  const headers = { ...HEADERS, "content-type": `${type}; charset=utf-8` };
-  return new Response(body, { headers });
+  return new Response(body, { headers: { ...HEADERS, "content-type": type } });
 }
 
 /** Sends the state now and after each change, for a while, or until the client leaves or a drain begins. */
@@ -131,7 +132,7 @@ function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
   });
 }
 
-/** Whether a response is HTML as it is, whole and of known length, for a page and not for a file of the client. */
+/** Whether a response is a whole document of HTML that is not encoded, no stream, and for the browser to show. */
 function isDocument(response: Response): boolean {
   const { headers, status, url } = response;
   const isHtml = /^text\/html\b/i.test(headers.get("content-type") ?? "");
