@@ -1,5 +1,7 @@
 /** Owns HTML as text: escaping values, and marking text that is HTML already. */
 
+import { isThenable } from "./steps.ts";
+
 /**
  * Text that is HTML already and prints unescaped; a `String` object in every other respect. Made by
  * {@linkcode html} and {@linkcode markup}.
@@ -89,7 +91,7 @@ export function htmlOf(value: unknown, depth = 0): string {
   if (isArray && depth < MAX_DEPTH) {
     return value.map((item) => htmlOf(item, depth + 1)).join("");
   }
-  if (value instanceof Promise) {
+  if (isThenable(value)) {
     throw new TypeError(
       "Cannot print a promise in html: it must be awaited first",
     );

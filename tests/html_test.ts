@@ -55,12 +55,14 @@ for (const [what, made, text] of PRINTED) {
   });
 }
 
-Deno.test("`html` refuses a promise, whose text is not there yet", () => {
-  assertThrows(
-    () => html`<p>${Promise.resolve("text")}</p>`,
-    TypeError,
-    "Cannot print a promise in html: it must be awaited first",
-  );
+Deno.test("`html` refuses a promise, also of a library, whose text is not there yet", () => {
+  for (const promise of [Promise.resolve("text"), { then: () => {} }]) {
+    assertThrows(
+      () => html`<p>${promise}</p>`,
+      TypeError,
+      "Cannot print a promise in html: it must be awaited first",
+    );
+  }
 });
 
 onEngine(
