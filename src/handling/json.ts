@@ -87,16 +87,20 @@ function encoded(data: unknown, indentation: number): string {
   return text;
 }
 
-/** Whether something in a value may become `{}`: faster than to ask what and where. */
-function mayBeLost(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(mayBeLost);
-  if (Error.isError(value)) return true;
-  if ("toJSON" in value) return !(value instanceof Date);
-  const members = shownMembers(value);
-  return members.length === 0
-    ? whyUnsendable(value) !== undefined
-    : members.some(mayBeLost);
+/** Whether something in a value may become `{}`: faster than to ask what and where. A client nests as it likes. */
+function mayBeLost(data: unknown): boolean {
+  const values = [data];
+  while (values.length > 0) {
+    const value = values.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const isList = Array.isArray(value);
+    if (!isList && "toJSON" in value && !(value instanceof Date)) return true;
+    if (Error.isError(value)) return true;
+    const members: unknown[] = isList ? value : shownMembers(value);
+    if (members.length === 0 && whyUnsendable(value) !== undefined) return true;
+    for (const member of members) values.push(member);
+  }
+  return false;
 }
 
 /** Finds what JSON cannot carry, among the values that it asks for. */
