@@ -15,6 +15,7 @@ import { measureBlog } from "./blog.ts";
 import { CASES } from "./cases.ts";
 import { describeMachine, describePeers } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
+import { drawPicture } from "./picture.ts";
 import { measureParallel } from "./parallel.ts";
 import { FULL, type Plan, QUICK } from "./plan.ts";
 import { measureBusy, measureQuiet } from "./requests.ts";
@@ -26,6 +27,7 @@ import { type Figures, printTargets, recordRouter } from "./targets.ts";
 type Measure = (plan: Plan, figures: Figures) => Promise<string>;
 
 const RESULTS = new URL("results.md", import.meta.url);
+const PICTURE = new URL("cpu.svg", import.meta.url);
 
 const against = Deno.args.indexOf("--against") + 1;
 const commit = against > 0 ? Deno.args[against] ?? "HEAD" : undefined;
@@ -93,6 +95,7 @@ sections.push(await describePeers());
 if (quick) console.log("\nQuick look: nothing was written");
 else if (parts.length === 0) {
   await Deno.writeTextFile(RESULTS, `# Results\n\n${sections.join("\n\n")}\n`);
+  await Deno.writeTextFile(PICTURE, drawPicture(figures));
 }
 
 /** Whether a part was named, or a request of it without any part, or nothing at all. */

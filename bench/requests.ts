@@ -8,7 +8,7 @@ import { send } from "./load.ts";
 import { withNeighbour } from "./neighbour.ts";
 import type { Plan } from "./plan.ts";
 import { figure, ratios, show, showRatio, table } from "./statistics.ts";
-import type { Figures, Mode } from "./targets.ts";
+import { type Figures, type Mode, timesBase } from "./targets.ts";
 
 /** The measurements of one contender, by round. */
 export interface Samples {
@@ -125,7 +125,7 @@ export function newSamples(): Samples {
   return { cpu: [], p99: [], rate: [] };
 }
 
-/** Keeps this framework's ratios to all others, for the targets. */
+/** Keeps this framework's ratios to all others, for the targets, and all ratios to the base, for the picture. */
 function record(
   samples: ReadonlyMap<string, Samples>,
   name: string,
@@ -133,7 +133,11 @@ function record(
   figures: Figures,
 ): void {
   const ours = samples.get(OURS)!;
+  const base = samples.get(BASE)!;
   for (const [other, { cpu, p99 }] of samples) {
+    if (mode === "quiet") {
+      figures.set(timesBase(name, other), ratios(cpu, base.cpu));
+    }
     figures.set(`${name} / ${other}, ${mode}`, ratios(ours.cpu, cpu));
     figures.set(`${name}, p99 / ${other}, ${mode}`, ratios(ours.p99, p99));
   }

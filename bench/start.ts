@@ -1,9 +1,10 @@
-/** Measures the start: from the start of the process to the first response with status 200. */
+/** Measures the start: from the start of the process to the first response with status 200, and the import alone. */
 
 import { CASES } from "./cases.ts";
 import { Child } from "./child.ts";
 import { BASE, CONTENDERS, OURS } from "./contenders.ts";
 import { check } from "./load.ts";
+import { measureImports } from "./imports.ts";
 import { countModules } from "./modules.ts";
 import type { Plan } from "./plan.ts";
 import { figure, ratios, show, showRatio, table } from "./statistics.ts";
@@ -39,7 +40,11 @@ export async function measureStart(
   for (const [name, { clock }] of samples) {
     figures.set(`start / ${name}`, ratios(ours, clock));
   }
-  return `${print(samples)}\n\n${await countModules(figures)}`;
+  return [
+    print(samples),
+    await measureImports(starts, figures),
+    await countModules(figures),
+  ].join("\n\n");
 }
 
 function print(samples: ReadonlyMap<string, Samples>): string {
