@@ -1,6 +1,6 @@
 /** Tests that middleware fails closed: nothing that `before` returns by mistake lets a request in. */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import {
   Engine,
   Framework,
@@ -174,6 +174,24 @@ Deno.test("`before` waits for its own calls alone", async () => {
   app.set("framework.wait_timeout", 0.01);
   assertEquals(await (await visit(app, "/1")).text(), "inside");
   assertEquals(inside, ["1"]);
+});
+
+Deno.test("`addMiddleware()` refuses hooks that nothing would call", () => {
+  function Members(): void {}
+  Members.prototype.before = () => false;
+  class Guests {
+    static before(): boolean {
+      return false;
+    }
+    after(): void {}
+  }
+  for (const middleware of [Members, Guests]) {
+    assertThrows(
+      () => guarded(middleware),
+      TypeError,
+      'Cannot add middleware: "before" must be a method of the instances of a class',
+    );
+  }
 });
 
 /** Never called: the compiler accepts what may be returned, and refuses the rest. */

@@ -47,6 +47,7 @@ const PARTS = ["before", "after", "error"] as const;
 
 /** Throws `TypeError` when a value is no middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
+  if (typeof value === "function") checkPlaces(value);
   if (typeof value === "function" && !isClass(value)) return;
   const hooks: MiddlewareHooks = Object(
     isClass(value) ? value.prototype : value,
@@ -56,6 +57,17 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
     types.every((type) => type === "function" || type === "undefined");
   if (areHooks) return;
   const rule = 'it must be a function, or have "before", "after" or "error"';
+  throw wrongKind("add middleware", rule, value);
+}
+
+/** Throws `TypeError` for hooks that nothing would call: static ones, or those of a function that is no class. */
+function checkPlaces(value: object): void {
+  const holder = isClass(value)
+    ? value
+    : Object(Reflect.get(value, "prototype"));
+  const lost = PARTS.find((name) => typeof holder[name] === "function");
+  if (lost === undefined) return;
+  const rule = `"${lost}" must be a method of the instances of a class`;
   throw wrongKind("add middleware", rule, value);
 }
 
