@@ -23,9 +23,8 @@ class Lines {
   #waiting: string[] = [];
   #length = 0;
   #dropped = 0;
-  #isWriting = false;
-  /** Whether the write under way has taken too long. A timer tells: time in which this process was busy does not count. */
-  #isStalled = false;
+  /** When the write under way began; undefined without one. */
+  #began: number | undefined;
 
   constructor() {
     addEventListener("unload", () => this.#finish());
@@ -39,7 +38,7 @@ class Lines {
     }
     if (this.#length + line.length > MAX_LENGTH) return void this.#dropped++;
     this.#add(line);
-    return !this.#isWriting ? this.#write() : undefined;
+    return this.#began === undefined ? this.#write() : undefined;
   }
 
   #add(line: string): void {
@@ -57,35 +56,25 @@ class Lines {
 
   /** Writes until no line waits. */
   async #write(): Promise<void> {
-    this.#isWriting = true;
     try {
       while (this.#length > 0) {
         for (let bytes = this.#take(); bytes.length > 0;) {
-          bytes = bytes.subarray(await this.#writeSome(bytes));
+          this.#began = performance.now();
+          bytes = bytes.subarray(await Deno.stdout.write(bytes));
         }
         this.#reportDropped();
       }
     } catch (error) {
       reportError(error, "in the log");
     } finally {
-      this.#isWriting = false;
-    }
-  }
-
-  async #writeSome(bytes: Uint8Array): Promise<number> {
-    const timer = setTimeout(() => this.#isStalled = true, STALLED_MS);
-    Deno.unrefTimer(timer);
-    try {
-      return await Deno.stdout.write(bytes);
-    } finally {
-      clearTimeout(timer);
-      this.#isStalled = false;
+      this.#began = undefined;
     }
   }
 
   /** Writes what waits before the process ends; waits for the write under way, unless its reader has stalled. */
   #finish(): void {
-    if (!this.#isWriting || this.#isStalled) return;
+    const began = this.#began;
+    if (began === undefined || performance.now() - began > STALLED_MS) return;
     try {
       let bytes = this.#take();
       do { // also without lines: it waits for the write under way
