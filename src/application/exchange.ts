@@ -27,7 +27,7 @@ import type { Plan } from "./plan.ts";
 
 /** One request and its way: filled step by step by `handling/handle.ts`. */
 export class Exchange implements Delivery, Running {
-  /** The context of everything but pages and sections. */
+  /** The context of everything but the parts. */
   readonly context: Context;
   /** The context around this exchange, of the application that has passed the request on. */
   readonly outer: Context | undefined;
@@ -56,7 +56,7 @@ export class Exchange implements Delivery, Running {
   /** Whether the request is over. */
   isOver = false;
 
-  #pages: Context[] | undefined = undefined;
+  #parts: Context[] | undefined = undefined;
   #remote: Deno.Addr | undefined = undefined;
   #reference: string | undefined = undefined;
   #holds = 0;
@@ -141,10 +141,10 @@ export class Exchange implements Delivery, Running {
     (this.pending ??= new Pending()).track(name, call);
   }
 
-  /** A context for a part of this request, such as a page, with a reply or a place in it of its own. */
+  /** A context for a part of this request: a page, with a reply of its own, or a section of a reply. */
   part(reply: Reply, options?: ContextOptions): Context {
     const context = new Context(this, reply, options);
-    (this.#pages ??= []).push(context);
+    (this.#parts ??= []).push(context);
     return context;
   }
 
@@ -172,22 +172,25 @@ export class Exchange implements Delivery, Running {
     if (this.#holds > 0) return;
     this.isOver = true;
     close(this.context);
-    if (this.#pages) this.#pages.forEach(close);
+    if (this.#parts) this.#parts.forEach(close);
   }
 }
 
-/** What a page is made for. */
-export interface Page {
+/** Why a page is made in place of the response. */
+export interface Failure {
   /** The method that makes the page. */
   readonly name: "notFound" | "error";
+  readonly thrown: unknown;
+  /** The status that the page begins with. */
+  readonly status: number;
 }
 
 /** What a context may have besides its reply. */
 export interface ContextOptions {
   /** Where in the body of the reply text is written; at its end when not given. */
   readonly section?: Section | undefined;
-  /** What this context makes a page for; `name` is the method that makes it. */
-  readonly page?: Page | undefined;
+  /** Why the reply is a page in place of the response; undefined when it is none. */
+  readonly failure?: Failure | undefined;
 }
 
 /** What `request()` and `response()` mean to the code that runs: an exchange, and a reply. */
@@ -198,17 +201,17 @@ export class Context implements Enterable {
   response: HttpResponse | undefined = undefined;
   /** Where in the body text is written; undefined for its end. */
   readonly section: Section | undefined;
-  /** What this context makes a page for. */
-  page: Page | undefined;
+  /** Why the reply is a page in place of the response; undefined when it is none. */
+  failure: Failure | undefined;
 
   constructor(
     readonly exchange: Exchange,
     readonly reply: Reply,
-    { section, page }: ContextOptions = NO_OPTIONS,
+    { section, failure }: ContextOptions = NO_OPTIONS,
   ) {
     this.current = exchange.app.current;
     this.section = section;
-    this.page = page;
+    this.failure = failure;
   }
 
   /** Whether the connection is secure. */

@@ -27,7 +27,7 @@ function placeOf(call: string): string {
   if (call !== "a returned Response") return callSite();
   const context = innermost();
   if (!(context instanceof Context)) return "";
-  const { page, exchange: { match } } = context;
-  if (page !== undefined) return ` (of ${page.name}())`;
+  const { failure, exchange: { match } } = context;
+  if (failure !== undefined) return ` (of ${failure.name}())`;
   return match === undefined ? "" : ` (of ${routeName(match)})`;
 }

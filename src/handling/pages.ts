@@ -4,7 +4,7 @@
  */
 
 import type { Application } from "../application/application.ts";
-import type { Context, Exchange, Page } from "../application/exchange.ts";
+import type { Context, Exchange, Failure } from "../application/exchange.ts";
 import { type Details, loadDebugTools } from "../application/debug_tools.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { headersOf, HttpError, isStop, toError } from "../errors.ts";
@@ -23,12 +23,12 @@ const MISS = new HttpError(404);
 
 /** The default `notFound`. */
 export function notFound(app: Application): unknown {
-  return new Failure(app.context("notFound()"), MISS).show();
+  return new ErrorPage(app.context("notFound()"), MISS).show();
 }
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  return new Failure(app.context("error()"), thrown).show();
+  return new ErrorPage(app.context("error()"), thrown).show();
 }
 
 /**
@@ -40,18 +40,19 @@ export function onPage(name: "notFound" | "error"): Wrapper {
     const { exchange, reply } = context;
     const { app } = exchange;
     if (method.isUnchanged) return method.run(params);
-    if (context.page?.name === name) {
+    if (context.failure?.name === name) {
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
-    const failureIn = (context: Context): Failure =>
-      new Failure(context, name === "error" ? params[0] : MISS);
-    const failure = failureIn(context);
-    const page = failure.openPage();
+    // Called again behind the filters: they may have changed the error.
+    const pageIn = (context: Context): ErrorPage =>
+      new ErrorPage(context, name === "error" ? params[0] : MISS);
+    const failure = pageIn(context);
+    const page = failure.open();
     if (page === undefined) return;
-    const enterPage = () => failureIn(app.context("error()")).takeOver(page);
-    const part = exchange.part(page, { page: failure });
+    const enterPage = () => pageIn(app.context("error()")).takeOver(page);
+    const part = exchange.part(page, { failure });
     const make = () => method.run(params, { enter: enterPage });
     return enter(part, () => run(fillBy(make, app, reply)));
   };
@@ -77,7 +78,7 @@ function* fillBy(
 
 /** Responds with the default page of an error and no details, when `error` itself has failed. */
 export function respondPlainly(context: Context, error: Error): void {
-  new Failure(context, error).respond();
+  new ErrorPage(context, error).respond();
 }
 
 /**
@@ -89,36 +90,35 @@ export function* onMiddlewareError(
   thrown: unknown,
   callHandler: () => unknown,
 ): Steps<void> {
-  const failure = new Failure(context, thrown);
   noteError(context.exchange, thrown);
   const { reply } = context;
   const { isSealed } = reply;
   if (!isSealed) {
     reply.clearPage();
-    failure.setHead(reply);
+    new ErrorPage(context, thrown).setHead(reply);
   }
   const returned = yield callHandler();
   if (!isSealed) yield respondWith(context, returned);
   if (isSealed || !reply.isSealed && reply.isEmpty) throw thrown;
 }
 
-/** An error of a request, or a path that was not found: its page, and who may read its message. */
-class Failure implements Page {
+/** The page of an error, or of a path that was not found: its status, its text, and who may read the message. */
+class ErrorPage implements Failure {
   readonly name: "notFound" | "error";
   readonly error: Error;
   /** The error, if its message is written for clients. */
   readonly #http: HttpError | undefined;
-  readonly #status: number;
+  readonly status: number;
 
   constructor(readonly context: Context, readonly thrown: unknown) {
     this.name = thrown === MISS ? "notFound" : "error";
     this.error = toError(thrown);
     this.#http = this.error instanceof HttpError ? this.error : undefined;
-    this.#status = this.#http?.status ?? 500;
+    this.status = this.#http?.status ?? 500;
   }
 
   /** Puts an empty page in place of the response; returns undefined when that is sealed. */
-  openPage(): Reply | undefined {
+  open(): Reply | undefined {
     this.#note();
     const page = this.context.reply.turnTo(`${this.name}()`);
     if (page !== undefined) this.setHead(page);
@@ -127,15 +127,15 @@ class Failure implements Page {
 
   /** Takes over a page that was opened for another error, unless a status of its own was set. */
   takeOver(page: Reply): void {
-    const opened = this.context.page as Failure;
-    if (opened.thrown === this.thrown) return;
-    if (page.status === opened.#status) this.setHead(page);
-    this.context.page = this;
+    const opened = this.context.failure;
+    if (opened?.thrown === this.thrown) return;
+    if (page.status === opened?.status) this.setHead(page);
+    this.context.failure = this;
   }
 
   /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
   setHead(reply: Reply): void {
-    reply.setStatus(this.#status);
+    reply.setStatus(this.status);
     const headers = this.#http && headersOf(this.#http);
     if (headers === undefined) return;
     for (const [name, value] of headers) {
@@ -152,20 +152,20 @@ class Failure implements Page {
    */
   show(): unknown {
     const { context, error } = this;
-    const isOpen = context.page?.name === this.name;
+    const isOpen = context.failure?.name === this.name;
     const hasDetails = seesDetails(context.exchange);
     if (!isOpen && !hasDetails) {
       this.#note();
       return this.respond();
     }
-    const page = isOpen ? context.reply : this.openPage();
+    const page = isOpen ? context.reply : this.open();
     if (page === undefined) return;
     if (isOpen) this.takeOver(page);
-    if (!hasDetails) return this.fillPage(page);
+    if (!hasDetails) return this.fill(page);
     const thrown = error === MISS ? undefined : error;
     return loadDebugTools()
       .then((debug) => debug.detailsOf(context.exchange, page.status, thrown))
-      .then((details) => this.fillPage(page, details));
+      .then((details) => this.fill(page, details));
   }
 
   /** Responds with the default page. */
@@ -179,7 +179,7 @@ class Failure implements Page {
   }
 
   /** Writes the default page. */
-  fillPage(page: Reply, details?: Details): void {
+  fill(page: Reply, details?: Details): void {
     const { text, type, headers } = this.#pageOn(page, details);
     page.setBody(text, type);
     page.setHeader("vary", headers.vary);

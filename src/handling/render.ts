@@ -20,9 +20,9 @@ export function renderInPlace(
   context: Context,
 ): unknown {
   if (method.isUnchanged) return method.run(params);
-  const { exchange, reply, page } = context;
+  const { exchange, reply, failure } = context;
   const section = reply.open(context.section);
-  const part = exchange.part(reply, { section, page });
+  const part = exchange.part(reply, { section, failure });
   return enter(part, () => method.run(params));
 }
 

@@ -45,7 +45,7 @@ export class Reply {
   /** The call that sealed the response: status and body cannot be changed any more. */
   sealedBy: string | undefined = undefined;
   /** The reply that is sent in place of this one. */
-  page: Reply | undefined = undefined;
+  #page: Reply | undefined = undefined;
   /** The texts; a list once a section was opened. */
   #text: string | Section = "";
 
@@ -64,7 +64,7 @@ export class Reply {
 
   /** This reply, or the page that is sent in its place. */
   get final(): Reply {
-    return this.page?.final ?? this;
+    return this.#page?.final ?? this;
   }
 
   /** The body by now. */
@@ -193,12 +193,12 @@ export class Reply {
     this.#dropPage();
     const page = new (this.constructor as new () => Reply)();
     page.headers = this.headers ??= new Map();
-    return this.page = page;
+    return this.#page = page;
   }
 
   /** Removes the seal, and the body that it protected: making or sending that has failed. */
   reopen(): void {
-    this.sealedBy = this.page = undefined;
+    this.sealedBy = this.#page = undefined;
     this.#replaceBody("");
   }
 
