@@ -48,7 +48,7 @@ export class Application implements LayerSource {
   /** What a server that drains waits for. */
   readonly unfinished: Unfinished = new Unfinished(
     () => this.#running(),
-    () => this.#drainSeconds(),
+    () => this.plan.settings["framework.shutdown_timeout"],
   );
   /** Whether a server passes requests to it: from then on only `configure()` changes it. */
   isServing = false;
@@ -56,13 +56,13 @@ export class Application implements LayerSource {
   isStatic = false;
   /** Whether its server is known to have no TLS. */
   isPlain = false;
-  /** The plan of the next request; undefined after a declaration. */
-  plan: Plan | undefined;
   autoload!: Autoload;
   variables!: Store<unknown>;
   /** The methods and classes by name; a mapped method hides a class. */
   #callables!: Store<MappedMethod | RegisteredClass>;
-  #originals: ReadonlyMap<string, Method>;
+  readonly #originals: ReadonlyMap<string, Method>;
+  /** The plan that is compiled; undefined after a declaration. */
+  #plan: Plan | undefined;
   readonly #builtIns: BuiltIns;
   #components!: Readonly<Record<string, Component>>;
 
@@ -185,7 +185,7 @@ export class Application implements LayerSource {
   #replan(): void {
     const exchange = this.context()?.exchange;
     if (exchange) exchange.plan = this.#compiled(exchange.layer ?? null);
-    else this.plan = undefined;
+    else this.#plan = undefined;
   }
 
   /** The plan of the requests with that layer, or of those without one. */
@@ -203,14 +203,14 @@ export class Application implements LayerSource {
 
   // Reading
 
-  /** Compiles the plan of all requests that declare nothing for themselves. */
-  compile(): Plan {
-    return this.plan = this.#compiled(null);
+  /** The plan of all requests that declare nothing for themselves. */
+  get plan(): Plan {
+    return this.#plan ??= this.#compiled(null);
   }
 
   /** The plan of the current request; outside of one, that of the next request. */
-  planFor(context: Context | undefined = this.current.get()): Plan {
-    return context?.exchange.plan ?? this.plan ?? this.compile();
+  get currentPlan(): Plan {
+    return this.current.get()?.exchange.plan ?? this.plan;
   }
 
   /** The context of the current request, if any. */
@@ -255,7 +255,7 @@ export class Application implements LayerSource {
 
   /** Has `src/debug/` warn of mistakes, under debug. */
   beginServing(): void {
-    if (!this.planFor(undefined).isDebugging) return;
+    if (!this.plan.isDebugging) return;
     loadDebugTools().then((debug) => debug.warn(this));
   }
 
@@ -303,7 +303,7 @@ export class Application implements LayerSource {
 
   /** The router, kept in the plan unless a mapped method makes it. */
   router(context: Context | undefined = this.current.get()): Router {
-    const plan = this.planFor(context);
+    const plan = context?.exchange.plan ?? this.plan;
     if (plan.router !== undefined) return plan.router;
     const router = this.call("router", [], context) as Router;
     if (this.#method("router") === undefined) plan.router = router;
@@ -315,12 +315,6 @@ export class Application implements LayerSource {
     const exchanges = this.current.open().map(({ exchange }) => exchange)
       .filter(({ info, hasResponse }) => info !== undefined && !hasResponse);
     return [...new Set(exchanges)];
-  }
-
-  #drainSeconds(): number {
-    return this.configure(() =>
-      this.planFor().settings["framework.shutdown_timeout"]
-    );
   }
 
   #method(name: string, layer?: Layer | null): MappedMethod | undefined {

@@ -68,8 +68,8 @@ export class Exchange implements Delivery, Running {
     readonly info: ConnectionInfo | undefined,
   ) {
     this.outer = outerOf(raw);
-    this.plan = app.plan ?? app.compile();
-    this.context = new Context(this, new this.plan.Reply());
+    this.plan = app.plan;
+    this.context = new Context(this, this.plan.newReply());
   }
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */

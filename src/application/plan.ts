@@ -16,10 +16,6 @@ export class Plan {
   readonly base: string;
   /** Whether `src/debug/` is used. */
   readonly isDebugging: boolean;
-  /** What `src/debug/` brings, under debug and once it was loaded. */
-  readonly debug: DebugTools | undefined;
-  /** The reply that a request begins with. */
-  readonly Reply: typeof Reply;
   /** The router, once it was asked for; not kept when a mapped method returns it. */
   router: Router | undefined = undefined;
 
@@ -31,8 +27,17 @@ export class Plan {
   ) {
     this.base = basePath(settings["framework.base_url"]);
     this.isDebugging = settings["framework.debug"];
-    this.debug = this.isDebugging ? debugTools : undefined;
-    this.Reply = this.debug?.Reply ?? Reply;
+  }
+
+  /** What `src/debug/` brings, under debug and once it was loaded. */
+  get debug(): DebugTools | undefined {
+    return this.isDebugging ? debugTools : undefined;
+  }
+
+  /** A reply for a request to begin with. */
+  newReply(): Reply {
+    const { debug } = this;
+    return debug === undefined ? new Reply() : new debug.Reply();
   }
 
   /** What `src/debug/` brings, loaded if it was not; undefined without debug. */

@@ -51,8 +51,8 @@ export function components(
       type: View,
       params: () => [
         variables,
-        () => app.planFor().settings,
-        () => app.planFor().loadDebug(),
+        () => app.currentPlan.settings,
+        () => app.currentPlan.loadDebug(),
       ],
     },
   };

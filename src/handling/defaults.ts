@@ -35,7 +35,7 @@ export const builtIns: BuiltIns = {
     json,
     jsonp,
     getUrl: (app, alias, params, query) =>
-      app.planFor().base + app.router().getUrl(alias, params, query),
+      app.currentPlan.base + app.router().getUrl(alias, params, query),
     route: onRouter("route"),
     group: onRouter("group"),
     post: onRouter("post"),

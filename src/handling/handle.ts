@@ -5,7 +5,7 @@
 
 import type { Application } from "../application/application.ts";
 import { loadDebugTools, type Step } from "../application/debug_tools.ts";
-import { Exchange } from "../application/exchange.ts";
+import { type Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost, checkPlain, targetOf } from "../request/target.ts";
@@ -30,30 +30,29 @@ export function handleRequest(
   raw: Request,
   info?: ConnectionInfo,
 ): MaybePromise<Response> {
-  const { isDebugging } = app.plan ?? app.compile();
-  if (isDebugging) return handleUnderDebug(app, raw, info);
-  const exchange = new Exchange(app, raw, info);
-  app.isServing ||= exchange.isServed;
-  return enter(exchange.context, () => handle(exchange, callStart));
-}
-
-/** Handles a request by what `src/debug/` makes of the steps, once that was loaded. */
-function handleUnderDebug(
-  app: Application,
-  raw: Request,
-  info?: ConnectionInfo,
-): MaybePromise<Response> {
-  const { debug } = app.plan ?? app.compile();
-  if (debug === undefined) {
-    return loadDebugTools().then(() => {
-      app.plan = undefined;
-      return handleRequest(app, raw, info);
-    });
+  const { plan } = app;
+  if (plan.isDebugging && plan.debug === undefined) {
+    return loadThenHandle(app, raw, info);
   }
   const exchange = new Exchange(app, raw, info);
   app.isServing ||= exchange.isServed;
-  const { context } = exchange;
-  return enter(context, () => debug.handle(exchange, callStart, handle));
+  return enter(exchange.context, handleIn);
+}
+
+async function loadThenHandle(
+  app: Application,
+  raw: Request,
+  info?: ConnectionInfo,
+): Promise<Response> {
+  await loadDebugTools();
+  return handleRequest(app, raw, info);
+}
+
+function handleIn({ exchange }: Context): MaybePromise<Response> {
+  const { debug } = exchange.plan;
+  return debug === undefined
+    ? handle(exchange, callStart)
+    : debug.handle(exchange, callStart, handle);
 }
 
 /** Responds with the page of an error to a request that its server does not pass on. */
