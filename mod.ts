@@ -53,7 +53,8 @@ export type { Server } from "./src/server/server.ts";
 
 // Routing
 export { Router } from "./src/routing/router.ts";
-export type { UrlParameters, UrlQuery } from "./src/routing/router.ts";
+export type { UrlParameters } from "./src/routing/pattern.ts";
+export type { UrlQuery } from "./src/routing/url_query.ts";
 export { Route } from "./src/routing/route.ts";
 export type { DeclareRoute, RouteCallback } from "./src/routing/route.ts";
 export type {

@@ -40,7 +40,9 @@ import type {
   Route,
   RouteCallback,
 } from "./routing/route.ts";
-import type { Router, UrlParameters, UrlQuery } from "./routing/router.ts";
+import type { UrlParameters } from "./routing/pattern.ts";
+import type { Router } from "./routing/router.ts";
+import type { UrlQuery } from "./routing/url_query.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { endWithRuntime, whenServed } from "./server/deno_serve.ts";

@@ -9,7 +9,7 @@ import { NO_TARGET, type Target } from "../request/target.ts";
 import type { Reply, Section } from "../response/reply.ts";
 import type { Delivery } from "../response/web_response.ts";
 import type { HttpResponse } from "../response/response.ts";
-import type { Match } from "../routing/router.ts";
+import type { Match } from "../routing/match.ts";
 import { isFromServer } from "../runtime.ts";
 import {
   close,

@@ -14,7 +14,7 @@ import {
   tooLarge,
 } from "../request/body.ts";
 import type { Route } from "../routing/route.ts";
-import type { Match } from "../routing/router.ts";
+import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
 import { allowedMethods, search } from "./search.ts";
 

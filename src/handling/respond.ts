@@ -10,7 +10,7 @@ import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { locationOf, originOf } from "../response/location.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
-import type { Match } from "../routing/router.ts";
+import type { Match } from "../routing/match.ts";
 import { messagePage } from "./default_page.ts";
 
 /** The keys of objects whose content is no property of theirs. */

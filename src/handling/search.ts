@@ -2,7 +2,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import { withoutBase } from "../response/location.ts";
-import type { Match } from "../routing/router.ts";
+import type { Match } from "../routing/match.ts";
 
 /** The first route that matches the path of a request by a method. */
 export function search(

@@ -9,7 +9,7 @@ import { isFrameworkObject } from "../framework_object.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
-import type { Match } from "../routing/router.ts";
+import type { Match } from "../routing/match.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";

@@ -2,6 +2,7 @@
 
 import { NULL_BODY } from "../null_body.ts";
 import type { HeaderLines } from "./header.ts";
+import type { Reply } from "./reply.ts";
 import {
   bindStream,
   type BodyContent,
@@ -18,14 +19,6 @@ export interface Delivery extends Holder {
   readonly coalesces: boolean;
 }
 
-/** What a web response is made of. */
-interface Source {
-  readonly status: number;
-  readonly type: string | undefined;
-  readonly headers: HeaderLines | undefined;
-  readonly body: BodyContent | Response;
-}
-
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
 
@@ -34,8 +27,8 @@ const NOT_COPIED = ["content-type", "set-cookie"];
 const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 
 /** The web response of a reply. */
-export function webResponse(source: Source, delivery: Delivery): Response {
-  const { status, headers, body: given } = source;
+export function webResponse(reply: Reply, delivery: Delivery): Response {
+  const { status, headers, body: given } = reply;
   if (typeof given !== "string" && given instanceof Response) {
     return copyOf(given, headers, delivery);
   }
@@ -44,7 +37,7 @@ export function webResponse(source: Source, delivery: Delivery): Response {
   const content = isNull ? "" : given;
   // Appended later, the type would be added to the one that a response takes from its body.
   const type = headers?.get("content-type")?.join(", ") ??
-    typeOf(content, source.type);
+    typeOf(content, reply.type);
   const isText = typeof content === "string";
   const length = delivery.isHead || !isText ? bytesIn(content) : 0;
   const init: Record<string, string> = {};

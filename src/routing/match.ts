@@ -3,10 +3,10 @@
 import type { RouteParameters } from "./middleware.ts";
 import type { Path } from "./path.ts";
 import type { Values } from "./pattern.ts";
-import { declared, type Matched, Route } from "./route.ts";
+import { declared, Route } from "./route.ts";
 
 /** A route that matches a path. */
-export class Match implements Matched {
+export class Match {
   /** `method` is the one that was looked for: GET for most HEAD requests. */
   constructor(
     readonly route: Route,
@@ -14,11 +14,6 @@ export class Match implements Matched {
     readonly method: string | undefined,
     readonly values: Values,
   ) {}
-
-  /** Whether upper and lower case differ. */
-  get caseSensitive(): boolean {
-    return this.path.caseSensitive;
-  }
 
   /** The values by name, in a new object each time. */
   get params(): RouteParameters {

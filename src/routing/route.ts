@@ -6,6 +6,7 @@
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { wrongKind } from "../errors.ts";
 import type { RouteArguments, Taking } from "./arguments.ts";
+import type { Match } from "./match.ts";
 import {
   checkMiddleware,
   type Middleware,
@@ -72,13 +73,6 @@ export interface Declared {
   mounted: object | undefined;
 }
 
-/** What one request's path gives a route. */
-export interface Matched {
-  readonly params: RouteParameters;
-  readonly splat: string;
-  readonly caseSensitive: boolean;
-}
-
 /** What a router keeps of a route, which is no part of its public face. */
 export let declared: (route: Route) => Declared;
 
@@ -126,7 +120,8 @@ export class Route {
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
   readonly #declared: Declared;
-  readonly #matched: Matched | undefined;
+  /** The match that this object was made for; undefined for the route as it was declared. */
+  readonly #match: Match | undefined;
 
   static {
     declared = (route) => route.#declared;
@@ -137,15 +132,15 @@ export class Route {
    *
    * @ignore
    */
-  constructor(declared: Declared, matched?: Matched) {
+  constructor(declared: Declared, match?: Match) {
     const { pattern, alias, middleware } = declared;
     this.methods = pattern.methods.length > 0 ? [...pattern.methods] : ["*"];
-    this.params = matched?.params ?? {};
+    this.params = match?.params ?? {};
     this.pattern = pattern.path;
     this.alias = alias;
-    this.middleware = matched ? [...middleware] : middleware;
+    this.middleware = match ? [...middleware] : middleware;
     this.#declared = declared;
-    this.#matched = matched;
+    this.#match = match;
   }
 
   /** @ignore */
@@ -155,7 +150,7 @@ export class Route {
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    const caseSensitive = this.#matched?.caseSensitive ?? false;
+    const caseSensitive = this.#match?.path.caseSensitive ?? false;
     return this.#declared.pattern.regex(caseSensitive);
   }
 
@@ -164,7 +159,7 @@ export class Route {
    * `HttpError` 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
    */
   get splat(): string {
-    return this.#matched?.splat ?? "";
+    return this.#match?.splat ?? "";
   }
 
   /**
@@ -218,7 +213,7 @@ export class Route {
   }
 
   #checkOpen(): void {
-    if (this.#matched === undefined && this.#declared.isOpen()) return;
+    if (this.#match === undefined && this.#declared.isOpen()) return;
     const reason = "a request is being handled";
     throw new Error(`Cannot change the route "${this.pattern}": ${reason}`);
   }

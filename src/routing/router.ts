@@ -26,8 +26,6 @@ import { isThenable } from "../steps.ts";
 import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
-export type { Match, UrlParameters, UrlQuery };
-
 /** The methods that a route without methods allows, besides OPTIONS. */
 const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
