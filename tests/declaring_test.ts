@@ -216,6 +216,7 @@ Deno.test("a write that belongs to no request throws while the application serve
     path: () => app.path("./classes"),
     addMiddleware: () => route.addMiddleware(() => {}),
     streamed: () => route.streamed(),
+    "view().clear": () => app.view().clear(),
     "view().set": () => app.view().set("name", 1),
     init: () => app.init(),
   };

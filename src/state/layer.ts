@@ -90,7 +90,9 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
 
   /** Clears every value, with the same rule. */
   clear(): void {
-    for (const key of this.all().keys()) this.delete(key);
+    const { writable, shared } = this;
+    if (writable === shared) return shared.clear();
+    for (const key of this.all().keys()) writable.set(key, undefined);
   }
 
   /** The values that are not undefined, by name. */
