@@ -54,8 +54,8 @@ export class Application implements LayerSource {
   isServing = false;
   /** Whether `Framework` stands for it. */
   isStatic = false;
-  /** Whether its server is known to have no TLS. */
-  isPlain = false;
+  /** Whether `deno serve` runs it, whose server has no TLS and ends with the process. */
+  isUnderDenoServe = false;
   autoload!: Autoload;
   variables!: Store<unknown>;
   /** The methods and classes by name; a mapped method hides a class. */
@@ -76,15 +76,15 @@ export class Application implements LayerSource {
   }
 
   /**
-   * Declares the defaults and drops everything else. Throws inside a request, and while a server runs: the
-   * runtime's, or one that `isListening` tells of. The end of any other server goes unnoticed.
+   * Declares the defaults and drops everything else. Throws inside a request, and while a server runs: that of
+   * `deno serve`, or one that `isListening` tells of. The end of any other server goes unnoticed.
    */
   init(isListening = false): void {
     if (this.context()) {
       throw new Error("Cannot initialise: a request is being handled");
     }
-    const isOfRuntime = isListening || this.isPlain;
-    if (!isOfRuntime && innermost() === undefined) this.isServing = false;
+    const hasServer = isListening || this.isUnderDenoServe;
+    if (!hasServer && innermost() === undefined) this.isServing = false;
     this.checkShared();
     this.autoload = new Autoload(this);
     this.variables = new Store(this);
@@ -184,7 +184,7 @@ export class Application implements LayerSource {
   /** Replaces the plan after a write: the request's own inside a request, else that of later requests. */
   #replan(): void {
     const exchange = this.context()?.exchange;
-    if (exchange) exchange.plan = this.#compiled(exchange.layer ?? null);
+    if (exchange) exchange.plan = this.#compiled(exchange.layer);
     else this.#plan = undefined;
   }
 
@@ -223,13 +223,13 @@ export class Application implements LayerSource {
     throw new Error(`Cannot call ${call} here: no request is being handled`);
   }
 
-  get layer(): Layer | undefined {
-    return this.current.get()?.exchange.layer;
+  get layer(): Layer | null {
+    return this.current.get()?.exchange.layer ?? null;
   }
 
-  requestLayer(): Layer | undefined {
+  requestLayer(): Layer | null {
     const exchange = this.current.get()?.exchange;
-    return exchange && (exchange.layer ??= new Map());
+    return exchange ? exchange.layer ??= new Map() : null;
   }
 
   /**
@@ -272,10 +272,8 @@ export class Application implements LayerSource {
     params: unknown[] = [],
     context: Context | undefined = this.current.get(),
   ): unknown {
-    const layer = context?.exchange.layer;
-    const callable = layer
-      ? this.#callables.get(name, layer)
-      : this.#callables.shared.get(name);
+    const layer = context?.exchange.layer ?? null;
+    const callable = this.#callables.get(name, layer);
     if (callable === undefined) throw this.#unknown(name, "call");
     return tracked(name, callable.call(params, context), context);
   }

@@ -43,8 +43,8 @@ export class Exchange implements Delivery, Running {
   match: Match | undefined = undefined;
   /** What `request()` returns, once it was called. */
   request: HttpRequest | undefined = undefined;
-  /** What this request has set or declared for itself. */
-  layer: Layer | undefined = undefined;
+  /** What this request has set or declared for itself; null until the first write. */
+  layer: Layer | null = null;
   /** The calls that nobody has awaited yet. */
   pending: Pending | undefined = undefined;
   /** Work to run after the response; undefined again once all of it has run. */
@@ -58,7 +58,7 @@ export class Exchange implements Delivery, Running {
 
   #parts: Context[] | undefined = undefined;
   #remote: Deno.Addr | undefined = undefined;
-  #reference: string | undefined = undefined;
+  #requestId: string | undefined = undefined;
   #holds = 0;
 
   /** `info` is what the server passed on about the connection. */
@@ -101,13 +101,13 @@ export class Exchange implements Delivery, Running {
   }
 
   /** What names the request in pages and log lines, once it was asked for: that of the outermost exchange. */
-  get reference(): string | undefined {
-    return this.outer ? this.outer.exchange.reference : this.#reference;
+  get requestId(): string | undefined {
+    return this.outer ? this.outer.exchange.requestId : this.#requestId;
   }
 
-  set reference(reference: string | undefined) {
-    if (this.outer) this.outer.exchange.reference = reference;
-    else this.#reference = reference;
+  set requestId(id: string | undefined) {
+    if (this.outer) this.outer.exchange.requestId = id;
+    else this.#requestId = id;
   }
 
   /** The path of the application, "" for the whole site. */
@@ -233,8 +233,8 @@ export class Context implements Enterable {
     return (exchange.pending ??= new Pending()).fail(reason);
   }
 
-  recover(reason: unknown): void {
-    this.exchange.pending?.recover(reason);
+  forget(reason: unknown): void {
+    this.exchange.pending?.forget(reason);
   }
 }
 

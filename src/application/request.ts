@@ -96,7 +96,7 @@ export class HttpRequest {
    * A mounted application has that of the one around it.
    */
   get id(): string {
-    return this.#exchange.reference ??= this.#receivedId() ??
+    return this.#exchange.requestId ??= this.#receivedId() ??
       crypto.randomUUID().slice(0, 8);
   }
 

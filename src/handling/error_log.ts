@@ -34,11 +34,11 @@ export function logError(exchange: Exchange, error: Error): void {
   const method = target === NO_TARGET ? raw.method : target.method;
   const text = debug?.errorText(error) ??
     (isWhole ? errorText(error) : errorLine(error));
-  report(`${referenceOf(app)} ${method} ${target.path} ${text}`);
+  report(`${requestIdOf(app)} ${method} ${target.path} ${text}`);
 }
 
 /** The id of the request; the application may have registered a class whose objects cannot be made. */
-function referenceOf(app: Application): string {
+function requestIdOf(app: Application): string {
   try {
     return String(app.request().id);
   } catch {

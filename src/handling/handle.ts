@@ -8,7 +8,7 @@ import { loadDebugTools, type Step } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
-import { checkHost, checkPlain, targetOf } from "../request/target.ts";
+import { checkHost, checkScheme, targetOf } from "../request/target.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { enter } from "../state/current.ts";
 import { type MaybePromise, run, type Steps } from "../steps.ts";
@@ -92,7 +92,7 @@ function begin(exchange: Exchange, start: Step): unknown {
   const { app, plan, raw, trustsProxy } = exchange;
   if (plan.send !== undefined) exchange.began = performance.now();
   exchange.target = targetOf(raw);
-  if (app.isPlain) checkPlain(raw);
+  if (app.isUnderDenoServe) checkScheme(raw); // it has no TLS
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, trustsProxy);
   return hasUnreadBody(exchange)
@@ -156,8 +156,8 @@ async function finishAsync(
 ): Promise<Response> {
   const response = await sent;
   if (response.status === 101) await resetsNoticed();
-  const failure = exchange.pending?.takeFailure();
-  if (failure) reportError(failure.reason, UNAWAITED);
+  const uncaught = exchange.pending?.takeUncaught();
+  if (uncaught) reportError(uncaught.reason, UNAWAITED);
   conclude(exchange, response.status);
   return response;
 }

@@ -16,7 +16,7 @@ export function search(
     method,
     routedPath(exchange),
     caseSensitive,
-    layer ?? null,
+    layer,
   );
 }
 
@@ -25,7 +25,7 @@ export function allowedMethods(exchange: Exchange): string[] {
   const { app, context, layer, plan } = exchange;
   const caseSensitive = plan.settings["framework.case_sensitive"];
   const path = routedPath(exchange);
-  return app.router(context).allowed(path, caseSensitive, layer ?? null);
+  return app.router(context).allowed(path, caseSensitive, layer);
 }
 
 function routedPath(

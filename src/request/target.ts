@@ -81,7 +81,7 @@ export function targetOf(request: Request): Target {
  * Throws {@linkcode HttpError} 400 when a request to a server without TLS names https: in an absolute-form it can
  * (RFC 9112, section 3.2.2), and would pass for secure.
  */
-export function checkPlain(request: Request): void {
+export function checkScheme(request: Request): void {
   if (/^https:/i.test(request.url) && isFromServer(request)) {
     throw foreignScheme();
   }

@@ -41,7 +41,7 @@ export function endWithRuntime(served: Served): void {
   reads += 1;
   if (reads === 1) surviveErrors(() => void endProcess(served.unfinished));
   if (reads < 2) return;
-  served.isPlain = true; // `deno serve` has no TLS
+  served.isUnderDenoServe = true;
   served.beginServing();
   if (reads === 2) drainOnSignals(served.unfinished);
 }

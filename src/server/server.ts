@@ -17,8 +17,8 @@ export type Server = Deno.HttpServer<Deno.Addr>;
 /** The application that a server passes its requests to. */
 export interface Served {
   readonly unfinished: Unfinished;
-  /** Whether the server is known to have no TLS. */
-  isPlain: boolean;
+  /** Whether `deno serve` runs it. */
+  isUnderDenoServe: boolean;
   /** Called when a server has begun to listen. */
   beginServing(): void;
   /** Runs work outside of every request. */

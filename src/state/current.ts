@@ -24,7 +24,7 @@ export interface Enterable {
   /** Takes an error that no code has caught; returns false when it is too late for that. */
   fail(reason: unknown): boolean;
   /** Takes back such an error: some code has caught it after all. */
-  recover(reason: unknown): void;
+  forget(reason: unknown): void;
 }
 
 const storage = new AsyncLocalStorage<number | undefined>();

@@ -3,23 +3,23 @@
  * everything else is the application's.
  */
 
-/** What one request has of its own, by whose state it is; undefined until the first write. */
+/** What one request has of its own, by whose state it is. It is made for the first write, and null until then. */
 export type Layer = Map<object, unknown>;
 
 /** Tells the layer of the current request. */
 export interface LayerSource {
-  /** The layer of the current request; undefined outside of requests, and before its first write. */
-  readonly layer: Layer | undefined;
-  /** The same, made on first use; undefined outside of requests. */
-  requestLayer(): Layer | undefined;
+  /** The layer of the current request; null outside of requests, and before its first write. */
+  readonly layer: Layer | null;
+  /** The same, made on first use; null outside of requests. */
+  requestLayer(): Layer | null;
   /** Throws when the calling code may not change the application's state. */
   checkShared(): void;
 }
 
 /** A source without requests. */
 const NO_REQUESTS: LayerSource = {
-  layer: undefined,
-  requestLayer: () => undefined,
+  layer: null,
+  requestLayer: () => null,
   checkShared: () => {},
 };
 
@@ -37,17 +37,15 @@ export class Layered<State> {
     this.shared = create();
   }
 
-  /** What the current request has of its own, if anything. Pass its layer where that is known, null for none. */
-  private(
-    layer: Layer | null | undefined = this.#source.layer,
-  ): State | undefined {
+  /** What the current request has of its own, if anything. Pass its layer where that is known. */
+  private(layer: Layer | null = this.#source.layer): State | undefined {
     return layer?.get(this) as State | undefined;
   }
 
   /** The state to write to: the request's inside a request, else the application's. */
   get writable(): State {
     const layer = this.#source.requestLayer();
-    if (layer === undefined) {
+    if (layer === null) {
       this.#source.checkShared();
       return this.shared;
     }

@@ -6,7 +6,7 @@ import { settles } from "../timer.ts";
 export class Pending {
   readonly #calls = new Map<Promise<unknown>, string>();
   #hasRejected = false;
-  #failure: { readonly reason: unknown } | undefined;
+  #uncaught: { readonly reason: unknown } | undefined;
 
   /** Notes a call until it settles; the caller still handles its result. */
   track(name: string, call: Promise<unknown>): void {
@@ -19,26 +19,26 @@ export class Pending {
 
   /** Keeps an error that no code has caught; returns false when there is one already. */
   fail(reason: unknown): boolean {
-    if (this.#failure !== undefined) return false;
-    this.#failure = { reason };
+    if (this.#uncaught !== undefined) return false;
+    this.#uncaught = { reason };
     return true;
   }
 
   /** Forgets an error that some code has caught after all. */
-  recover(reason: unknown): void {
-    if (this.#failure?.reason === reason) this.#failure = undefined;
+  forget(reason: unknown): void {
+    if (this.#uncaught?.reason === reason) this.#uncaught = undefined;
   }
 
   /** The error that no code has caught, which is forgotten. */
-  takeFailure(): { readonly reason: unknown } | undefined {
-    const failure = this.#failure;
-    this.#failure = undefined;
-    return failure;
+  takeUncaught(): { readonly reason: unknown } | undefined {
+    const uncaught = this.#uncaught;
+    this.#uncaught = undefined;
+    return uncaught;
   }
 
   /** Whether a call is under way, or a rejection may still turn out to be unhandled. */
   get isUnsettled(): boolean {
-    return this.#hasRejected || this.#failure !== undefined ||
+    return this.#hasRejected || this.#uncaught !== undefined ||
       this.#calls.size > 0;
   }
 
@@ -63,12 +63,12 @@ export class Pending {
     };
     const late = await settles(allSettle(), seconds) ? [] : open();
     // Deno reports at the end of a turn which rejections nobody handles.
-    if (this.#hasRejected || this.#failure) {
+    if (this.#hasRejected || this.#uncaught) {
       await new Promise((resolve) => setTimeout(resolve));
     }
     this.#hasRejected = false;
-    const failure = this.takeFailure();
-    if (failure) throw failure.reason;
+    const uncaught = this.takeUncaught();
+    if (uncaught) throw uncaught.reason;
     return late.map(([, name]) => name).join(", ");
   }
 }

@@ -37,7 +37,7 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   if (context) failed.set(event.promise, context);
 });
 globalThis.addEventListener("rejectionhandled", ({ promise, reason }) => {
-  failed.get(promise)?.recover(reason);
+  failed.get(promise)?.forget(reason);
 });
 
 /**
