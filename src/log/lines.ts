@@ -5,12 +5,13 @@
  */
 
 import { reportError } from "../errors.ts";
+import { flushAtEnd, type Writer } from "../flush.ts";
 
 /** How many characters may wait for the reader: several thousand lines. */
 const MAX_LENGTH = 2 ** 20;
 
-/** How long one write takes with a reader that reads. The end of the process waits for such a reader alone. */
-const STALLED_MS = 100;
+/** How long one write takes at most with a reader that reads. Waiting for any other would keep the process. */
+const STALLED_MS = 1_000;
 
 /** Under this name OpenTelemetry keeps its API. Deno sends what `console.log()` gets to the collector then. */
 const TELEMETRY = Symbol.for("opentelemetry.js.api.1");
@@ -19,14 +20,17 @@ const consoleLog = console.log;
 const encoder = new TextEncoder();
 
 /** Lines on their way to the standard output, of which a process has one. */
-class Lines {
+class Lines implements Writer {
   #waiting: string[] = [];
   #length = 0;
   #dropped = 0;
-  /** When the write under way began; undefined without one. */
-  #began: number | undefined;
+  /** When the write under way began. */
+  #began = 0;
+  /** Resolves when no line waits; undefined while none does. */
+  #writing: Promise<void> | undefined;
 
   constructor() {
+    flushAtEnd(this);
     addEventListener("unload", () => this.#finish());
   }
 
@@ -38,7 +42,19 @@ class Lines {
     }
     if (this.#length + line.length > MAX_LENGTH) return void this.#dropped++;
     this.#add(line);
-    return this.#began === undefined ? this.#write() : undefined;
+    return this.#writing === undefined ? this.flush() : undefined;
+  }
+
+  /** Writes until no line waits. */
+  flush(): Promise<void> {
+    if (this.#length === 0) return this.#writing ?? Promise.resolve();
+    return this.#writing ??= this.#write();
+  }
+
+  /** Drops the lines that wait, and waits for no write under way when the process ends. */
+  abandon(): void {
+    this.#take();
+    this.#writing = undefined;
   }
 
   #add(line: string): void {
@@ -54,7 +70,6 @@ class Lines {
     return encoder.encode(text);
   }
 
-  /** Writes until no line waits. */
   async #write(): Promise<void> {
     try {
       while (this.#length > 0) {
@@ -67,14 +82,14 @@ class Lines {
     } catch (error) {
       reportError(error, "in the log");
     } finally {
-      this.#began = undefined;
+      this.#writing = undefined;
     }
   }
 
-  /** Writes what waits before the process ends; waits for the write under way, unless its reader has stalled. */
+  /** Writes what waits when the process ends by itself; waits for the write under way, unless its reader stalls. */
   #finish(): void {
-    const began = this.#began;
-    if (began === undefined || performance.now() - began > STALLED_MS) return;
+    if (this.#writing === undefined) return;
+    if (performance.now() - this.#began > STALLED_MS) return;
     try {
       let bytes = this.#take();
       do { // also without lines: it waits for the write under way

@@ -9,6 +9,7 @@
  * tests of `server_process_test.ts` fail.
  */
 
+import { abandonAll, flushAll } from "../flush.ts";
 import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import { sleep, until } from "../timer.ts";
@@ -52,7 +53,7 @@ async function endProcess(unfinished: Unfinished): Promise<void> {
     () => inWords(unfinished).length === 0,
     unfinished.timeoutSeconds(),
   );
-  await sleep(FLUSH_SECONDS);
+  await Promise.all([sleep(FLUSH_SECONDS), flushAll(FLUSH_SECONDS)]);
   exit(1);
 }
 
@@ -64,6 +65,7 @@ function drainOnSignals(unfinished: Unfinished): void {
     await sleep(unfinished.timeoutSeconds(), false);
     unfinished.abortStreams();
     await sleep(CLEAN_UP_SECONDS, false);
+    abandonAll();
     exit(0);
   });
 }

@@ -4,6 +4,7 @@
  */
 
 import { announce } from "../errors.ts";
+import { abandonAll, flushAll } from "../flush.ts";
 import { inWords } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import type { DrainingServer } from "./server.ts";
@@ -13,6 +14,9 @@ import type { DrainingServer } from "./server.ts";
  * `deno run --watch` pass on twice.
  */
 const ONE_PRESS = 250;
+
+/** How many seconds the reader of a log gets for its last lines. */
+const FLUSH_SECONDS = 1;
 
 /** Milliseconds after which unfinished work is worth a line: a line of the log is written by then. */
 const MOMENT = 100;
@@ -55,7 +59,10 @@ export function onSignals(
 
 function onSignal(signal: Deno.Signal, status: number): void {
   firstSignal ??= performance.now();
-  if (performance.now() - firstSignal > ONE_PRESS) exit(status);
+  if (performance.now() - firstSignal > ONE_PRESS) {
+    abandonAll();
+    exit(status);
+  }
   if (ending === undefined) setTimeout(() => announceEnd(signal), MOMENT);
   endProcess(0);
 }
@@ -64,6 +71,7 @@ function onSignal(signal: Deno.Signal, status: number): void {
 function endProcess(status: number): void {
   if (status > 0) Deno.exitCode = status;
   ending ??= Promise.allSettled([...servers].map((each) => each.shutdown()))
+    .then(() => flushAll(FLUSH_SECONDS))
     .then(() => exit(Deno.exitCode));
 }
 
