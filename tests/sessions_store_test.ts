@@ -273,6 +273,28 @@ Deno.test("`renew()` gives a new id, so that who knew the old one gets nothing",
   assertEquals(await textOf(thief, "/get/user"), "undefined");
 });
 
+Deno.test("a slow logout ends the session that was renewed meanwhile, and a later one does not", async () => {
+  const store = new MapStore();
+  const { app, session, begun, release } = application(store);
+  app.route("/leave", async () => {
+    await textOf(new Visitor(app), "/slow");
+    session().clear();
+  });
+  const visitor = new Visitor(app);
+  await visitor.visit("/login/Ada");
+  const [old, other] = [copyOf(visitor, app), copyOf(visitor, app)];
+  const leaving = old.visit("/leave");
+  await begun;
+  await visitor.visit("/login/Ada");
+  await visitor.visit("/login/Ada");
+  await other.visit("/logout"); // begins when its session has a new id already
+  assertEquals(await textOf(visitor, "/get/user"), "Ada");
+  release();
+  await leaving;
+  assertEquals(await textOf(visitor, "/get/user"), "undefined");
+  assertEquals(store.rows.size, 0);
+});
+
 for (const options of [{ maxAge: 50 }, { idle: 50 }]) {
   Deno.test(`a session that ${Deno.inspect(options)} has ended loses its row when it is used`, async () => {
     using time = new FakeTime();

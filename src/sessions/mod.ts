@@ -14,9 +14,9 @@
  * Overlapping requests of one client all begin with the session as it was when they came in. Without a store,
  * when two of them change it, the response that arrives last wins. With a store, each request writes only the
  * keys that it has changed; when two change the same key, the one that ends last wins. A change is dropped when
- * the session has ended or got a new id in the meantime. Two processes may still write and remove a row within
- * the same milliseconds. A store closes that gap when its `remove` keeps the id until it expires, and its
- * `write` leaves such an id alone.
+ * the session has ended or got a new id in the meantime. A logout also ends a session that got a new id in the
+ * meantime, in the same process. Two processes may still write and remove a row within the same milliseconds. A
+ * store closes that gap when its `remove` keeps the id until it expires, and its `write` leaves such an id alone.
  *
  * Values are what JSON can carry. The session is empty and cannot be changed in filters of `start` that were
  * added before `sessions`, and on the error page of a request that was refused before `start`. After a logout,

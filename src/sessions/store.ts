@@ -21,6 +21,12 @@ export interface SessionStore {
 /** What this process is about to change, by id. */
 const turns = new Map<string, Promise<unknown>>();
 
+/** The new ids that this process has given to sessions lately, by the old ones. */
+const renewed = new Map<string, string>();
+
+/** How many renewals are remembered: only those matter that a logout crosses. */
+const MAX_RENEWED = 1_000;
+
 /** The session that a store keeps under an id; undefined when there is none. */
 export async function readSession(
   store: SessionStore,
@@ -77,8 +83,23 @@ export function changeSession(
     if (!isEmpty) await store.write(id, { started, used, ...content }, expires);
     const isOver = isEmpty || id !== opened;
     if (opened !== undefined && isOver) await store.remove(opened);
+    if (!isNew && isOver && !isEmpty) noteRenewal(opened, id);
+    if (opened !== undefined && isCleared) await removeRenewed(store, opened);
     return isEmpty ? "ended" : "kept";
   });
+}
+
+function noteRenewal(old: string, id: string): void {
+  renewed.set(old, id);
+  const [oldest] = renewed.keys();
+  if (renewed.size > MAX_RENEWED) renewed.delete(oldest!);
+}
+
+/** Deletes what a session became that was renewed while the request that ends it was under way. */
+async function removeRenewed(store: SessionStore, old: string): Promise<void> {
+  for (let id = renewed.get(old); id !== undefined; id = renewed.get(id)) {
+    await removeSession(store, id);
+  }
 }
 
 /** Does work once this process has done its other work on the same id. */
