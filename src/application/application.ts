@@ -10,7 +10,6 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import type { HttpRequest } from "./request.ts";
-import type { HttpResponse } from "../response/response.ts";
 import type { Router } from "../routing/router.ts";
 import { Current, innermost } from "../state/current.ts";
 import { type Layer, type LayerSource, Store } from "../state/layer.ts";
@@ -291,12 +290,6 @@ export class Application implements LayerSource {
   /** The current request. */
   request(context?: Context): HttpRequest {
     return this.call("request", [], context) as HttpRequest;
-  }
-
-  /** What `response()` returns in a context. */
-  response(context: Context = this.context("response()")): HttpResponse {
-    return context.response ??
-      this.call("response", [], context) as HttpResponse;
   }
 
   /** The router, kept in the plan unless a mapped method makes it. */

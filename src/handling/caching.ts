@@ -7,6 +7,7 @@
  */
 
 import type { Application } from "../application/application.ts";
+import type { Context } from "../application/exchange.ts";
 import { throwStop, wrongKind } from "../errors.ts";
 import { CONTENT_HEADERS, PAGE_HEADERS } from "../response/header.ts";
 
@@ -28,16 +29,16 @@ export function etag(app: Application, id: string, type = "string"): void {
   }
   const [strong, weak] = [`"${id}"`, `W/"${id}"`];
   const isWeak = type === "weak";
-  app.response(app.context("etag()"))
-    .header("etag", isWeak ? weak : strong);
-  const match = condition(app, "if-match");
+  const context = app.context("etag()");
+  context.reply.setHeader("etag", isWeak ? weak : strong);
+  const match = condition(context, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
   if (match !== null && !includesTag(match, isWeak ? [] : [strong])) {
-    endWith(app, "etag()", 412);
+    endWith(context, "etag()", 412);
   }
-  const noneMatch = condition(app, "if-none-match");
+  const noneMatch = condition(context, "if-none-match");
   if (noneMatch === null || !includesTag(noneMatch, [strong, weak])) return;
-  endWith(app, "etag()", isReading(app) ? 304 : 412);
+  endWith(context, "etag()", isReading(context) ? 304 : 412);
 }
 
 /**
@@ -52,15 +53,17 @@ export function lastModified(app: Application, time: number): void {
   }
   const modified = Math.floor(Math.min(time, Date.now() / 1000)) * 1000;
   const date = new Date(modified).toUTCString();
-  app.response(app.context("lastModified()"))
-    .header("last-modified", date);
-  if (condition(app, "if-match") === null) {
-    const until = dateOf(condition(app, "if-unmodified-since"));
-    if (modified > until) endWith(app, "lastModified()", 412);
+  const context = app.context("lastModified()");
+  context.reply.setHeader("last-modified", date);
+  if (condition(context, "if-match") === null) {
+    const until = dateOf(condition(context, "if-unmodified-since"));
+    if (modified > until) endWith(context, "lastModified()", 412);
   }
-  if (condition(app, "if-none-match") !== null || !isReading(app)) return;
-  const since = dateOf(condition(app, "if-modified-since"));
-  if (modified <= since) endWith(app, "lastModified()", 304);
+  if (condition(context, "if-none-match") !== null || !isReading(context)) {
+    return;
+  }
+  const since = dateOf(condition(context, "if-modified-since"));
+  if (modified <= since) endWith(context, "lastModified()", 304);
 }
 
 /** The milliseconds of a date; NaN, with which every comparison is false, for anything else. */
@@ -70,10 +73,9 @@ function dateOf(text: string | null): number {
 }
 
 /** The header of a condition, or null; conditions count only for responses of status 2xx (section 13.2.1). */
-function condition(app: Application, name: string): string | null {
-  const status = app.response().status();
-  if (status < 200 || status > 299) return null;
-  return app.request().raw.headers.get(name);
+function condition({ exchange, reply }: Context, name: string): string | null {
+  if (reply.status < 200 || reply.status > 299) return null;
+  return exchange.raw.headers.get(name);
 }
 
 /** Whether a list is `*` or includes one of the tags; a comma inside the quotes belongs to its tag. */
@@ -82,14 +84,13 @@ function includesTag(list: string, tags: readonly string[]): boolean {
   return list.trim() === "*" || tags.some((tag) => tagsOfList.includes(tag));
 }
 
-function isReading(app: Application): boolean {
-  const { method } = app.request();
+function isReading({ exchange }: Context): boolean {
+  const { method } = exchange.target;
   return method === "GET" || method === "HEAD";
 }
 
 /** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
-function endWith(app: Application, by: string, status: 304 | 412): never {
-  const { reply } = app.context(by);
+function endWith({ reply }: Context, by: string, status: 304 | 412): never {
   const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
   if (!reply.isSealed) {
     for (const name of without) reply.setHeader(name, null);
