@@ -100,7 +100,9 @@ function* guarded(
   const hooks = hooksOf(first);
   const earlier = exchange.pending?.calls;
   const allowed = yield hooks.before?.(params);
-  yield callsEnd(exchange, nameOf(first), earlier);
+  if (exchange.pending !== undefined) {
+    yield callsEnd(exchange, nameOf(first), earlier);
+  }
   let passes = false;
   if (isResponse(allowed)) {
     yield respondWith(context, allowed);
