@@ -26,7 +26,7 @@ import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { wrongKind } from "./errors.ts";
 import type { ConnectionInfo } from "./fetch.ts";
-import { builtIns } from "./handling/defaults.ts";
+import { builtIns } from "./handling/built_ins.ts";
 import { handleRequest, refuseRequest } from "./handling/handle.ts";
 import type { Mountable } from "./routing/mountable.ts";
 import type { HttpRequest } from "./application/request.ts";

@@ -142,8 +142,8 @@ export class Exchange implements Delivery, Running {
   }
 
   /** A context for a part of this request: a page, with a reply of its own, or a section of a reply. */
-  part(reply: Reply, options?: ContextOptions): Context {
-    const context = new Context(this, reply, options);
+  part(reply: Reply, section?: Section, failure?: Failure): Context {
+    const context = new Context(this, reply, section, failure);
     (this.#parts ??= []).push(context);
     return context;
   }
@@ -185,33 +185,24 @@ export interface Failure {
   readonly status: number;
 }
 
-/** What a context may have besides its reply. */
-export interface ContextOptions {
-  /** Where in the body of the reply text is written; at its end when not given. */
-  readonly section?: Section | undefined;
-  /** Why the reply is a page in place of the response; undefined when it is none. */
-  readonly failure?: Failure | undefined;
-}
-
 /** What `request()` and `response()` mean to the code that runs: an exchange, and a reply. */
 export class Context implements Enterable {
   readonly id: number = nextId();
   readonly current: Current<Context>;
   /** What `response()` returns, once it was called. */
   response: HttpResponse | undefined = undefined;
-  /** Where in the body text is written; undefined for its end. */
-  readonly section: Section | undefined;
-  /** Why the reply is a page in place of the response; undefined when it is none. */
-  failure: Failure | undefined;
 
+  /**
+   * Text is written into the section of the reply, or at its end. With a failure, the reply is a page in place of
+   * the response.
+   */
   constructor(
     readonly exchange: Exchange,
     readonly reply: Reply,
-    { section, failure }: ContextOptions = NO_OPTIONS,
+    readonly section?: Section,
+    public failure?: Failure,
   ) {
     this.current = exchange.app.current;
-    this.section = section;
-    this.failure = failure;
   }
 
   /** Whether the connection is secure. */
@@ -237,8 +228,6 @@ export class Context implements Enterable {
     this.exchange.pending?.forget(reason);
   }
 }
-
-const NO_OPTIONS: ContextOptions = {};
 
 /**
  * The context around a new request. A served request has none. Workaround: after a dynamic import inside

@@ -8,7 +8,7 @@ import { STATUS_TEXT, type StatusCode } from "@std/http/status";
 import type { Exchange } from "../application/exchange.ts";
 import { escape } from "../html.ts";
 import { JSON_TYPE } from "../media_type.ts";
-import type { Outcome } from "../response/reply.ts";
+import type { ReplyInit } from "../response/reply.ts";
 import { HTML } from "../response/web_response.ts";
 import { headerOf } from "../runtime.ts";
 
@@ -20,8 +20,8 @@ const JSON_FORMS = [PROBLEM, "application/json"];
 /** Caches must keep the two forms of a page apart. */
 const VARY = "Accept";
 
-/** A page, as an outcome. */
-export type DefaultPage = Required<Outcome> & {
+/** What a default page puts in place of the content so far. */
+export type DefaultPage = Required<ReplyInit> & {
   readonly status: number;
   readonly headers: { readonly vary: string };
 };
@@ -61,7 +61,7 @@ export function messagePage(
   status: number,
   text: string,
   vary: string | null,
-): Outcome {
+): ReplyInit {
   const page = wantsJson(exchange)
     ? problemPage(status, { detail: text || undefined })
     : { status, text };

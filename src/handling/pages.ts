@@ -52,7 +52,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
     const page = failure.open();
     if (page === undefined) return;
     const enterPage = () => pageIn(app.context("error()")).takeOver(page);
-    const part = exchange.part(page, { failure });
+    const part = exchange.part(page, undefined, failure);
     const make = () => method.run(params, { enter: enterPage });
     return enter(part, () => run(fillBy(make, app, reply)));
   };

@@ -22,7 +22,7 @@ export function renderInPlace(
   if (method.isUnchanged) return method.run(params);
   const { exchange, reply, failure } = context;
   const section = reply.open(context.section);
-  const part = exchange.part(reply, { section, failure });
+  const part = exchange.part(reply, section, failure);
   return enter(part, () => method.run(params));
 }
 

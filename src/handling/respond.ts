@@ -49,10 +49,10 @@ export function stop(app: Application, code?: number): never {
 export function halt(app: Application, code = 200, message = ""): never {
   const { exchange, reply } = app.context("halt()");
   const text = String(message);
-  const outcome = code >= 400
+  const init = code >= 400
     ? messagePage(exchange, code, text, reply.header("vary"))
     : { status: code, text };
-  reply.respond("halt()", outcome);
+  reply.respond("halt()", init);
   throwStop();
 }
 

@@ -22,8 +22,8 @@ import { bytesIn, type Delivery, webResponse } from "./web_response.ts";
 /** Texts in the order of the calls; a list among them is a section. */
 export type Section = (string | Section)[];
 
-/** A whole response. The text replaces the body; a status or header that is not given stays. */
-export interface Outcome {
+/** What `respond()` puts in place of the content so far. A status or header that is not given stays. */
+export interface ReplyInit {
   readonly status?: number | undefined;
   readonly text?: string;
   /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
@@ -165,8 +165,8 @@ export class Reply {
     else this.#dropPage();
   }
 
-  /** Replaces the body and what else the outcome has, and seals the response. Does nothing when it is sealed. */
-  respond(by: string, { status, text = "", type, headers }: Outcome): void {
+  /** Replaces the body and what else is given, and seals the response. Does nothing when it is sealed. */
+  respond(by: string, { status, text = "", type, headers }: ReplyInit): void {
     if (status !== undefined) checkStatus("respond", status, 200, 599);
     if (!this.seal(by)) return;
     this.status = status ?? this.status;

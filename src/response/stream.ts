@@ -1,5 +1,5 @@
 /**
- * Owns bodies that are streams: running their sources in the scope of the request, cancelling those that
+ * Owns bodies that are streams: running their sources in the context of the request, cancelling those that
  * will not be read, and telling whether a web response is a stream or a value.
  */
 
@@ -22,11 +22,11 @@ export interface Holder {
   hold(abort: (reason: unknown) => void): () => void;
 }
 
-/** How many seconds the source of an abandoned stream has for cleaning up in the scope of its request. */
+/** How many seconds the source of an abandoned stream has for cleaning up in the context of its request. */
 const CANCEL_SECONDS = 0.5;
 
 /**
- * Binds a stream to the current request: its source runs in the scope of the request at each read. The
+ * Binds a stream to the current request: its source runs in the context of the request at each read. The
  * request stays open until the stream has ended, failed or was aborted, or the client has left. A stream of
  * the runtime itself, such as that of a file, runs no code of the application and is returned as it is, so
  * that the runtime can send it natively.
