@@ -347,6 +347,25 @@ Deno.test("an `origins` function of `cors` that throws is a 500 with the headers
   });
 });
 
+Deno.test("the 500 of an error in `send` keeps policies, and nothing that describes the body before", async () => {
+  const app = new Engine();
+  const policy = "default-src 'self'";
+  app.route("/", () => {
+    app.response().header("content-security-policy", policy)
+      .header("content-language", "de").header("cache-control", "max-age=60");
+    return "text";
+  });
+  app.after("send", () => {
+    throw new Error("broken filter");
+  });
+  await logOf(async () => {
+    const { headers } = await visit(app, "/");
+    assertEquals(headers.get("content-security-policy"), policy);
+    assertEquals(headers.get("content-language"), null);
+    assertEquals(headers.get("cache-control"), null);
+  });
+});
+
 Deno.test("each error in `send` is a line in the log, also where the mapped one fails", async () => {
   const app = new Engine();
   app.route("/", () => "text");

@@ -6,14 +6,15 @@
 import type { Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
+import { isSealable, PAGE_HEADERS } from "../response/header.ts";
 import { mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
 import { logError } from "./error_log.ts";
 
-/** The headers that describe a body, let clients store it, or lead elsewhere. */
-const OF_CONTENT =
-  /^(?:content-.*|location|transfer-encoding|etag|last-modified|cache-control|expires|connection|upgrade|sec-websocket-.*)$/;
+/** The headers that describe how a response is transferred. */
+const OF_TRANSFER =
+  /^(?:transfer-encoding|connection|upgrade|sec-websocket-.*)$/;
 
 /**
  * Runs a changed `send` in the request's context. When a filter or the method fails, the error is logged, and
@@ -77,7 +78,7 @@ function failed(
   logError(exchange, toError(thrown));
   discard(before);
   const headers = [...before.headers].filter(([name]) =>
-    !OF_CONTENT.test(name)
+    !isSealable(name) && !PAGE_HEADERS.includes(name) && !OF_TRANSFER.test(name)
   );
   return new Response("Internal Server Error", { status: 500, headers });
 }
