@@ -303,7 +303,7 @@ export class Application implements LayerSource {
 
   /** The requests that a server has passed on and that have no response yet. */
   #running(): Exchange[] {
-    const exchanges = this.current.open().map(({ exchange }) => exchange)
+    const exchanges = this.current.waiting().map(({ exchange }) => exchange)
       .filter(({ info, hasResponse }) => info !== undefined && !hasResponse);
     return [...new Set(exchanges)];
   }

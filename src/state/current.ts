@@ -28,14 +28,16 @@ export interface Enterable {
 }
 
 const storage = new AsyncLocalStorage<number | undefined>();
-const open = new Map<number, Enterable>();
-const configuring = new Map<number, Current<Enterable>>();
+/** The context that runs synchronously. */
 let synchronous: Enterable | undefined;
+/** The contexts that have begun to wait, until they are over. */
+const waiting = new Map<number, Enterable>();
+const configuring = new Map<number, Current<Enterable>>();
 let lastId = 0;
 
 /** The contexts of one owner. */
 export class Current<Context extends Enterable> {
-  /** Numbers up to this one are of contexts that are not this owner's. */
+  /** The last number that was given before this owner was made: its contexts have larger ones. */
   readonly #first = lastId;
 
   /**
@@ -45,22 +47,22 @@ export class Current<Context extends Enterable> {
   get(): Context | undefined {
     const id = storage.getStore();
     if (id === undefined || id < 0) return undefined;
-    const innermost = find(id);
-    let context = innermost;
+    const inner = find(id);
+    let context = inner;
     while (context !== undefined && context.current !== this) {
       context = context.outer;
     }
-    const isOver = innermost === undefined || context?.isOver === true;
+    const isOver = inner === undefined || context?.isOver === true;
     if (!isOver) return context as Context | undefined;
     if (id > this.#first) throw new EndedError();
     return undefined;
   }
 
-  /** The contexts that are not over and have begun to wait. */
-  open(): Context[] {
+  /** The contexts that have begun to wait and are not over. */
+  waiting(): Context[] {
     const isOfThis = (context: Enterable): context is Context =>
       context.current === this;
-    return [...open.values()].filter(isOfThis);
+    return [...waiting.values()].filter(isOfThis);
   }
 
   /**
@@ -104,19 +106,19 @@ export function enter<Context extends Enterable, Result>(
 ): Result {
   const before = synchronous;
   // Callbacks bound to the context around this one must still find it.
-  if (before !== undefined && !before.isOver) open.set(before.id, before);
+  if (before !== undefined && !before.isOver) waiting.set(before.id, before);
   synchronous = context;
   try {
     return storage.run(context.id, work, context);
   } finally {
     synchronous = before;
-    if (!context.isOver) open.set(context.id, context);
+    if (!context.isOver) waiting.set(context.id, context);
   }
 }
 
 /** Forgets a context that is over. */
 export function close({ id }: Enterable): void {
-  open.delete(id);
+  waiting.delete(id);
 }
 
 /**
@@ -139,5 +141,5 @@ export function leave(): void {
 export const { bind } = AsyncLocalStorage;
 
 function find(id: number): Enterable | undefined {
-  return synchronous?.id === id ? synchronous : open.get(id);
+  return synchronous?.id === id ? synchronous : waiting.get(id);
 }

@@ -3,10 +3,10 @@
  * everything else is the application's.
  */
 
-/** What one request has of its own, by whose state it is. It is made for the first write, and null until then. */
+/** What one request has written, by the `Layered` that it was written to. Null until the first write. */
 export type Layer = Map<object, unknown>;
 
-/** Tells the layer of the current request. */
+/** Tells which layer belongs to the current request. */
 export interface LayerSource {
   /** The layer of the current request; null outside of requests, and before its first write. */
   readonly layer: Layer | null;
@@ -86,7 +86,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
     else writable.set(key, undefined);
   }
 
-  /** Clears every value, with the same rule. */
+  /** Clears every value; inside a request the application's stay, hidden from this request. */
   clear(): void {
     const { writable, shared } = this;
     if (writable === shared) return shared.clear();

@@ -16,14 +16,14 @@ export interface Running {
 export class Unfinished {
   /** Whether its server is shutting down: bodies that are still arriving may be cut off. */
   isDraining = false;
-  /** Deferred work that is running, also that of applications that it passes requests to. */
+  /** Deferred work that is running, also that of mounted applications. */
   readonly deferred: Set<Promise<unknown>> = new Set();
   /** The functions that abort the streams being sent. */
   readonly streams: Set<(reason: unknown) => void> = new Set();
-  /** The functions that end what nothing is lost of when a drain begins. */
+  /** Called when a drain begins: they end work that need not finish. */
   readonly endings: Set<() => void> = new Set();
 
-  /** `running` returns the running requests, `timeoutSeconds` the time that all of it gets in a drain. */
+  /** `running` returns the running requests, `timeoutSeconds` how long a drain may take. */
   constructor(
     readonly running: () => readonly Running[],
     readonly timeoutSeconds: () => number,
@@ -34,7 +34,7 @@ export class Unfinished {
     return this.running().filter(({ isReceiving }) => isReceiving).length;
   }
 
-  /** Notes that the server is shutting down, and ends what need not be waited for. */
+  /** Notes that the server is shutting down, and ends work that need not finish. */
   beginDrain(): void {
     this.isDraining = true;
     for (const end of this.endings) end();
