@@ -21,7 +21,7 @@ export function renderInPlace(
 ): unknown {
   if (method.isUnchanged) return method.run(params);
   const { exchange, reply, failure } = context;
-  const section = reply.open(context.section);
+  const section = reply.openSection(context.section);
   const part = exchange.part(reply, section, failure);
   return enter(part, () => method.run(params));
 }
@@ -48,7 +48,7 @@ export function render(
     return await (watched ?? fetch)();
   };
   if (key === null) {
-    const place = reply.open(section);
+    const place = reply.openSection(section);
     return renderText().then((text) => reply.write(text, place));
   }
   const storing = renderText().then((text) => view.set(key, markup(text)));

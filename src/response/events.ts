@@ -1,7 +1,7 @@
 /**
  * Owns server-sent events (HTML standard, section 9.2): the stream of an iterable's events, with heartbeats
- * while there are none, and their text. `@std/http` writes no space after the colon, so that clients would
- * take the first space of a value for it.
+ * while there are none, and their text. That of `@std/http` has no space after the colon: clients would drop the
+ * first space of a value.
  */
 
 import { wrongKind } from "../errors.ts";

@@ -41,7 +41,7 @@ export const CONTENT_HEADERS: readonly string[] =
 export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS
   .concat("etag", "last-modified", "cache-control", "expires");
 
-/** Whether the seal protects a header: it describes the body, or leads elsewhere. A policy does neither. */
+/** Whether the seal protects a header, as it describes the body or leads elsewhere; a policy does neither. */
 export function isSealable(name: string): boolean {
   return name === "location" ||
     name.startsWith("content-") && !name.startsWith("content-security-policy");

@@ -34,7 +34,6 @@ export interface ReplyInit {
 
 /** The response being built: one from the first line to the web `Response`. */
 export class Reply {
-  /** The status. */
   status = 200;
   /** The content type that came with the body; a header `content-type` takes precedence. */
   type: string | undefined = undefined;
@@ -120,7 +119,7 @@ export class Reply {
   }
 
   /** Keeps a place in the body, or in a section of it, for later output. */
-  open(section?: Section): Section {
+  openSection(section?: Section): Section {
     const opened: Section = [];
     if (section !== undefined) section.push(opened);
     else if (!this.isSealed) this.#text = [this.#text, opened];

@@ -16,9 +16,9 @@ export type BodyContent =
   | Blob
   | ReadableStream;
 
-/** What a stream keeps open while it is sent. */
+/** A request, which a stream keeps open while it is sent. */
 export interface Holder {
-  /** Keeps it open until the returned function is called; `abort` ends the stream. */
+  /** Keeps the request open until the returned function is called; `abort` ends the stream. */
   hold(abort: (reason: unknown) => void): () => void;
 }
 

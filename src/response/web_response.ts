@@ -11,7 +11,7 @@ import {
   valueOf,
 } from "./stream.ts";
 
-/** What is sent of a response, as its server sees it. */
+/** What sending a response needs to know of its request. */
 export interface Delivery extends Holder {
   /** Whether the request is a HEAD, which gets the headers of a GET and no body. */
   readonly isHead: boolean;
@@ -22,8 +22,9 @@ export interface Delivery extends Holder {
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
 
-/** The collected headers that are set otherwise; and those that could be wrong for text and bytes. */
+/** The collected headers that are set by other means. */
 const NOT_COPIED = ["content-type", "set-cookie"];
+/** The same for text and bytes, and the headers that could contradict them. */
 const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 
 /** The web response of a reply. */
