@@ -93,22 +93,22 @@ export class Templates {
   }
 
   async #compile(path: string): Promise<Template> {
-    const file = await this.#find(path);
-    if (typeof file !== "string") {
-      // The configured extension is named last: most often, that file is the one to make.
-      const isConfigured = (each: string) =>
-        each.endsWith(path + this.extension);
-      const tried = Map.groupBy(file, isConfigured);
-      const names = [...tried.get(false) ?? [], ...tried.get(true) ?? []]
-        .map((each) => `"${resolve(each)}"`);
-      throw new MissingTemplate(
-        `Cannot find the template "${path.slice(1)}": tried ${
-          names.join(", ")
-        }`,
-      );
-    }
-    const template = this.#vento.compile(await Deno.readTextFile(file), path);
+    const found = await this.#find(path);
+    if (typeof found !== "string") throw this.#missing(path, found);
+    const template = this.#vento.compile(await Deno.readTextFile(found), path);
     return this.#debug?.watched(template, this.#reported) ?? template;
+  }
+
+  /** The error for a template without a file. The configured extension is named last: that file is often meant. */
+  #missing(path: string, tried: readonly string[]): MissingTemplate {
+    const configured = (file: string) =>
+      Number(file.endsWith(path + this.extension));
+    const names = tried.toSorted((a, b) => configured(a) - configured(b))
+      .map((file) => `"${resolve(file)}"`);
+    const name = path.slice(1);
+    return new MissingTemplate(
+      `Cannot find the template "${name}": tried ${names.join(", ")}`,
+    );
   }
 
   /** The file of a template, or every path that was tried. */
