@@ -7,8 +7,7 @@ export type Mountable = Fetch | { readonly fetch: Fetch };
 
 /**
  * Makes the pattern and the callback of the route under which something is mounted, to be declared with
- * `passRoute`. Throws `TypeError` when the
- * prefix has optional parts, or what is to be mounted has no `fetch`.
+ * `passRoute`. Throws `TypeError` when the prefix has optional parts, or what is to be mounted has no `fetch`.
  */
 export type Mounting = (prefix: string, mounted: Mountable) => {
   pattern: string;

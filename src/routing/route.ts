@@ -73,7 +73,7 @@ export interface Declared {
   mounted: object | undefined;
 }
 
-/** What a router keeps of a route, which is no part of its public face. */
+/** Reads what declaring a route has made: a private field of `Route`, so that users do not see it. */
 export let declared: (route: Route) => Declared;
 
 /** Lets a route hand its requests over to what is mounted, with their bodies unread. */
@@ -183,7 +183,7 @@ export class Route {
    * number, `RangeError` for a negative one, and in a request, as `addMiddleware()` does.
    */
   bodyLimit(bytes: number): this;
-  bodyLimit(...[bytes]: [number?]): this | number | undefined {
+  bodyLimit(bytes?: number): this | number | undefined {
     if (bytes === undefined) return this.#declared.bodyLimit;
     const action = `limit the bodies of the route "${this.pattern}"`;
     const rule = "the limit must be a number of bytes from 0";
