@@ -345,7 +345,7 @@ export class Engine {
       this.#app,
     );
     this.#app.isServing = true;
-    this.#app.beginServing();
+    this.#app.warnOfMistakes();
     const release = (): void => {
       this.#server = undefined;
       this.#app.isServing = this.#app.unfinished.isDraining = false;

@@ -290,7 +290,6 @@ export function errorLine(error: Error): string {
   }
 }
 
-/** The name and the message of an error. */
 export function titleOf(name: string, message: string): string {
   return message ? `${name}: ${message}` : String(name);
 }

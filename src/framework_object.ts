@@ -18,7 +18,6 @@ export interface FrameworkObject {
   readonly [FRAMEWORK_OBJECT]: true;
 }
 
-/** Whether a value is an object of the framework. */
 export function isFrameworkObject(value: unknown): value is FrameworkObject {
   return FRAMEWORK_OBJECT in Object(value);
 }

@@ -253,7 +253,7 @@ export class Application implements LayerSource {
   }
 
   /** Has `src/debug/` warn of mistakes, under debug. */
-  beginServing(): void {
+  warnOfMistakes(): void {
     if (!this.plan.isDebugging) return;
     loadDebugTools().then((debug) => debug.warn(this));
   }
@@ -287,7 +287,7 @@ export class Application implements LayerSource {
     return (...params) => tracked(name, method(...params), this.context());
   }
 
-  /** The current request. */
+  /** What `request()` returns in a context, by default in the current one. */
   request(context?: Context): HttpRequest {
     return this.call("request", [], context) as HttpRequest;
   }

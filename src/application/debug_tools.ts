@@ -10,8 +10,14 @@ import type { TemplateTools } from "../view/view.ts";
 import type { Application } from "./application.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A step of a request's way; returns what to wait for. */
-export type Step = (exchange: Exchange) => unknown;
+/** Runs `start` for a request; returns what to wait for. */
+export type RunStart = (exchange: Exchange) => unknown;
+
+/** Handles a request, which runs `start` in the given way. */
+export type Handle = (
+  exchange: Exchange,
+  runStart: RunStart,
+) => MaybePromise<Response>;
 
 /** What the page of an error shows under debug. */
 export interface Details {
@@ -26,11 +32,11 @@ export interface DebugTools extends TemplateTools {
   /** A reply that reports calls which come after the seal. */
   readonly Reply: typeof Reply;
 
-  /** Handles a request by `handle`, which gets the step `start`, here one that is watched. */
+  /** Handles a request by `handle`, and watches it and its `start`. */
   handle(
     exchange: Exchange,
-    start: Step,
-    handle: (exchange: Exchange, start: Step) => MaybePromise<Response>,
+    runStart: RunStart,
+    handle: Handle,
   ): MaybePromise<Response>;
 
   /** What the page of that status shows; without an error, the page of a path that was not found. */

@@ -53,7 +53,6 @@ export class Exchange implements Delivery, Running {
   errors: Set<unknown> | undefined = undefined;
   /** Whether the web response was made: from then on an error can only be logged. */
   hasResponse = false;
-  /** Whether the request is over. */
   isOver = false;
 
   #parts: Context[] | undefined = undefined;
@@ -205,7 +204,7 @@ export class Context implements Enterable {
     this.current = exchange.app.current;
   }
 
-  /** Whether the connection is secure. */
+  /** Whether the connection is secure, as the cookies of `HttpResponse` then are. */
   get isSecure(): boolean {
     return this.exchange.app.request(this).secure;
   }

@@ -3,7 +3,7 @@
  * changes in the final response for a person on this machine.
  */
 
-import type { Step } from "../application/debug_tools.ts";
+import type { Handle, RunStart } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { seesDetails } from "../handling/client.ts";
 import { targetOf } from "../request/target.ts";
@@ -14,25 +14,23 @@ import { respondStyle } from "./style.ts";
 import { Timing } from "./timing.ts";
 import { warn } from "./warnings.ts";
 
-type Handle = (exchange: Exchange, start: Step) => MaybePromise<Response>;
-
 /** Handles a request by `handle`, with what debug adds for a client who sees details. */
 export function handleWatched(
   exchange: Exchange,
-  start: Step,
+  runStart: RunStart,
   handle: Handle,
 ): MaybePromise<Response> {
   if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, watches the request.
   const isInner = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
-  if (isInner || !seesDetails(exchange)) return handle(exchange, start);
-  return watch(exchange, start, handle);
+  if (isInner || !seesDetails(exchange)) return handle(exchange, runStart);
+  return watch(exchange, runStart, handle);
 }
 
 async function watch(
   exchange: Exchange,
-  start: Step,
+  runStart: RunStart,
   handle: Handle,
 ): Promise<Response> {
   const timing = new Timing(exchange);
@@ -44,7 +42,7 @@ async function watch(
   }
   const timedStart = (): unknown => {
     if (exchange.body !== undefined) timing.receivedBody();
-    return timed(timing, () => start(exchange));
+    return timed(timing, () => runStart(exchange));
   };
   const response = await handle(exchange, timedStart);
   if (response.status === 101) return response;

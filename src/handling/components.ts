@@ -15,7 +15,6 @@ import { Reply } from "../response/reply.ts";
 import { Layered, Store } from "../state/layer.ts";
 import { View } from "../view/view.ts";
 
-/** The components of an application. */
 export function components(
   app: Application,
 ): Record<ComponentName, Component> {

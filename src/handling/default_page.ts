@@ -76,7 +76,6 @@ export function varyWith(vary: string | null): string {
     : `${vary}, ${VARY}`;
 }
 
-/** The problem details of a status. */
 function problemPage(
   status: number,
   problem: Readonly<Record<string, unknown>>,

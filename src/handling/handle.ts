@@ -4,7 +4,7 @@
  */
 
 import type { Application } from "../application/application.ts";
-import { loadDebugTools, type Step } from "../application/debug_tools.ts";
+import { loadDebugTools, type RunStart } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
@@ -75,10 +75,10 @@ export function refuseRequest(
 /** Handles a request synchronously, until there is something to wait for. */
 function handle(
   exchange: Exchange,
-  start: Step,
+  runStart: RunStart,
 ): MaybePromise<Response> {
   try {
-    const result = begin(exchange, start);
+    const result = begin(exchange, runStart);
     return result === undefined && !exchange.pending?.isUnsettled
       ? finish(exchange)
       : continueAsync(exchange, result);
@@ -88,7 +88,7 @@ function handle(
 }
 
 /** Runs the steps up to the end of `start`; returns undefined when they are done, else what to await. */
-function begin(exchange: Exchange, start: Step): unknown {
+function begin(exchange: Exchange, runStart: RunStart): unknown {
   const { app, plan, raw, trustsProxy } = exchange;
   if (plan.send !== undefined) exchange.began = performance.now();
   exchange.target = targetOf(raw);
@@ -96,17 +96,17 @@ function begin(exchange: Exchange, start: Step): unknown {
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, trustsProxy);
   return hasUnreadBody(exchange)
-    ? receiveThenStart(exchange, start)
-    : start(exchange);
+    ? receiveThenStart(exchange, runStart)
+    : runStart(exchange);
 }
 
 /** Reads the body for the route that matches, and runs `start`. */
 async function receiveThenStart(
   exchange: Exchange,
-  start: Step,
+  runStart: RunStart,
 ): Promise<void> {
   await receive(exchange, matchOnce(exchange));
-  await start(exchange);
+  await runStart(exchange);
 }
 
 async function continueAsync(

@@ -66,7 +66,6 @@ export class Reply {
     return this.#page?.final ?? this;
   }
 
-  /** The body by now. */
   get body(): BodyContent | Response {
     return this.content ?? joined(this.#text);
   }

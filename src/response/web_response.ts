@@ -27,7 +27,6 @@ const NOT_COPIED = ["content-type", "set-cookie"];
 /** The same for text and bytes, and the headers that could contradict them. */
 const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 
-/** The web response of a reply. */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
   const { status, headers, body: given } = reply;
   if (typeof given !== "string" && given instanceof Response) {

@@ -5,7 +5,6 @@ import type { Path } from "./path.ts";
 import type { Values } from "./pattern.ts";
 import { declared, Route } from "./route.ts";
 
-/** A route that matches a path. */
 export class Match {
   /** `method` is the one that was looked for: GET for most HEAD requests. */
   constructor(

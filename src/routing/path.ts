@@ -17,7 +17,6 @@ export class Path {
   readonly segments: readonly string[];
   /** The segments in lower case. */
   readonly folded: readonly string[];
-  /** Whether upper and lower case differ. */
   readonly caseSensitive: boolean;
   /** The slash at the end of the path, if any. */
   readonly #end: "" | "/";

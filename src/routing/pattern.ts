@@ -176,7 +176,6 @@ export class Pattern {
   }
 }
 
-/** Whether segments match a path. */
 function matches(
   segments: readonly Segment[],
   path: Path,

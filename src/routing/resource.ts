@@ -97,7 +97,6 @@ function checkMethods(
   );
 }
 
-/** The last part of a path. */
 function lastPart(path: string): string {
   return path.split("/").findLast((part) => part !== "") ?? "";
 }

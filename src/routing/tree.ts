@@ -46,7 +46,6 @@ export class Tree {
     this.routes.push(route);
   }
 
-  /** Whether a route is one of these. */
   has(route: Route): boolean {
     return this.routes[declared(route).order] === route;
   }

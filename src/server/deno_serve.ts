@@ -43,7 +43,7 @@ export function endWithRuntime(served: Served): void {
   if (reads === 1) surviveErrors(() => void endProcess(served.unfinished));
   if (reads < 2) return;
   served.isUnderDenoServe = true;
-  served.beginServing();
+  served.warnOfMistakes();
   if (reads === 2) drainOnSignals(served.unfinished);
 }
 

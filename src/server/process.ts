@@ -13,15 +13,14 @@ import type { DrainingServer } from "./server.ts";
  * Two signals within so many milliseconds are one press of Ctrl+C, which `deno task` and
  * `deno run --watch` pass on twice.
  */
-const ONE_PRESS = 250;
+const PRESS_MILLISECONDS = 250;
 
 /** How many seconds the reader of a log gets for its last lines. */
 const FLUSH_SECONDS = 1;
 
-/** Milliseconds after which unfinished work is worth a line: a line of the log is written by then. */
-const MOMENT = 100;
+/** How long unfinished work takes before it is worth a line: a line of the log is written by then. */
+const MOMENT_MILLISECONDS = 100;
 
-/** The servers that end with the process. */
 const servers = new Set<DrainingServer>();
 let undo: (() => void)[] = [];
 let firstSignal: number | undefined;
@@ -59,11 +58,13 @@ export function onSignals(
 
 function onSignal(signal: Deno.Signal, status: number): void {
   firstSignal ??= performance.now();
-  if (performance.now() - firstSignal > ONE_PRESS) {
+  if (performance.now() - firstSignal > PRESS_MILLISECONDS) {
     abandonAll();
     exit(status);
   }
-  if (ending === undefined) setTimeout(() => announceEnd(signal), MOMENT);
+  if (ending === undefined) {
+    setTimeout(() => announceEnd(signal), MOMENT_MILLISECONDS);
+  }
   endProcess(0);
 }
 

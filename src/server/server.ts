@@ -19,8 +19,8 @@ export interface Served {
   readonly unfinished: Unfinished;
   /** Whether `deno serve` runs it. */
   isUnderDenoServe: boolean;
-  /** Called when a server has begun to listen. */
-  beginServing(): void;
+  /** Call when a server has begun to listen. */
+  warnOfMistakes(): void;
   /** Runs work outside of every request. */
   configure<Result>(work: () => Result): Result;
 }

@@ -12,7 +12,6 @@ export interface Running {
   readonly isReceiving: boolean;
 }
 
-/** The unfinished work of an application. */
 export class Unfinished {
   /** Whether its server is shutting down: bodies that are still arriving may be cut off. */
   isDraining = false;
