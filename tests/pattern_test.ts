@@ -7,6 +7,7 @@ import {
   Router,
   type UrlParameters,
 } from "@framework/core";
+import { Path } from "../src/routing/path.ts";
 
 function routeOf(source: string): Route {
   return new Router().route<string>(source, () => {});
@@ -23,7 +24,7 @@ function urlOf(source: string, values: UrlParameters): string {
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const router = new Router();
   router.route<string>(source, () => {});
-  const match = router.match("GET", sent, caseSensitive);
+  const match = router.match("GET", new Path(sent, caseSensitive));
   if (match === undefined) return undefined;
   const { values, splat } = match;
   return splat === "" ? values : [...values, { splat }];

@@ -5,6 +5,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { Router } from "@framework/core";
+import { Path } from "../src/routing/path.ts";
 
 const methods = ["", "", "GET ", "POST ", "GET|POST ", "HEAD ", "OPTIONS "];
 const asked = ["GET", "POST", "HEAD", "PUT", "OPTIONS"];
@@ -112,7 +113,7 @@ function follow(
   caseSensitive: boolean,
 ): unknown[] {
   const found: unknown[] = [];
-  let match = router.match(method, path, caseSensitive);
+  let match = router.match(method, new Path(path, caseSensitive));
   while (match) {
     found.push([Number(match.route.alias.slice(1)), match.values]);
     match = router.next(match);
@@ -211,7 +212,7 @@ Deno.test("`getUrl()` makes URLs that match with the same parameters", () => {
     made++;
     const method = methods[0] === "*" ? "GET" : methods[0]!;
     for (const caseSensitive of [true, false]) {
-      const params = router.match(method, url, caseSensitive)!.params;
+      const params = router.match(method, new Path(url, caseSensitive))!.params;
       const found = Object.entries(params).filter(([, value]) =>
         value !== null
       );

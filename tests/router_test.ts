@@ -8,6 +8,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine, HttpError, Router } from "@framework/core";
+import { Path } from "../src/routing/path.ts";
 
 /** A router with these routes; the alias of each is its place. */
 function routerOf(...patterns: string[]): Router {
@@ -21,7 +22,7 @@ function routerOf(...patterns: string[]): Router {
 /** The aliases of all matches, in the order of passing on. */
 function matches(router: Router, method: string, path: string): string[] {
   const found: string[] = [];
-  let match = router.match(method, path, false);
+  let match = router.match(method, new Path(path, false));
   for (; match; match = router.next(match)) found.push(match.route.alias);
   return found;
 }
@@ -47,10 +48,13 @@ Deno.test("`match()` takes HEAD for GET, unless a route for the path names HEAD"
 
 Deno.test("`match()` takes its case sensitivity from each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
-  assertEquals(router.match("GET", "/aBOUT", false)?.route.alias, "0");
-  assertEquals(router.match("GET", "/about", true)?.route.alias, "1");
-  assertEquals(router.match("GET", "/aBOUT", true), undefined);
-  assertEquals(router.match("GET", "/about/X", false)?.values, ["X"]);
+  assertEquals(
+    router.match("GET", new Path("/aBOUT", false))?.route.alias,
+    "0",
+  );
+  assertEquals(router.match("GET", new Path("/about", true))?.route.alias, "1");
+  assertEquals(router.match("GET", new Path("/aBOUT", true)), undefined);
+  assertEquals(router.match("GET", new Path("/about/X", false))?.values, ["X"]);
 });
 
 Deno.test("`match()` tells similar texts apart", () => {
@@ -72,26 +76,29 @@ Deno.test("`match()` throws a 400 for a malformed escape, whatever routes there 
   for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
     for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {
       const error = assertThrows(
-        () => router.match("GET", path, false),
+        () => router.match("GET", new Path(path, false)),
         HttpError,
       );
       assertEquals(error.status, 400, path);
-      assertThrows(() => router.allowed(path, false), HttpError);
+      assertThrows(() => router.allowed(new Path(path, false)), HttpError);
     }
   }
 });
 
 Deno.test("`next()` continues on its own path after a malformed one", () => {
   const router = routerOf("/a/@x", "/a/*");
-  const match = router.match("GET", "/a/b", false)!;
-  assertThrows(() => router.match("GET", "/longer/%", false), HttpError);
+  const match = router.match("GET", new Path("/a/b", false))!;
+  assertThrows(
+    () => router.match("GET", new Path("/longer/%", false)),
+    HttpError,
+  );
   assertEquals(router.next(match)?.route.alias, "1");
 });
 
 Deno.test("`next()` continues from its own match, whatever was matched in between", () => {
   const router = routerOf("/@a", "/@b", "/x");
-  const match = router.match("GET", "/x", false)!;
-  router.match("POST", "/a/b/c", true);
+  const match = router.match("GET", new Path("/x", false))!;
+  router.match("POST", new Path("/a/b/c", true));
   const next = router.next(match)!;
   assertEquals([next.route.alias, next.values], ["1", ["x"]]);
 });
@@ -122,13 +129,17 @@ Deno.test("`match()` tries the routes of a request after those of the applicatio
 Deno.test("`call()` passes the values in order, null for a part that is absent", () => {
   const router = new Router();
   router.route("/@a(/@b(/@c))", (...values) => values);
-  assertEquals(router.match("GET", "/1/2", false)?.call(), ["1", "2", null]);
+  assertEquals(router.match("GET", new Path("/1/2", false))?.call(), [
+    "1",
+    "2",
+    null,
+  ]);
 });
 
 Deno.test("`call()` passes a new route object last under `passRoute`", () => {
   const router = new Router();
   router.route("GET|POST /f/@id/*", (_id, route) => route, true, "files");
-  const match = router.match("POST", "/F/7/a%20b/c", false)!;
+  const match = router.match("POST", new Path("/F/7/a%20b/c", false))!;
   const [first, second] = [match.toRoute(), match.toRoute()];
   assertEquals({ ...first.params }, { id: "7" });
   assertEquals([first.methods, first.splat], [["GET", "POST"], "a b/c"]);
@@ -147,9 +158,12 @@ Deno.test("`allowed()` lists the methods of every route for the path", () => {
     ["/a/b/c", []],
   ];
   for (const [path, methods] of rows) {
-    assertEquals(router.allowed(path, false), methods, path);
+    assertEquals(router.allowed(new Path(path, false)), methods, path);
   }
-  assertEquals(router.allowed("/any", false).includes("DELETE"), true);
+  assertEquals(
+    router.allowed(new Path("/any", false)).includes("DELETE"),
+    true,
+  );
 });
 
 Deno.test("`route()` throws for a callback of no known form, naming the pattern", () => {
@@ -203,9 +217,12 @@ Deno.test("`route()` makes an instance of a class for each call", () => {
   router.route("/@id", [Page, "show"]);
   router.route("/p/list", [Page, "list"]);
   assertEquals(made, 0);
-  assertEquals(router.match("GET", "/a", false)?.call(), "1:a");
-  assertEquals(router.match("GET", "/b", false)?.call(), "2:b");
-  assertEquals(router.match("GET", "/p/list", false)?.call(), "static");
+  assertEquals(router.match("GET", new Path("/a", false))?.call(), "1:a");
+  assertEquals(router.match("GET", new Path("/b", false))?.call(), "2:b");
+  assertEquals(
+    router.match("GET", new Path("/p/list", false))?.call(),
+    "static",
+  );
 });
 
 Deno.test("`route()` takes the method of an object, and of an autoloaded class", async () => {
@@ -226,7 +243,8 @@ Deno.test("`route()` takes the method of an object, and of an autoloaded class",
   router.route("/i/@id", "Page->show");
   router.route("/s/@id", "Page::show");
   router.route("/m/@id", "Page->missing");
-  const call = (path: string) => router.match("GET", path, false)!.call();
+  const call = (path: string) =>
+    router.match("GET", new Path(path, false))!.call();
   assertEquals(call("/o/1"), "instance 1");
   assertEquals(await call("/i/1"), "instance 1");
   assertEquals(await call("/s/1"), "static 1");
@@ -342,7 +360,7 @@ Deno.test("`resource()` declares seven routes with their aliases", () => {
     ["DELETE", "/admin/posts/7", "destroy 7"],
   ];
   for (const [method, path, outcome] of rows) {
-    assertEquals(router.match(method, path, false)?.call(), outcome);
+    assertEquals(router.match(method, new Path(path, false))?.call(), outcome);
   }
   assertEquals(router.getUrl("posts.edit", { id: 7 }), "/admin/posts/7/edit");
 });
@@ -474,9 +492,9 @@ function milliseconds(work: () => void): number {
 
 /** Looks a path up, with all routes that pass and the methods of the path. */
 function lookUp(router: Router, path: string): void {
-  let match = router.match("HEAD", path, false);
+  let match = router.match("HEAD", new Path(path, false));
   for (; match; match = router.next(match));
-  router.allowed(path, false);
+  router.allowed(new Path(path, false));
 }
 
 Deno.test("`match()` takes about as long among thousands of routes as among ten", () => {
@@ -492,7 +510,9 @@ Deno.test("`match()` takes about as long among thousands of routes as among ten"
     const [few, many] = [10, 3_000].map((length) => {
       const router = routerOf(...Array.from({ length }, (_, n) => pattern(n)));
       return milliseconds(() => {
-        for (let n = 0; n < 2_000; n++) router.match("GET", path, false);
+        for (let n = 0; n < 2_000; n++) {
+          router.match("GET", new Path(path, false));
+        }
       });
     });
     assert(
@@ -545,7 +565,8 @@ Deno.test("`match()` reads a long segment once for hundreds of routes", () => {
 Deno.test("`match()` tells long segments apart that begin alike", () => {
   const start = "x".repeat(100);
   const router = routerOf(`/${start}a`, `/${start}b/c`, `/${start}c/`);
-  const found = (path: string) => router.match("GET", path, false)?.route.alias;
+  const found = (path: string) =>
+    router.match("GET", new Path(path, false))?.route.alias;
   assertEquals(found(`/${start}a`), "0");
   assertEquals(found(`/${start}A/`), "0");
   assertEquals(found(`/${start}b/c`), "1");
@@ -609,7 +630,9 @@ Deno.test("`route()` accepts a quick expression, and tries it on long segments i
     for (const shape of shapes) {
       for (const length of [255, 2_000, 30_000]) {
         const path = `/${shape.repeat(length / shape.length)}?`;
-        const time = milliseconds(() => router.match("GET", path, false));
+        const time = milliseconds(() =>
+          router.match("GET", new Path(path, false))
+        );
         assert(
           time < 100,
           `${expression} on ${length} of ${shape}: ${time} ms`,
@@ -627,7 +650,8 @@ Deno.test("`match()` tries every expression on segments of any ordinary length",
     "/post/@slug:[a-z0-9]+(?:-[a-z0-9]+)*",
     "/@year-@month-@slug:[a-z]+(?:-[a-z]+)*",
   );
-  const found = (path: string) => router.match("GET", path, false)?.route.alias;
+  const found = (path: string) =>
+    router.match("GET", new Path(path, false))?.route.alias;
   assertEquals(found(`/2024-05-${"x".repeat(60_000)}`), "0");
   assertEquals(found(`/${"x-".repeat(500)}1`), "1");
   assertEquals(found(`/${"7".repeat(60_000)}`), "2");

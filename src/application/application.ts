@@ -183,8 +183,8 @@ export class Application implements LayerSource {
   /** Replaces the plan after a write: the request's own inside a request, else that of later requests. */
   #replan(): void {
     const exchange = this.context()?.exchange;
-    if (exchange) exchange.plan = this.#compiled(exchange.layer);
-    else this.#plan = undefined;
+    if (exchange === undefined) this.#plan = undefined;
+    else exchange.take(this.#compiled(exchange.layer));
   }
 
   /** The plan of the requests with that layer, or of those without one. */

@@ -9,6 +9,7 @@ import { NO_TARGET, type Target } from "../request/target.ts";
 import type { Reply, Section } from "../response/reply.ts";
 import type { Delivery } from "../response/web_response.ts";
 import type { HttpResponse } from "../response/response.ts";
+import type { Path } from "../routing/path.ts";
 import type { Match } from "../routing/match.ts";
 import { isFromServer } from "../runtime.ts";
 import {
@@ -39,6 +40,8 @@ export class Exchange implements Delivery, Running {
   target: Target = NO_TARGET;
   /** The body, once it was read. */
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
+  /** The path that routes are searched for, once one was. */
+  path: Path | undefined = undefined;
   /** The match of the route that is being called. */
   match: Match | undefined = undefined;
   /** What `request()` returns, once it was called. */
@@ -69,6 +72,12 @@ export class Exchange implements Delivery, Running {
     this.outer = outerOf(raw);
     this.plan = app.plan;
     this.context = new Context(this, this.plan.newReply());
+  }
+
+  /** Takes a plan of the request's own, which may read its path in another way. */
+  take(plan: Plan): void {
+    this.plan = plan;
+    this.path = undefined;
   }
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */

@@ -3,6 +3,7 @@
 import type { Exchange } from "../application/exchange.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Match } from "../routing/match.ts";
+import { Path } from "../routing/path.ts";
 
 /** The first route that matches the path of a request by a method. */
 export function search(
@@ -11,25 +12,22 @@ export function search(
 ): Match | undefined {
   const { app, context, layer, plan } = exchange;
   const router = plan.router ?? app.router(context);
-  const caseSensitive = plan.settings["framework.case_sensitive"];
-  return router.match(
-    method,
-    routedPath(exchange),
-    caseSensitive,
-    layer,
-  );
+  return router.match(method, pathOf(exchange), layer);
 }
 
 /** The methods for which the path of a request has routes; empty when no route takes it. */
 export function allowedMethods(exchange: Exchange): string[] {
-  const { app, context, layer, plan } = exchange;
-  const caseSensitive = plan.settings["framework.case_sensitive"];
-  const path = routedPath(exchange);
-  return app.router(context).allowed(path, caseSensitive, layer);
+  const { app, context, layer } = exchange;
+  return app.router(context).allowed(pathOf(exchange), layer);
 }
 
-function routedPath(
-  { plan: { base }, target: { path } }: Exchange,
-): string {
-  return base === "" ? path : withoutBase(path, base);
+/** The path below the base, decoded once. */
+function pathOf(exchange: Exchange): Path {
+  const { path, plan, target } = exchange;
+  if (path !== undefined) return path;
+  const caseSensitive = plan.settings["framework.case_sensitive"];
+  const below = plan.base === ""
+    ? target.path
+    : withoutBase(target.path, plan.base);
+  return exchange.path = new Path(below, caseSensitive);
 }

@@ -9,7 +9,7 @@ import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
-import { Path } from "./path.ts";
+import type { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import type { Match } from "./match.ts";
@@ -241,23 +241,20 @@ export class Router {
   }
 
   /**
-   * The first route for a method and a path, which is encoded as it was sent and has no query. HEAD is matched
-   * as GET, unless a route for the path names HEAD. Throws `HttpError` 400 for a malformed escape.
+   * The first route for a method and a path. HEAD is matched as GET, unless a route for the path names HEAD.
    *
    * @ignore
    */
   match(
     method: string,
-    path: string,
-    caseSensitive: boolean,
+    path: Path,
     layer?: Layer | null,
   ): Match | undefined {
-    const decoded = new Path(path, caseSensitive);
     const asGet = method === "HEAD" &&
-      !this.#methods(decoded, layer).includes("HEAD");
+      !this.#methods(path, layer).includes("HEAD");
     const wanted = asGet ? "GET" : method;
-    const found = this.#layers.shared.find(decoded, wanted);
-    return found ?? this.#layers.private(layer)?.find(decoded, wanted);
+    const found = this.#layers.shared.find(path, wanted);
+    return found ?? this.#layers.private(layer)?.find(path, wanted);
   }
 
   /**
@@ -277,12 +274,8 @@ export class Router {
    *
    * @ignore
    */
-  allowed(
-    path: string,
-    caseSensitive: boolean,
-    layer?: Layer | null,
-  ): string[] {
-    const found = this.#methods(new Path(path, caseSensitive), layer);
+  allowed(path: Path, layer?: Layer | null): string[] {
+    const found = this.#methods(path, layer);
     if (found.length === 0) return [];
     const methods = new Set(found);
     if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
