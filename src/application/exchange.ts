@@ -118,19 +118,9 @@ export class Exchange implements Delivery, Running {
     else this.#requestId = id;
   }
 
-  /** The path of the application, "" for the whole site. */
-  get base(): string {
-    return this.plan.base;
-  }
-
   /** Whether a proxy in front tells the client's address, host and protocol. */
   get trustsProxy(): boolean {
     return this.plan.settings["framework.trust_proxy"];
-  }
-
-  /** How many bytes may wait for the client of a WebSocket. */
-  get socketLimit(): number {
-    return this.plan.settings["framework.socket_limit"];
   }
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */

@@ -12,7 +12,7 @@ import { basePath, type Settings } from "./settings.ts";
  * anew; a request that declares something for itself gets a plan of its own.
  */
 export class Plan {
-  /** The path of the application, without a slash at its end. */
+  /** The path of the application, without a slash at its end; "" for the whole site. */
   readonly base: string;
   /** Whether `src/debug/` is used. */
   readonly isDebugging: boolean;

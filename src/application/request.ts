@@ -116,7 +116,7 @@ export class HttpRequest {
 
   /** The path of the application: "/", or a path such as "/blog" by `framework.base_url`. */
   get base(): string {
-    return this.#exchange.base || "/";
+    return this.#exchange.plan.base || "/";
   }
 
   /**
@@ -350,7 +350,8 @@ export class HttpRequest {
     }
     this.#checkHandshake(options.protocol);
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
-    boundSocket(upgrade.socket, this.#exchange.socketLimit);
+    const { settings } = this.#exchange.plan;
+    boundSocket(upgrade.socket, settings["framework.socket_limit"]);
     const release = this.#exchange.hold();
     // The application's own handlers of the event run first, and can still use the request.
     const releaseLater = (): void => queueMicrotask(release);

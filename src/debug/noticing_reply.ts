@@ -14,11 +14,8 @@ export class NoticingReply extends Reply {
   }
 
   override ignore(call: string): void {
-    report(
-      `Ignored ${call}${
-        placeOf(call)
-      }: the response was sealed by ${this.sealedBy}`,
-    );
+    const state = `the response was sealed by ${this.sealedBy}`;
+    report(`Ignored ${call}${placeOf(call)}: ${state}`);
   }
 }
 

@@ -7,16 +7,16 @@ import { withoutBase } from "../response/location.ts";
 const FOLDER = "/.framework/";
 
 /** The name behind the folder, such as `live`; undefined for any other path. */
-export function nameIn({ target, base }: Exchange): string | undefined {
-  const path = withoutBase(target.path, base);
+export function nameIn({ target, plan }: Exchange): string | undefined {
+  const path = withoutBase(target.path, plan.base);
   return path.startsWith(FOLDER) ? path.slice(FOLDER.length) : undefined;
 }
 
 /** The path of an address as clients see it: the watched application may be mounted in another one. */
 export function pathOf(exchange: Exchange, name: string): string {
   const { nesting } = exchange;
-  const { target, base } = nesting.findLast(({ plan }) => plan.debug) ??
-    exchange;
+  const watched = nesting.findLast(({ plan }) => plan.debug) ?? exchange;
+  const { target, plan: { base } } = watched;
   const below = withoutBase(target.path, base);
   const path = nesting.at(-1)!.target.path;
   const isRoot = below === "/" && !path.endsWith("/");

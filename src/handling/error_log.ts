@@ -27,8 +27,9 @@ export function logNotedErrors(exchange: Exchange, status: number): void {
   for (const thrown of errors) logError(exchange, toError(thrown));
 }
 
-/** Logs an error of a request: in one line, or whole where a setting asks for that. */
+/** Logs an error of a request, noted or not: in one line, or whole where a setting asks for that. */
 export function logError(exchange: Exchange, error: Error): void {
+  exchange.errors?.delete(error);
   const { app, raw, target, plan: { debug, isDebugging, settings } } = exchange;
   const isWhole = settings["framework.log_errors"] || isDebugging;
   const method = target === NO_TARGET ? raw.method : target.method;

@@ -89,12 +89,12 @@ function handle(
 
 /** Runs the steps up to the end of `start`; returns undefined when they are done, else what to await. */
 function begin(exchange: Exchange, runStart: RunStart): unknown {
-  const { app, plan, raw, trustsProxy } = exchange;
+  const { app, plan, raw } = exchange;
   if (plan.send !== undefined) exchange.began = performance.now();
   exchange.target = targetOf(raw);
   if (app.isUnderDenoServe) checkScheme(raw); // it has no TLS
   const hosts = plan.settings["framework.hosts"];
-  if (hosts !== null) checkHost(raw, hosts, trustsProxy);
+  if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
   return hasUnreadBody(exchange)
     ? receiveThenStart(exchange, runStart)
     : runStart(exchange);
@@ -213,7 +213,6 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
     if (isStop(second)) return;
     logError(exchange, toError(second));
     if (second !== error) logError(exchange, error);
-    exchange.errors?.delete(error);
     reply.reopen();
     respondPlainly(context, error);
   }

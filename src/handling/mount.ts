@@ -47,14 +47,14 @@ function handOver(
   route: Route,
 ): Response | Promise<Response> {
   const { exchange } = app.context("mount()");
-  const { target, nesting, info, base } = exchange;
+  const { target, nesting, info, plan } = exchange;
   if (FORBIDDEN.has(target.method)) {
     throw new HttpError(501, `No request can be made with ${target.method}`);
   }
   if (nesting.length > MAX_DEPTH) {
     throw new HttpError(508, "The applications are mounted in a circle");
   }
-  const path = below(target.path, base, route);
+  const path = below(target.path, plan.base, route);
   const made = fetch(forwarded(exchange, path + target.search), info);
   return made instanceof Promise
     ? made.then((response) => checkedResponse(response, route))
