@@ -29,7 +29,7 @@ export interface Registration {
 /** A class that the framework registers itself, for a name that it asks for. */
 export interface Component {
   readonly type: Class;
-  /** The arguments of the constructor. */
+  /** The arguments of the constructor; only an instance that the application shares has no context. */
   readonly params: (
     context: Context | undefined,
     isNew: boolean,

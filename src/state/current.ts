@@ -17,7 +17,7 @@ export interface Enterable {
   readonly id: number;
   /** Whose context this is. */
   readonly current: Current<Enterable>;
-  /** The context around this one, of somebody else. */
+  /** The context around this one, of another owner. */
   readonly outer: Enterable | undefined;
   /** Whether no code may use the context any more. */
   readonly isOver: boolean;
