@@ -325,6 +325,24 @@ Deno.test("`open()` returns the unread response of a stream without an end", asy
   await reader.cancel();
 });
 
+Deno.test("`submit()` sends the button that the form was chosen by", async () => {
+  const app = new Engine();
+  app.route("GET /", () =>
+    `<form method="post">
+    <button type="button" name="no" value="1">Help</button><input name="title">
+    <button name="to" value="draft">Keep</button>
+    <input type="submit" name="to" value="Publish"><button disabled name="to">No</button>
+  </form>`);
+  app.route("POST /", () => app.request().getBody());
+  const page = await new Visitor(app).visit("/");
+  const sent = async (which?: string) => (await page.form(which).submit()).text;
+  assertEquals(await sent("Keep"), "title=&to=draft");
+  assertEquals(await sent("Publish"), "title=&to=Publish");
+  assertEquals(await sent(), "title=");
+  assertEquals(page.form("Help").names, ["title"]);
+  assertEquals(await sent("Help"), "title=");
+});
+
 Deno.test("`settled()` waits for deferred work, and for what that has deferred", async () => {
   for (const app of [new Engine(), Framework]) {
     const done: string[] = [];

@@ -54,6 +54,8 @@ interface Field {
  */
 export class Form<Result> {
   readonly #element: Element;
+  /** What a submission sends, in the order of the page: the fields, and the button that submits. */
+  readonly #entries: readonly Field[];
   readonly #fields: readonly Field[];
   readonly #send: (request: FormRequest) => Promise<Result>;
 
@@ -65,9 +67,13 @@ export class Form<Result> {
   constructor(
     element: Element,
     send: (request: FormRequest) => Promise<Result>,
+    button: Element | undefined,
   ) {
     this.#element = element;
-    this.#fields = elementsOf(element).flatMap(fieldOf);
+    this.#entries = elementsOf(element).flatMap((each) =>
+      each === button ? buttonOf(each) : fieldOf(each)
+    );
+    this.#fields = this.#entries.filter(({ type }) => type !== "submit");
     this.#send = send;
   }
 
@@ -95,7 +101,10 @@ export class Form<Result> {
     return this;
   }
 
-  /** Submits the form; rejects with `RangeError` when a required field is empty, where a browser refuses. */
+  /**
+   * Submits the form, by the button that it was chosen by if there is one. Rejects with `RangeError` when a
+   * required field is empty, where a browser refuses.
+   */
   async submit(): Promise<Result> {
     const empty = this.#fields.find((field) =>
       field.required && this.#isEmpty(field)
@@ -108,7 +117,7 @@ export class Form<Result> {
     const type = attribute(this.#element, "enctype");
     const method = attribute(this.#element, "method") ?? "";
     const data = new FormData();
-    for (const { name, value } of this.#fields) {
+    for (const { name, value } of this.#entries) {
       if (value !== undefined) data.append(name, value);
     }
     return await this.#send({
@@ -161,7 +170,16 @@ function rawText(node: Node): string {
   return "childNodes" in node ? node.childNodes.map(rawText).join("") : "";
 }
 
-/** The types of inputs that are buttons, which send nothing. */
+/** What a button that submits its form sends: its value, if it has a name. */
+function buttonOf(element: Element): Field[] {
+  const name = attribute(element, "name");
+  const isOther = /^(?:button|reset)$/i.test(attribute(element, "type") ?? "");
+  if (!name || isOther) return [];
+  const value = attribute(element, "value") ?? "";
+  return [{ name, type: "submit", required: false, maxLength: 0, value }];
+}
+
+/** The types of inputs that are buttons, which send nothing unless they are pressed. */
 const BUTTONS: readonly string[] = ["submit", "button", "reset", "image"];
 
 function fieldOf(element: Element): Field[] {

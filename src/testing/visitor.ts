@@ -230,23 +230,24 @@ export class Page {
   }
 
   /**
-   * A form of the page, by its position from 0 or by the text of a button in it; the first one when
-   * neither is given. Throws `RangeError` when there is none.
+   * A form of the page, by its position from 0 or by the text of a button in it, which then submits it; the first
+   * one when neither is given. Throws `RangeError` when there is none.
    */
   form(which: number | string = 0): Form<Page> {
     const forms = this.#elements("form");
-    const element = typeof which === "number"
-      ? forms[which]
-      : forms.find((form) => buttonsOf(form).includes(which));
-    if (element === undefined) {
-      const buttons = forms.flatMap(buttonsOf).map((text) => `"${text}"`);
-      const known = buttons.join(", ") || "none";
+    const buttons = forms.flatMap((form) =>
+      buttonsOf(form).map((button) => ({ form, ...button }))
+    );
+    const pressed = buttons.find(({ text }) => text === which);
+    const form = typeof which === "number" ? forms[which] : pressed?.form;
+    if (form === undefined) {
+      const known = buttons.map(({ text }) => `"${text}"`).join(", ") || "none";
       const problem = `the page has ${forms.length}, with the buttons ${known}`;
       throw new RangeError(
         `Cannot find the form ${JSON.stringify(which)}: ${problem}`,
       );
     }
-    return new Form(element, ({ action, method, body }) => {
+    return new Form(form, ({ action, method, body }) => {
       const url = new URL(action, this.#url);
       if (method === "POST") {
         return this.#visitor.visit(url.href, { method, body });
@@ -255,7 +256,7 @@ export class Page {
         [...body].map(([name, value]) => [name, String(value)]),
       ).toString();
       return this.#visitor.visit(url.href);
-    });
+    }, pressed?.element);
   }
 
   #elements(tag: string): DefaultTreeAdapterTypes.Element[] {
@@ -271,13 +272,19 @@ function requestOf({ json, ...init }: VisitOptions): RequestInit {
   return { method: "POST", ...init, headers, body: JSON.stringify(json) };
 }
 
-/** The texts of the buttons of a form. */
-function buttonsOf(form: DefaultTreeAdapterTypes.Element): string[] {
-  return elementsOf(form).flatMap((each) => {
-    if (each.tagName === "button") return [textOf(each)];
-    const isSubmit = each.tagName === "input" &&
-      attribute(each, "type") === "submit";
-    return isSubmit ? [attribute(each, "value") ?? ""] : [];
+/** The buttons of a form, with their texts. */
+function buttonsOf(
+  form: DefaultTreeAdapterTypes.Element,
+): { element: DefaultTreeAdapterTypes.Element; text: string }[] {
+  return elementsOf(form).flatMap((element) => {
+    if (element.tagName === "button") {
+      return [{ element, text: textOf(element) }];
+    }
+    const isSubmit = element.tagName === "input" &&
+      attribute(element, "type") === "submit";
+    return isSubmit
+      ? [{ element, text: attribute(element, "value") ?? "" }]
+      : [];
   });
 }
 
