@@ -1,5 +1,7 @@
 /** Owns telling whose code the frames of a stack are: the application's, the framework's, or another's. */
 
+import { decodeEscapes } from "./escapes.ts";
+
 const FRAMEWORK = import.meta.resolve("./");
 
 /** The module in whose frames the handling of a request begins. */
@@ -48,9 +50,5 @@ export function framesOf({ stack, message }: Error): string[] {
 function pathOf(url: string): string {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "file:") return url;
-  try {
-    return decodeURIComponent(parsed.pathname);
-  } catch {
-    return parsed.pathname;
-  }
+  return decodeEscapes(parsed.pathname) ?? parsed.pathname;
 }

@@ -36,6 +36,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { decodeEscapes } from "../escapes.ts";
 
 /** The options of {@linkcode cors}. */
 export interface CorsOptions {
@@ -190,13 +191,9 @@ function setList(
 
 /** The segments of a path, decoded; a slash at the end counts for nothing. */
 function segmentsOf(path: string): string[] {
-  return path.replace(/\/$/, "").split("/").map((segment) => {
-    try {
-      return decodeURIComponent(segment);
-    } catch {
-      return segment; // the request is refused
-    }
-  });
+  // A request with a malformed escape is refused.
+  return path.replace(/\/$/, "").split("/")
+    .map((segment) => decodeEscapes(segment) ?? segment);
 }
 
 /** Whether the path of the current request, without the base, begins with these segments, as routes compare. */

@@ -1,6 +1,7 @@
 /** Owns places in the code: the lines around one, and the link that opens it in an editor. */
 
 import { type SourcePlace, TemplateError } from "../errors.ts";
+import { decodeEscapes } from "../escapes.ts";
 import { escape } from "../html.ts";
 import { masked } from "../secrets.ts";
 import { framesOf, isForeignFrame } from "../stack.ts";
@@ -56,11 +57,7 @@ function mayRead(path: string): boolean {
 function decoded(path: string): string {
   // On Windows, a drive stands behind the first slash.
   const plain = path.replace(/^\/(?=[a-z]:\/)/i, "");
-  try {
-    return decodeURIComponent(plain);
-  } catch {
-    return plain;
-  }
+  return decodeEscapes(plain) ?? plain;
 }
 
 /** The place as HTML: a link into the editor, whose address is a pattern with `{file}` and `{line}`. */

@@ -8,6 +8,7 @@
  */
 
 import { foreignScheme, HttpError } from "../errors.ts";
+import { decodeEscapes } from "../escapes.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 
 /** What a request asks for. */
@@ -162,15 +163,6 @@ function checkPath(path: string): void {
   const text = path.includes("%") ? decodeEscapes(path) : path;
   if (text === undefined || text.includes("\0")) {
     throw badRequest(MALFORMED_TARGET, path);
-  }
-}
-
-/** Undoes percent-escapes; undefined where one is malformed, or not of UTF-8. */
-export function decodeEscapes(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
   }
 }
 

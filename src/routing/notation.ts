@@ -3,6 +3,7 @@
  * segments for each choice of optional parts. What a segment matches is decided in `segment.ts`.
  */
 
+import { decodeEscapes } from "../escapes.ts";
 import { slowParts } from "./backtracking.ts";
 import { escapeText, type Parameter, Segment, sourceOf } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
@@ -316,13 +317,10 @@ function unescaped(token: string): string {
 
 /** A text without percent-encoding; anything but an escape stands for itself. */
 function decoded(text: string): string {
-  return text.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
-    try {
-      return decodeURIComponent(escapes);
-    } catch {
-      return escapes;
-    }
-  });
+  return text.replace(
+    /(?:%[\da-f]{2})+/gi,
+    (escapes) => decodeEscapes(escapes) ?? escapes,
+  );
 }
 
 function refuse(

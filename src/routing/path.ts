@@ -4,6 +4,7 @@
  */
 
 import { HttpError } from "../errors.ts";
+import { decodeEscapes } from "../escapes.ts";
 
 /** Text that is encoded or not in lower case. */
 const NEEDS_WORK = /[A-Z%]|[^ -~]/;
@@ -59,12 +60,12 @@ function split(received: string): string[] {
 
 function decodeAt(segment: string, index: number, segments: string[]): void {
   if (!segment.includes("%")) return;
-  try {
-    segments[index] = decodeURIComponent(segment);
-  } catch {
+  const decoded = decodeEscapes(segment);
+  if (decoded === undefined) {
     const shown = segment.slice(0, 100);
     throw new HttpError(400, `The path has a malformed escape in "${shown}"`);
   }
+  segments[index] = decoded;
 }
 
 /** A text in lower case, of the same length. */
