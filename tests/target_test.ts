@@ -7,7 +7,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine } from "@framework/core";
-import { checkHost, isHost, targetOf } from "../src/request/target.ts";
+import { checkHost, isHost } from "../src/request/host.ts";
+import { targetOf } from "../src/request/target.ts";
 import { sendRaw } from "./raw_http.ts";
 
 /** The path and query that the application saw, or the status of a refusal. */

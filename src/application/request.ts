@@ -23,6 +23,7 @@ import {
   type Form,
   parseFields,
 } from "../request/fields.ts";
+import { hostOf, isHost, lastForwarded } from "../request/host.ts";
 import { bestLanguage } from "../request/language.ts";
 import {
   type Schema,
@@ -30,7 +31,7 @@ import {
   validated,
 } from "../request/schema.ts";
 import { boundSocket } from "../request/socket.ts";
-import { hostOf, isHost, lastForwarded, NO_TARGET } from "../request/target.ts";
+import { NO_TARGET } from "../request/target.ts";
 import type { Route } from "../routing/route.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import type { Exchange } from "./exchange.ts";

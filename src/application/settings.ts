@@ -5,7 +5,7 @@
  */
 
 import { wrongKind } from "../errors.ts";
-import { isHost } from "../request/target.ts";
+import { isHost } from "../request/host.ts";
 import { suggestions } from "../suggestions.ts";
 
 /**

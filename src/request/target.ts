@@ -1,6 +1,6 @@
 /**
  * Owns the canonical target of a request: the one path that routing, groups, middleware and file
- * serving read; and which hosts are served.
+ * serving read. Hosts are read in `host.ts`.
  *
  * `request.url` cannot be trusted: Deno builds it from the unchecked `Host` header, so that a header could
  * choose the route. The path is taken from the request target as it was sent, and encoded as the URL
@@ -10,6 +10,7 @@
 import { foreignScheme, HttpError } from "../errors.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
+import { ABSOLUTE, isHost } from "./host.ts";
 
 /** What a request asks for. */
 export interface Target {
@@ -21,22 +22,8 @@ export interface Target {
   readonly search: string;
 }
 
-/** Stands for the target of a request whose own is malformed. */
+/** Stands for a target that is malformed, or was not read yet. */
 export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
-
-/**
- * A host with its port. RFC 3986 (section 3.2.2) allows more characters than any name has; quotes
- * and the like would only reach applications that build links of the host.
- */
-const HOST = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d*)?$/i;
-
-const FORWARDED_HOST = "x-forwarded-host";
-
-/** The port of a host; an IPv6 address ends with a bracket. */
-const PORT = /:\d*$/;
-
-/** An absolute URL: whether it is that of a Unix socket, the authority, and the rest. */
-const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 
 /** A character that needs a closer look, such as `%` and `?`, or the start of a possible dot segment. */
 const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
@@ -88,54 +75,6 @@ export function checkScheme(request: Request): void {
   }
 }
 
-/**
- * Throws {@linkcode HttpError} 421 when a request names a host that is not allowed. An allowed host
- * without a port stands for all its ports. An absolute-form can differ from the `Host` header: both
- * must be allowed, since the application may read either. What a trusted proxy says takes their place.
- */
-export function checkHost(
-  request: Request,
-  allowed: readonly string[],
-  trustsProxy = false,
-): void {
-  const host = hostOf(request, trustsProxy);
-  const isForwarded = trustsProxy && lastForwarded(request, FORWARDED_HOST);
-  const named = isForwarded ? [host] : [host, authorityOf(request.url)];
-  for (const each of new Set(named)) {
-    if (allowed.some((name) => isNamed(each, name))) continue;
-    throw new HttpError(421, `The host "${each}" is not served here`);
-  }
-}
-
-/** The host that a request names, unchecked; with `trustsProxy` the one that the proxy passes on, if any. */
-export function hostOf(request: Request, trustsProxy = false): string {
-  const forwarded = trustsProxy && lastForwarded(request, FORWARDED_HOST);
-  // By HTTP/2 there is no header.
-  return forwarded || headerOf(request, "host") || authorityOf(request.url);
-}
-
-/**
- * The last value in a header, which the nearest proxy has added; undefined when there is none. A header may come
- * in several lines, which only `headers` joins.
- */
-export function lastForwarded(
-  request: Request,
-  name: string,
-): string | undefined {
-  const list = request.headers.get(name) ?? "";
-  return list === "" ? undefined : list.slice(list.lastIndexOf(",") + 1).trim();
-}
-
-function authorityOf(url: string): string {
-  return ABSOLUTE.exec(url)?.[2] ?? "";
-}
-
-/** Whether a value is a host, with or without a port, as a `Host` header may name it. */
-export function isHost(value: unknown): boolean {
-  return typeof value === "string" && HOST.test(value) &&
-    URL.canParse(`http://${value}`);
-}
-
 /** The target without its authority. */
 function originForm(url: string, host: string): string {
   if (host === lastHost.host && url.startsWith(lastHost.origin)) {
@@ -170,14 +109,4 @@ function checkPath(path: string): void {
 function badRequest(fault: string, received: string): HttpError {
   const text = received.length > 100 ? `${received.slice(0, 100)}…` : received;
   return new HttpError(400, `The ${fault}: ${JSON.stringify(text)}`);
-}
-
-/** Whether a host has that name, apart from case and a dot at the end. A name without a port fits any port. */
-function isNamed(host: string, name: string): boolean {
-  const bare = PORT.test(name) ? host : host.replace(PORT, "");
-  return normalized(bare) === normalized(name);
-}
-
-function normalized(host: string): string {
-  return host.toLowerCase().replace(/\.(?=:|$)/, "");
 }
