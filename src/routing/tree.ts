@@ -21,6 +21,15 @@ interface Node {
   readonly stars: Route[];
 }
 
+/** What is searched for. */
+interface Wanted {
+  readonly path: Path;
+  /** Undefined for any method. */
+  readonly method: string | undefined;
+  /** The route behind which the search begins; undefined for all routes. */
+  readonly after: Route | undefined;
+}
+
 /** The routes of the application, or those of one request. */
 export class Tree {
   /** In the order of declaration. */
@@ -52,7 +61,7 @@ export class Tree {
 
   /** The first route that matches, of those behind `after`; without a method, one of any method. */
   find(path: Path, method?: string, after?: Route): Match | undefined {
-    return this.#search(this.#root, 0, path, method, after, undefined);
+    return firstBelow(this.#root, 0, { path, method, after });
   }
 
   /** The methods of the routes that match a path, `*` for those that take every method. */
@@ -79,61 +88,46 @@ export class Tree {
     }
     return node.ends;
   }
-
-  /** The first match below a node for the segments from `at` on, or the one that is known, if that is earlier. */
-  #search(
-    node: Node,
-    at: number,
-    path: Path,
-    method: string | undefined,
-    after: Route | undefined,
-    known: Match | undefined,
-  ): Match | undefined {
-    let first = known;
-    if (node.stars.length > 0) {
-      first = this.#try(node.stars, path, method, after, first);
-    }
-    const segment = path.folded[at];
-    if (segment === undefined) {
-      return this.#try(node.ends, path, method, after, first);
-    }
-    if (segment === "") return first; // only a star matches an empty segment
-    const literal = node.literals.get(segment);
-    if (literal) {
-      first = this.#search(literal, at + 1, path, method, after, first);
-    }
-    return node.other
-      ? this.#search(node.other, at + 1, path, method, after, first)
-      : first;
-  }
-
-  /** The first of some routes that matches, or the one that is known, if that is earlier. */
-  #try(
-    routes: readonly Route[],
-    path: Path,
-    method: string | undefined,
-    after: Route | undefined,
-    known: Match | undefined,
-  ): Match | undefined {
-    const end = known ? declared(known.route).order : Infinity;
-    for (
-      let n = after ? indexAfter(routes, after) : 0;
-      n < routes.length;
-      n++
-    ) {
-      const route = routes[n]!;
-      const { order, pattern } = declared(route);
-      if (order >= end) return known;
-      if (!takes(pattern, method)) continue;
-      const values = pattern.match(path);
-      if (values) return new Match(route, path, method, values);
-    }
-    return known;
-  }
 }
 
 function newNode(): Node {
   return { literals: new Map(), other: undefined, ends: [], stars: [] };
+}
+
+/** The first match below a node for the segments from `at` on, or the one that is known, if that is earlier. */
+function firstBelow(
+  node: Node,
+  at: number,
+  wanted: Wanted,
+  known?: Match,
+): Match | undefined {
+  let first = known;
+  if (node.stars.length > 0) first = firstOf(node.stars, wanted, first);
+  const segment = wanted.path.folded[at];
+  if (segment === undefined) return firstOf(node.ends, wanted, first);
+  if (segment === "") return first; // only a star matches an empty segment
+  const literal = node.literals.get(segment);
+  if (literal) first = firstBelow(literal, at + 1, wanted, first);
+  return node.other ? firstBelow(node.other, at + 1, wanted, first) : first;
+}
+
+/** The first of some routes that matches, or the match that is known, if that is earlier. */
+function firstOf(
+  routes: readonly Route[],
+  { path, method, after }: Wanted,
+  known: Match | undefined,
+): Match | undefined {
+  const end = known ? declared(known.route).order : Infinity;
+  const start = after ? indexAfter(routes, after) : 0;
+  for (let n = start; n < routes.length; n++) {
+    const route = routes[n]!;
+    const { order, pattern } = declared(route);
+    if (order >= end) return known;
+    if (!takes(pattern, method)) continue;
+    const values = pattern.match(path);
+    if (values) return new Match(route, path, method, values);
+  }
+  return known;
 }
 
 /** Where the routes that were declared after another begin in a list. */
