@@ -12,39 +12,56 @@ export async function check(
   seen: Set<Route> = new Set(routes),
 ): Promise<string[]> {
   const warnings: string[] = [];
-  const earlierBy = new Map<string, Route[]>();
+  const earlier = new Map<string, Route[]>();
   for (const route of routes) {
-    const { pattern: { choices }, load, mounted } = declared(route);
-    const earlier = [startOf(choices[0]!), ""]
-      .flatMap((start) => earlierBy.get(start) ?? [])
-      .find((one) => shadows(one, route));
-    for (const start of new Set(choices.map(startOf))) {
-      const known = earlierBy.get(start);
-      if (known) known.push(route);
-      else earlierBy.set(start, [route]);
-    }
-    if (earlier !== undefined) {
-      warnings.push(
-        `The route "${written(route)}" can never be reached: ` +
-          `"${written(earlier)}" before it takes every path of it`,
-      );
-    }
-    try {
-      await load?.();
-    } catch (error) {
-      const { message } = error as Error;
-      warnings.push(
-        `The route "${written(route)}" cannot be called: ${message}`,
-      );
-    }
-    if (mounted === undefined) continue;
-    const mountedRoutes = routesOf(mounted).filter((one) => !seen.has(one));
-    mountedRoutes.forEach((one) => seen.add(one));
-    const below = await check(mountedRoutes, seen);
-    const prefix = route.pattern.slice(0, -"/*".length);
-    warnings.push(...below.map((text) => `Below "${prefix}": ${text}`));
+    warnings.push(
+      ...reachWarnings(route, earlier),
+      ...await loadWarnings(route),
+      ...await mountedWarnings(route, seen),
+    );
   }
   return warnings;
+}
+
+/** Warns of a route that an `earlier` one hides, and adds it to those, which are kept by their starts. */
+function reachWarnings(route: Route, earlier: Map<string, Route[]>): string[] {
+  const { pattern: { choices } } = declared(route);
+  const hiding = [startOf(choices[0]!), ""]
+    .flatMap((start) => earlier.get(start) ?? [])
+    .find((one) => shadows(one, route));
+  for (const start of new Set(choices.map(startOf))) {
+    const known = earlier.get(start);
+    if (known) known.push(route);
+    else earlier.set(start, [route]);
+  }
+  if (hiding === undefined) return [];
+  return [
+    `The route "${written(route)}" can never be reached: ` +
+    `"${written(hiding)}" before it takes every path of it`,
+  ];
+}
+
+async function loadWarnings(route: Route): Promise<string[]> {
+  try {
+    await declared(route).load?.();
+    return [];
+  } catch (error) {
+    const { message } = error as Error;
+    return [`The route "${written(route)}" cannot be called: ${message}`];
+  }
+}
+
+async function mountedWarnings(
+  route: Route,
+  seen: Set<Route>,
+): Promise<string[]> {
+  const { mounted } = declared(route);
+  if (mounted === undefined) return [];
+  const routes = routesOf(mounted).filter((one) => !seen.has(one));
+  routes.forEach((one) => seen.add(one));
+  const warnings = await check(routes, seen);
+  const prefix = route.pattern.slice(0, -"/*".length);
+  return warnings.map((text) => `Below "${prefix}": ${text}`);
 }
 
 /** The literal with which segments begin; "" for none. Only a route that begins alike, or with none, can hide one. */
