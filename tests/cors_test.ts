@@ -284,8 +284,8 @@ for (
 /** Options that are refused when they are declared, and why. */
 const REFUSED: readonly [unknown, string][] = [
   [{ origins: "*", credentials: true }, "Cannot allow credentials to every"],
-  [{ origins: ORIGIN }, `Cannot allow the origin "${ORIGIN}"`],
-  [{}, "Cannot allow the origin undefined"],
+  [{ origins: ORIGIN }, 'they must be "*", a list or a function'],
+  [{}, 'they must be "*", a list or a function'],
   [{ origins: ["https://example.com/"] }, "must be like"],
   [{ origins: ["https://Example.com"] }, "must be like"],
   [{ origins: ["https://example.com:443"] }, "must be like"],

@@ -258,6 +258,14 @@ for (
   });
 }
 
+Deno.test("`guard()` trusts the origin of an app, whose scheme is its own", async () => {
+  const app = guarded({ trusted: ["capacitor://localhost"] });
+  const headers = { origin: "capacitor://localhost" };
+  const init = { method: "POST", headers };
+  const response = await app.fetch(new Request("http://localhost/", init));
+  assertEquals(response.status, 200);
+});
+
 Deno.test("`guard()` refuses a header that cannot be sent", () => {
   const declare = () => guard(new Engine(), { headers: { a: "b\nc" } });
   assertThrows(declare, TypeError);

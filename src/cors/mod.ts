@@ -37,6 +37,8 @@
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { decodeEscapes } from "../escapes.ts";
+import { wrongKind } from "../errors.ts";
+import { checkOrigin } from "../origin.ts";
 
 /** The options of {@linkcode cors}. */
 export interface CorsOptions {
@@ -63,9 +65,6 @@ export interface CorsOptions {
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-
-/** An origin: a scheme and a host, and a port where it is not the scheme's own. */
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@\s]+$/;
 
 /** A path as it can be compared with that of a request: no pattern, and no query. */
 const PATH = /^\/[^*?#]*$/;
@@ -140,22 +139,11 @@ function checkOptions(options: CorsOptions): void {
     );
   }
   if (origins === "*" || typeof origins === "function") return;
-  const wrong = Array.isArray(origins)
-    ? origins.find((origin) => !isOrigin(origin))
-    : origins;
-  if (wrong === undefined && Array.isArray(origins)) return;
-  throw new TypeError(
-    `Cannot allow the origin ${Deno.inspect(wrong)}: ` +
-      'it must be like "https://example.com" or "http://localhost:8000"',
-  );
-}
-
-/** Whether a text is an origin in the form that browsers send, so that the two can be compared. */
-function isOrigin(text: unknown): boolean {
-  if (typeof text !== "string" || !ORIGIN.test(text)) return false;
-  const origin = URL.parse(text)?.origin;
-  // The URL standard gives no origin for unknown schemes.
-  return origin === text || origin === "null";
+  if (!Array.isArray(origins)) {
+    const rule = 'they must be "*", a list or a function';
+    throw wrongKind("allow origins", rule, origins);
+  }
+  for (const origin of origins) checkOrigin("allow", origin);
 }
 
 function policyOf(options: CorsOptions): Policy {

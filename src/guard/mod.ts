@@ -46,6 +46,7 @@
  */
 
 import { type Engine, type Framework, HttpError } from "../../mod.ts";
+import { checkOrigin } from "../origin.ts";
 
 /** Whether an origin is trusted: only `true` says so. */
 export type TrustsOrigin = (origin: string) => boolean | Promise<boolean>;
@@ -85,7 +86,9 @@ export function guard(
   options: GuardOptions = {},
 ): void {
   const trusted = [options.trusted ?? []].flat();
-  for (const origin of trusted) checkOrigin(origin);
+  for (const origin of trusted) {
+    if (typeof origin !== "function") checkOrigin("trust", origin);
+  }
   const headers = [...headersOf(options)]; // a list, since reading Headers takes longer
   app.before("start", () => {
     if (!mayChange(app) || isFromThisSite(app)) return;
@@ -99,15 +102,6 @@ export function guard(
       if (!sent.headers.has(name)) sent.headers.set(name, value);
     }
   });
-}
-
-function checkOrigin(origin: string | TrustsOrigin): void {
-  if (typeof origin === "function") return;
-  if (URL.parse(origin)?.origin === origin && origin !== "null") return;
-  throw new TypeError(
-    `Cannot trust the origin ${Deno.inspect(origin)}: ` +
-      'it must be like "https://example.com" or "http://localhost:8000"',
-  );
 }
 
 function headersOf(options: GuardOptions): Headers {
