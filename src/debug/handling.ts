@@ -1,6 +1,6 @@
 /**
- * Owns what debug adds around the handling of a request: its own addresses, where the time went, and what it
- * changes in the final response for a person on this machine.
+ * Owns what debug adds around the handling of a request from this machine: addresses of debug itself, live reload
+ * and timing.
  */
 
 import type { Handle, RunStart } from "../application/debug_tools.ts";
@@ -9,7 +9,7 @@ import { seesDetails } from "../handling/client.ts";
 import { targetOf } from "../request/target.ts";
 import { mutable } from "../response/web_response.ts";
 import { isThenable, type MaybePromise } from "../steps.ts";
-import { finish, respond } from "./live.ts";
+import { addLiveReload, respondLive } from "./live.ts";
 import { respondStyle } from "./style.ts";
 import { Timing } from "./timing.ts";
 import { warn } from "./warnings.ts";
@@ -34,11 +34,11 @@ async function watch(
   handle: Handle,
 ): Promise<Response> {
   const timing = new Timing(exchange);
-  const own = respondOwn(exchange);
-  if (own !== undefined) {
+  const tool = respondTool(exchange);
+  if (tool !== undefined) {
     exchange.hasResponse = true;
     exchange.end();
-    return own;
+    return tool;
   }
   const timedStart = (): unknown => {
     if (exchange.body !== undefined) timing.receivedBody();
@@ -46,19 +46,19 @@ async function watch(
   };
   const response = await handle(exchange, timedStart);
   if (response.status === 101) return response;
-  const finished = mutable(await finish(exchange, response));
+  const finished = mutable(await addLiveReload(exchange, response));
   finished.headers.append("server-timing", timing.header());
   return finished;
 }
 
-/** The response of an address of debug's own. */
-function respondOwn(exchange: Exchange): Response | undefined {
+/** The response for an address of debug itself, such as live reload; undefined for any other. */
+function respondTool(exchange: Exchange): Response | undefined {
   try {
     exchange.target = targetOf(exchange.raw);
   } catch {
     return undefined; // the target is malformed, and will be refused
   }
-  return respondStyle(exchange) ?? respond(exchange);
+  return respondStyle(exchange) ?? respondLive(exchange);
 }
 
 /** Runs `start`, and notes how long it took. */

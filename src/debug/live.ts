@@ -26,13 +26,13 @@ const HEADERS = {
 };
 
 /** After how many milliseconds a page asks again for a server that has gone. */
-const RETRY = 250;
+const RETRY_MS = 250;
 
 /**
- * After how many seconds the events end, for the page to ask again. A server of the user's own that shuts down
- * waits so long.
+ * After how many milliseconds the events end, for the page to ask again. A `Deno.serve` of the user's waits that
+ * long when it shuts down.
  */
-const LIFETIME = 10;
+const LIFETIME_MS = 10_000;
 
 const END_OF_BODY = /<\/body\s*>/gi;
 
@@ -55,24 +55,24 @@ onUsedFile((file) => files.add(file));
  * Responds to a request in place of every route; `exchange.target` and `exchange.base` are known. Only clients
  * who see details get here, and only at the outermost application under debug.
  */
-export function respond(exchange: Exchange): Response | undefined {
+export function respondLive(exchange: Exchange): Response | undefined {
   if (isFromProgram(exchange)) return undefined;
   states.set(exchange, state());
   if (exchange.target.method !== "GET") return undefined;
   const name = nameIn(exchange);
   if (name === SCRIPT) {
-    return respondWith(LIVE_SCRIPT, "text/javascript; charset=utf-8");
+    return responseOf(LIVE_SCRIPT, "text/javascript; charset=utf-8");
   }
   if (name !== EVENTS) return undefined;
   const { unfinished } = exchange.nesting.at(-1)!.app;
-  return respondWith(events(unfinished), "text/event-stream");
+  return responseOf(events(unfinished), "text/event-stream");
 }
 
 /**
  * Adds the script to a document for a client on this machine. The state by which a response was made is a
  * header, so that a document with the same `ETag` has the same content. The request is over by now.
  */
-export async function finish(
+export async function addLiveReload(
   exchange: Exchange,
   response: Response,
 ): Promise<Response> {
@@ -95,7 +95,7 @@ function state(): string {
   return `${program}.${changes}`;
 }
 
-function respondWith(body: BodyInit, type: string): Response {
+function responseOf(body: BodyInit, type: string): Response {
   return new Response(body, { headers: { ...HEADERS, "content-type": type } });
 }
 
@@ -114,7 +114,7 @@ function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
     start(controller) {
       const encoder = new TextEncoder();
       send = () => {
-        const event = `retry: ${RETRY}\ndata: ${state()}\n\n`;
+        const event = `retry: ${RETRY_MS}\ndata: ${state()}\n\n`;
         controller.enqueue(encoder.encode(event));
       };
       end = () => {
@@ -125,7 +125,7 @@ function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
       send();
       listeners.add(send);
       unfinished.endings.add(end);
-      timer = setTimeout(end, LIFETIME * 1_000);
+      timer = setTimeout(end, LIFETIME_MS);
       if (unfinished.isDraining) end();
     },
     cancel: forget,

@@ -1,4 +1,4 @@
-/** Owns noticing that one of the used files has changed, by the file system's events and a look each second. */
+/** Owns noticing that one of the used files has changed, by the file system's events and by polling. */
 
 import { dirname } from "@std/path/dirname";
 import { join } from "@std/path/join";
@@ -13,13 +13,13 @@ const MAX_ENTRIES = 2_000;
 const SKIPPED = /^(?:\..*|node_modules)$/;
 
 /** Milliseconds from an event until the files are compared: editors write in several steps. */
-const MOMENT = 20;
+const DEBOUNCE_MS = 20;
 
 /**
- * Milliseconds between looks for changes without events, as in a network folder, behind a link or in a folder
- * that was missing.
+ * Milliseconds between polls, for changes without events: in a network folder, behind a link or in a folder that
+ * was missing.
  */
-const PAUSE = 1_000;
+const POLL_MS = 1_000;
 
 /** Watches files, from `start()` to `stop()`. What changes in between is noticed by the next `start()`. */
 export class LiveFiles {
@@ -28,8 +28,8 @@ export class LiveFiles {
   readonly #onChange: () => void;
   #folders = new Set<string>();
   #watcher: Deno.FsWatcher | undefined;
-  #soon: ReturnType<typeof setTimeout> | undefined;
-  #looking: ReturnType<typeof setInterval> | undefined;
+  #debounce: ReturnType<typeof setTimeout> | undefined;
+  #polling: ReturnType<typeof setInterval> | undefined;
 
   /** `onChange` is called after one or several files have changed. */
   constructor(onChange: () => void) {
@@ -46,7 +46,7 @@ export class LiveFiles {
       this.#stamps.delete(oldest!);
     }
     const isNew = !this.#folders.has(dirname(file));
-    if (isNew && this.#looking !== undefined) this.#watch();
+    if (isNew && this.#polling !== undefined) this.#watch();
   }
 
   /** Adds the files with that extension in a folder and below it. */
@@ -65,17 +65,17 @@ export class LiveFiles {
 
   /** Looks for changes, and watches from now on, also the files that are added later. */
   start(): void {
-    if (this.#looking === undefined) {
-      this.#looking = setInterval(() => this.#compare(), PAUSE);
+    if (this.#polling === undefined) {
+      this.#polling = setInterval(() => this.#compare(), POLL_MS);
       this.#watch();
     }
     this.#compare();
   }
 
   stop(): void {
-    clearInterval(this.#looking);
-    clearTimeout(this.#soon);
-    this.#looking = this.#soon = undefined;
+    clearInterval(this.#polling);
+    clearTimeout(this.#debounce);
+    this.#polling = this.#debounce = undefined;
     this.#watcher?.close();
     this.#watcher = undefined;
   }
@@ -91,7 +91,7 @@ export class LiveFiles {
     try {
       this.#watcher = Deno.watchFs(folders, { recursive: false });
     } catch {
-      return; // the system has no more watchers: a look each second is left
+      return; // the system has no more watchers: polling is left
     }
     this.#follow(this.#watcher).catch(() => {}); // the same
   }
@@ -100,10 +100,10 @@ export class LiveFiles {
     for await (const { kind } of watcher) {
       if (watcher !== this.#watcher) return; // these events came before it was closed
       if (kind === "access") continue;
-      this.#soon ??= setTimeout(() => {
-        this.#soon = undefined;
+      this.#debounce ??= setTimeout(() => {
+        this.#debounce = undefined;
         this.#compare();
-      }, MOMENT);
+      }, DEBOUNCE_MS);
     }
   }
 
