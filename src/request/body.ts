@@ -48,7 +48,7 @@ export function hasBody(request: Request): boolean {
 /**
  * Reads the whole body of a request, within a limit in bytes. Rejects with {@linkcode HttpError} 413 as
  * soon as it is known to be too large, 408 when it has not arrived within `timeoutSeconds` (0: no
- * limit), 400 when the client has ended it early, and 503 when a server has that is draining.
+ * limit), 400 when the client ends it early, and 503 when a server that drains cuts it off.
  */
 export async function readBody(
   request: Request,
@@ -201,8 +201,8 @@ export function parseJson(bytes: Bytes, type: string): unknown {
 }
 
 /**
- * Parses the fields and files of a form, or the members of JSON. There are none in a JSON value without
- * members and in a body of any other type. Throws {@linkcode HttpError} 400 when the body is malformed, 413
+ * Parses the fields and files of a form, or the members of JSON. A JSON value without members has none, nor has
+ * a body of any other type. Throws {@linkcode HttpError} 400 when the body is malformed, 413
  * beyond the limits, and 415 for an unknown charset.
  */
 export function parseForm(bytes: Bytes, type: string): Form {

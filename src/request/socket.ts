@@ -1,16 +1,16 @@
 /**
- * Owns the bound for what may wait for the client of a WebSocket. Deno keeps what is sent until the client has
- * read it, however much that is, and cannot take it back: so Deno gets little ahead of the client, and the rest
- * waits here, where it can be dropped.
+ * Owns the limit on what waits for the client of a WebSocket. Deno buffers what a client has not read yet,
+ * without a limit, and cannot drop it: so Deno is given little at a time, and the rest waits here, where it can
+ * be dropped.
  */
 
-/** How many bytes Deno gets ahead of the client. */
+/** Deno is given no more while it buffers this many bytes. */
 const AHEAD = 1024 * 1024;
 
 /** How many bytes a waiting message takes besides its content. */
 const OVERHEAD = 64;
 
-/** How many milliseconds pass until the next look at a client that is behind: the longer it is, the more. */
+/** The milliseconds between two looks at a client that is behind: doubled each time, from the first to the last. */
 const [SOONEST, LATEST] = [4, 256];
 
 /** Try again later (the WebSocket close code registry of IANA). */

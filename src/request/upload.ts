@@ -5,7 +5,7 @@ const FOLDER_END = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 /** Makes a client's file name safe: each pattern is replaced by the text beside it. */
 const NAME_RULES: readonly (readonly [RegExp, string])[] = [
   [/^.*[/\\]/s, ""], // folders, of either kind of system
-  [/^.+(?=.{60}$)/su, ""], // all but 60 characters, as a name may have 255 bytes: the type is at the end
+  [/^.+(?=.{60}$)/su, ""], // all but the last 60 characters, where the type is: a name may have 255 bytes
   [/\p{C}/gu, ""], // NUL, control and invisible characters, such as those that reverse the direction
   [/[<>:"|?*]/g, "_"], // what Windows refuses, or reads as a stream of another file
   [/^[.\s]+|[.\s]+$/gu, ""], // "..", hidden files, and ends that Windows drops

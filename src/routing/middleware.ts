@@ -43,7 +43,7 @@ export type Middleware =
   | (new () => MiddlewareHooks)
   | ((params: RouteParameters) => MiddlewareResult);
 
-const PARTS = ["before", "after", "error"] as const;
+const HOOKS = ["before", "after", "error"] as const;
 
 /** Throws `TypeError` when a value is no middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
@@ -52,7 +52,7 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
   const hooks: MiddlewareHooks = Object(
     isClass(value) ? value.prototype : value,
   );
-  const types = PARTS.map((name) => typeof hooks[name]);
+  const types = HOOKS.map((name) => typeof hooks[name]);
   const areHooks = types.includes("function") &&
     types.every((type) => type === "function" || type === "undefined");
   if (areHooks) return;
@@ -65,7 +65,7 @@ function checkPlaces(value: object): void {
   const holder = isClass(value)
     ? value
     : Object(Reflect.get(value, "prototype"));
-  const lost = PARTS.find((name) => typeof holder[name] === "function");
+  const lost = HOOKS.find((name) => typeof holder[name] === "function");
   if (lost === undefined) return;
   const rule = `"${lost}" must be a method of the instances of a class`;
   throw wrongKind("add middleware", rule, value);

@@ -8,7 +8,7 @@ import { slowParts } from "./backtracking.ts";
 import { escapeText, type Parameter, Segment, sourceOf } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
 
-/** Texts and parameters by segment: none at the start, at the end and between two slashes. */
+/** The texts and parameters of each segment: none before the first slash, behind a last one, and between two. */
 type Parts = readonly (readonly (string | Parameter)[])[];
 
 /** The most choices that a pattern may have: those of ten independent optional parts. */

@@ -110,8 +110,8 @@ function serve(
 }
 
 /**
- * Refuses new requests while the server drains, when it listens only for bodies that are arriving; and a request
- * whose absolute-form names the other scheme (RFC 9112, section 3.2.2), by which it would pass for secure.
+ * Refuses requests that come while the server drains, which listens on only to receive bodies; and those whose
+ * absolute-form names the other scheme (RFC 9112, section 3.2.2), by which they would pass for secure.
  */
 function withRefusals(
   fetch: Fetch,
