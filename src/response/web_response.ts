@@ -35,14 +35,7 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
   const isNull = NULL_BODY.has(status);
   if (isNull) discard(given);
   const content = isNull ? "" : given;
-  // Appended later, the type would be added to the one that a response takes from its body.
-  const type = headers?.get("content-type")?.join(", ") ??
-    typeOf(content, reply.type);
-  const isText = typeof content === "string";
-  const length = delivery.isHead || !isText ? bytesIn(content) : 0;
-  const init: Record<string, string> = {};
-  if (type !== undefined) init["content-type"] = type;
-  if (length) init["content-length"] = String(length);
+  const init = headersOfBody(content, reply, delivery);
   if (headers === undefined) {
     return made(sendable(content, delivery), status, init, delivery);
   }
@@ -61,6 +54,25 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
     (name) => Object.hasOwn(init, name) || others.includes(name),
   );
   return response;
+}
+
+/**
+ * The type and the length of a body; the runtime adds the length of a text itself, except for HEAD. Appended
+ * later, the type would be added to the one that a response takes from its body.
+ */
+function headersOfBody(
+  content: BodyContent,
+  { headers, type }: Reply,
+  { isHead }: Delivery,
+): Record<string, string> {
+  const described: Record<string, string> = {};
+  const sent = headers?.get("content-type")?.join(", ") ??
+    typeOf(content, type);
+  if (sent !== undefined) described["content-type"] = sent;
+  const isAdded = typeof content === "string" && !isHead;
+  const length = isAdded ? undefined : bytesIn(content);
+  if (length) described["content-length"] = String(length);
+  return described;
 }
 
 /**
