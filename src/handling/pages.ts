@@ -120,7 +120,7 @@ class ErrorPage implements Failure {
   /** Puts an empty page in place of the response; returns undefined when that is sealed. */
   open(): Reply | undefined {
     this.#note();
-    const page = this.context.reply.turnTo(`${this.name}()`);
+    const page = this.context.reply.openPage(`${this.name}()`);
     if (page !== undefined) this.setHead(page);
     return page;
   }

@@ -186,9 +186,10 @@ export class Reply {
    * Drops the body with the headers that describe it or let clients store it, seals this reply, and returns
    * another one to be sent in its place, which shares the headers that are left. Undefined when it is sealed.
    */
-  turnTo(by: string): Reply | undefined {
+  openPage(by: string): Reply | undefined {
     if (!this.seal(by)) return undefined;
     this.#dropPage();
+    // Of the same class, since `src/debug/` has a class of its own.
     const page = new (this.constructor as new () => Reply)();
     page.headers = this.headers ??= new Map();
     return this.#page = page;
