@@ -1,7 +1,8 @@
 /** Tests `Pattern`: what its notation matches and refuses, the values it reads, and the URLs it makes. */
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
+  Framework,
   HttpError,
   type Route,
   Router,
@@ -284,6 +285,12 @@ Deno.test("`Pattern` quotes a mistake and gives its position", () => {
     const start = `Cannot make a route: the pattern "${source}"`;
     assertEquals(error.message, `${start} ${problem}`);
   }
+});
+
+Deno.test("`Framework.route()` shows the line of a malformed pattern", () => {
+  const pattern = "/a(/b(/c(/d(/:id))))";
+  const error = assertThrows(() => Framework.route(pattern, () => ""));
+  assertStringIncludes((error as Error).stack ?? "", import.meta.url);
 });
 
 Deno.test("`Pattern` throws for an expression that JavaScript cannot read", () => {

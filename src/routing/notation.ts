@@ -299,7 +299,10 @@ export class Parser {
   }
 
   #fail(problem: string, at: number = this.#at, meant?: string): never {
-    return refuse(this.path, problem, at, meant);
+    const error = malformed(this.path, problem, at, meant);
+    // V8 keeps ten frames: those of the parser would hide the application's.
+    Error.captureStackTrace(error, Parser.prototype.parse);
+    throw error;
   }
 }
 
@@ -323,14 +326,18 @@ function decoded(text: string): string {
   );
 }
 
-function refuse(
+function refuse(...parts: Parameters<typeof malformed>): never {
+  throw malformed(...parts);
+}
+
+function malformed(
   source: string,
   problem: string,
   at = 0,
   meant?: string,
-): never {
+): SyntaxError {
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  throw new SyntaxError(
+  return new SyntaxError(
     `Cannot make a route: the pattern "${source}" ${problem} at ${at}${hint}`,
   );
 }
