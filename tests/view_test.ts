@@ -844,6 +844,17 @@ Deno.test("`framework.debug` folds the frames of the framework, of Vento and of 
   assertFalse(/at .*(?:\/src\/|ventojs)/.test(page));
 });
 
+Deno.test("`fetch()` refuses a loop over a promise", async () => {
+  const files = { "page.vto": "{{ for tag of tags }}{{ tag }}{{ /for }}" };
+  await withView(files, async (view) => {
+    await assertRejects(
+      () => view.fetch("page", { tags: Promise.resolve(["a"]) }),
+      Error,
+      "at line 1: a loop cannot go over a promise: await it first",
+    );
+  });
+});
+
 Deno.test("`fetch()` counts to 10,000 at most in a loop over a number", async () => {
   const template = "<ul>\n{{ for tag of tags }}.{{ /for }}";
   const text = await rendered(template, { tags: 10_000 });

@@ -6,6 +6,7 @@
 import { SafeString } from "ventojs/core/environment.js";
 import make from "ventojs/web.js";
 import { htmlOf } from "../html.ts";
+import { isThenable } from "../steps.ts";
 
 /** Vento itself. */
 export type Vento = ReturnType<typeof make>;
@@ -46,11 +47,17 @@ export function makeVento(run: Vento["run"]): Vento {
   return vento;
 }
 
-/** Makes `{{ for … of value }}` throw for a number that is too large, which Vento would count up to. */
+/**
+ * Makes `{{ for … of value }}` throw for a number that is too large, which Vento would count up to, and for a
+ * promise, which it would take for an object without members.
+ */
 function boundLoops({ utils }: Vento): void {
   const toIterator = utils.toIterator as ToIterator;
   const bounded: ToIterator = (value, withKeys) => {
     if (typeof value === "function") return bounded(value(), withKeys);
+    if (isThenable(value)) {
+      throw new TypeError("a loop cannot go over a promise: await it first");
+    }
     if (typeof value !== "number" || value <= MAX_COUNT) {
       return toIterator(value, withKeys);
     }
