@@ -80,7 +80,8 @@ async function search(name: string, folders: Iterable<string>): Promise<Class> {
       tried.push(found);
     }
   }
-  const where = tried.join(", ") || "no folder was added with path()";
+  const where = tried.join(", ") ||
+    "no folder was added with path(); give a class at hand without quotes";
   throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
 }
 
