@@ -183,6 +183,7 @@ Deno.test("`Framework` throws for an unknown name, and lists the near ones", () 
       ["helo", 'did you mean "hello"?'],
       ["notfound", 'did you mean "notFound"?'],
       ["reqest", 'did you mean "request"?'],
+      ["resource", "it is a method of the router: router().resource()"],
       ["somethingElse", 'Cannot call "somethingElse": there is no such method'],
     ];
     for (const [name, message] of table) {

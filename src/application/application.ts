@@ -315,10 +315,20 @@ export class Application implements LayerSource {
 
   #unknown(name: string, action: string): TypeError {
     const known = this.#callables.all();
+    if (!known.has(name) && isMethodOf(Object(this.router()), name)) {
+      const problem = `it is a method of the router: router().${name}()`;
+      return new TypeError(`Cannot ${action} "${name}": ${problem}`);
+    }
     if (!known.has(name)) return noSuchMethod(name, action, known.keys());
     const state = "it is a registered class, not a method";
     return new TypeError(`Cannot ${action} "${name}": ${state}`);
   }
+}
+
+/** Whether a class has given an object a method. */
+function isMethodOf(object: object, name: string): boolean {
+  const method = Reflect.get(Object.getPrototypeOf(object), name);
+  return typeof method === "function" && !(name in Object.prototype);
 }
 
 /**
