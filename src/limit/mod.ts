@@ -48,8 +48,8 @@ export interface LimitOptions {
   /** How long a window is, from the first request of a key. */
   readonly seconds: number;
   /**
-   * Whom or what the current request counts for; the client's address when not given. What is no text, such as a
-   * list that a client sent in place of a name, is an error.
+   * Whom or what the current request counts for; the client's address when not given. Anything but a string, such
+   * as a list that a client sent in place of a name, is an error.
    */
   readonly key?: () => MaybePromise<string>;
   /** Where requests are counted; in the memory of this process when not given. */
@@ -65,7 +65,7 @@ export interface LimitStore {
   add(key: string, seconds: number): MaybePromise<LimitCount>;
 }
 
-/** What a store knows of a key. */
+/** The window of a key. */
 export interface LimitCount {
   /** How many requests the window has, this one included. */
   readonly count: number;
@@ -76,12 +76,11 @@ export interface LimitCount {
 /** How many keys are kept in memory. */
 const MAX_KEYS = 10_000;
 
-/** How many characters a key may have that is kept as it is. */
-const LONGEST_KEY = 256;
+/** In characters: a longer key is hashed. */
+const MAX_KEY_LENGTH = 256;
 
 /**
- * Makes middleware that refuses requests of a key that has used up its own. The same middleware counts for
- * everything that it is added to.
+ * Makes middleware that refuses further requests of a key. Routes with the same middleware count together.
  *
  * Throws `RangeError` when `requests` is not a whole number from 1, or `seconds` is not above 0.
  */
@@ -89,9 +88,9 @@ export function limit(
   app: Engine | typeof Framework,
   options: LimitOptions,
 ): () => Promise<void> {
+  checkOptions(options);
   const { requests, seconds, store = memoryStore() } = options;
   const { key = () => networkOf(app.request().ip) } = options;
-  checkOptions(options);
   return async () => {
     const counted = await countedKey(await key());
     const { count, resets } = await store.add(counted, seconds);
@@ -109,12 +108,10 @@ async function countedKey(key: unknown): Promise<string> {
   if (typeof key !== "string") {
     throw wrongKind("limit requests", "the key must be text", key);
   }
-  if (key.length <= LONGEST_KEY) return key;
+  if (key.length <= MAX_KEY_LENGTH) return key;
   const bytes = new TextEncoder().encode(key);
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join(
-    "",
-  );
+  return hash.toHex();
 }
 
 function checkOptions({ requests, seconds }: LimitOptions): void {
@@ -137,16 +134,16 @@ function memoryStore(): LimitStore {
         counts.delete(known);
       }
       const known = counts.get(key);
-      // After the clock was put back, one that is over may stand behind another.
+      // After the clock was put back, a window that is over may stand behind another.
       if (known !== undefined && known.resets.getTime() > now) {
         return { ...known, count: ++known.count };
       }
       counts.delete(key);
       const [oldest] = counts.keys();
       if (counts.size >= MAX_KEYS) counts.delete(oldest!);
-      const begun = { count: 1, resets: new Date(now + seconds * 1000) };
-      counts.set(key, begun);
-      return { ...begun };
+      const window = { count: 1, resets: new Date(now + seconds * 1000) };
+      counts.set(key, window);
+      return { ...window };
     },
   };
 }
