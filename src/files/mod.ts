@@ -78,7 +78,7 @@ export interface FilesOptions {
   readonly index?: string;
 }
 
-/** How often a file that changes while it is being opened is looked for. */
+/** How often to begin anew when a file changes while it is opened. */
 const ATTEMPTS = 5;
 
 type ServeFile = typeof serveFile;
@@ -192,7 +192,7 @@ class FolderServer {
     const { method } = this.#app.request();
     const serveFile = await this.#load();
     const [head, forms] = await Promise.all([
-      serveFile(asked("HEAD"), path, { fileInfo }),
+      serveFile(fileRequest("HEAD"), path, { fileInfo }),
       compressedForms(this.#folder, file),
     ]);
     if (forms.length > 0) this.#varyByEncoding();
@@ -202,8 +202,9 @@ class FolderServer {
     this.#setHead(file, head.headers.get("etag"), form);
 
     const sent = form ?? file;
-    const response = await serveFile(asked(method, range), sent.path, sent)
-      .catch(goneMeanwhile);
+    const request = fileRequest(method, range);
+    const response = await serveFile(request, sent.path, sent)
+      .catch(ignoreDeleted);
     if (response === undefined) return undefined;
     if (method !== "HEAD" && !await isUnchanged(sent)) {
       await response.body?.cancel();
@@ -272,18 +273,18 @@ class FolderServer {
  * another one would go out under the length, the ETag and the version of this one.
  */
 async function isUnchanged({ path, fileInfo }: Shown): Promise<boolean> {
-  const now = await Deno.stat(path).catch(goneMeanwhile);
+  const now = await Deno.stat(path).catch(ignoreDeleted);
   return now?.ino === fileInfo.ino && now?.size === fileInfo.size &&
     Number(now?.mtime) === Number(fileInfo.mtime);
 }
 
-/** Takes a file that was deleted for one that has changed. */
-function goneMeanwhile(error: unknown): undefined {
+/** Treats a deleted file as one that has changed. */
+function ignoreDeleted(error: unknown): undefined {
   if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 /** The request for the file server, which checks no conditions. */
-function asked(method: string, range?: string): Request {
+function fileRequest(method: string, range?: string): Request {
   const headers: HeadersInit = range === undefined ? {} : { range };
   return new Request("http://localhost/", { method, headers });
 }

@@ -29,7 +29,7 @@ export async function shown(
   }
 }
 
-/** Does the same as `shown()`, at once. */
+/** The synchronous `shown()`. */
 export function shownSync(folder: string, name: string): Shown | undefined {
   try {
     const found = insideSync(folder, `${folder}/${name}`);
@@ -46,7 +46,7 @@ function isHidden(name: string, { below }: Inside): boolean {
   return HIDDEN.test(name) || HIDDEN.test(below);
 }
 
-/** Takes every error for a missing file, also that of a name that is too long, but a missing permission. */
+/** Treats an error, such as that of a name that is too long, as a missing file; rethrows a missing permission. */
 function missing(error: unknown): undefined {
   if (error instanceof Deno.errors.NotCapable) throw error;
   return undefined;
