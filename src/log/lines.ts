@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- this is the log
 /**
- * Owns the way of lines to the standard output. `console.log()` waits for a reader that stalls, and the whole
- * server with it; here lines wait in a queue, and those for which it has no room are dropped and counted.
+ * Owns writing lines to the standard output. With `console.log()`, a stalled reader stalls the whole server; here
+ * lines wait in a queue, and lines beyond its limit are dropped and counted.
  */
 
 import { reportError } from "../errors.ts";
@@ -10,16 +10,16 @@ import { flushAtEnd, type Writer } from "../flush.ts";
 /** How many characters may wait for the reader: several thousand lines. */
 const MAX_LENGTH = 2 ** 20;
 
-/** How long one write takes at most with a reader that reads. Waiting for any other would keep the process. */
+/** A write that takes longer has a stalled reader: waiting for it would keep the process alive. */
 const STALLED_MS = 1_000;
 
-/** Under this name OpenTelemetry keeps its API. Deno sends what `console.log()` gets to the collector then. */
+/** Where OpenTelemetry keeps its API: while it is there, Deno exports what `console.log()` prints. */
 const TELEMETRY = Symbol.for("opentelemetry.js.api.1");
 
 const consoleLog = console.log;
 const encoder = new TextEncoder();
 
-/** Lines on their way to the standard output, of which a process has one. */
+/** The queue of lines. */
 class Lines implements Writer {
   #waiting: string[] = [];
   #length = 0;
@@ -51,7 +51,7 @@ class Lines implements Writer {
     return this.#writing ??= this.#write();
   }
 
-  /** Drops the lines that wait, and waits for no write under way when the process ends. */
+  /** Drops the lines that wait; the end of the process does not wait for the write under way. */
   abandon(): void {
     this.#take();
     this.#writing = undefined;

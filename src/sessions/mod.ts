@@ -171,7 +171,7 @@ export function sessions<Values extends object = Record<string, unknown>>(
     const state = states.get(app.request());
     if (!state?.isUsed) return;
     try {
-      checkedTextOf(state); // a value may have changed in its place
+      checkedTextOf(state); // a value may have been changed in place
     } catch (error) {
       restore(state);
       throw error;
@@ -292,7 +292,7 @@ async function save(
   return outcome !== "dropped";
 }
 
-/** Takes the cookies of a session from the client. */
+/** Removes the session's cookies from the client. */
 async function removeCookies(
   request: HttpRequest,
   rules: Rules,
@@ -305,7 +305,7 @@ async function removeCookies(
   }
 }
 
-/** Lets no cache share the cookie. */
+/** Keeps shared caches from storing the cookie. */
 function forbidSharing(headers: Headers): void {
   if (headers.get("cache-control")?.includes("private")) return;
   headers.append("cache-control", "private");

@@ -76,13 +76,14 @@ export function checkedTextOf(state: State): string {
   throw new RangeError(`Cannot keep the session: ${why}`);
 }
 
-type Shown = Pick<State, "id" | "started" | "values" | "flashes">;
+/** What a request can change of a session. */
+type Changeable = Pick<State, "id" | "started" | "values" | "flashes">;
 
-function textOf({ id, started, values, flashes }: Shown): string {
+function textOf({ id, started, values, flashes }: Changeable): string {
   return JSON.stringify([id, started, [...values], [...flashes]]);
 }
 
-/** Takes back what a request has changed. */
+/** Undoes what the request has changed. */
 export function restore(state: State): void {
   const [id, started, values, flashes] = JSON.parse(state.before);
   Object.assign(state, { id, started, isCleared: false });

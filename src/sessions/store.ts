@@ -1,4 +1,4 @@
-/** Owns what a store is, and the changes of its rows: none brings a session back that has ended. */
+/** Owns reading and changing the rows of a store: no change brings back a session that has ended. */
 
 import type { MaybePromise } from "../../mod.ts";
 import { contentOf, type Kept, type State } from "./session.ts";
@@ -18,13 +18,13 @@ export interface SessionStore {
   remove(id: string): unknown;
 }
 
-/** What this process is about to change, by id. */
+/** The changes under way in this process: the last one of each session, by id. */
 const turns = new Map<string, Promise<unknown>>();
 
 /** The new ids that this process has given to sessions lately, by the old ones. */
 const renewed = new Map<string, string>();
 
-/** How many renewals are remembered: only those matter that a logout crosses. */
+/** How many renewals are remembered: only those during a logout matter. */
 const MAX_RENEWED = 1_000;
 
 /** The session that a store keeps under an id; undefined when there is none. */
@@ -63,9 +63,9 @@ export async function removeSession(
 }
 
 /**
- * Changes the row of a session by the keys that the request has changed. `ended` says that the session has none
- * any more, `dropped` that it had ended before, so that nothing was written. Where its id is new, the row of the
- * old one is deleted.
+ * Writes the keys that the request has changed into the row of its session, and deletes the row of a former id.
+ * Resolves to `ended` when nothing is left in the session, and to `dropped` when it had ended before: then
+ * nothing was written.
  */
 export function changeSession(
   store: SessionStore,
@@ -95,7 +95,7 @@ function noteRenewal(old: string, id: string): void {
   if (renewed.size > MAX_RENEWED) renewed.delete(oldest!);
 }
 
-/** Deletes what a session became that was renewed while the request that ends it was under way. */
+/** Deletes the sessions that the old one was renewed to while this logout was under way. */
 async function removeRenewed(store: SessionStore, old: string): Promise<void> {
   for (let id = renewed.get(old); id !== undefined; id = renewed.get(id)) {
     await removeSession(store, id);

@@ -32,7 +32,7 @@ import { Engine, Framework, type HttpRequest } from "../../mod.ts";
 
 type App = Engine | typeof Framework;
 
-/** A part of an application's way to the route: the path that it matched, and the pattern. */
+/** What one application has matched, of several that are mounted in each other. */
 interface Matched {
   readonly engine: Engine;
   readonly path: string;
