@@ -281,11 +281,11 @@ function parse(
   } catch (cause) {
     throw refusal((cause as Error).message, { cause });
   }
-  if (!Array.isArray(value)) throw refusal("it must hold a JSON array");
+  if (!Array.isArray(value)) throw refusal("it must contain a JSON array");
   for (const [index, post] of value.entries()) {
     const missing = FIELDS.find((field) => typeof post?.[field] !== "string");
     if (missing === undefined) continue;
-    throw refusal(`post ${index + 1} has no text "${missing}"`);
+    throw refusal(`post ${index + 1} must have a text "${missing}"`);
   }
   return value;
 }

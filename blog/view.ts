@@ -93,7 +93,7 @@ export class TemplateEngine {
       await Deno.rename(fresh, this.#cacheFile(file));
     } catch (error) {
       const { message } = error as Error;
-      console.warn(`The template cache "${cache}" is not written: ${message}`);
+      console.warn(`Cannot write the template cache "${cache}": ${message}`);
     }
   }
 

@@ -336,7 +336,7 @@ export class Engine {
   start(options: StartOptions = {}): Server {
     const why = this.#app.context()
       ? "a request is being handled"
-      : this.#server && "it is listening already";
+      : this.#server && "it is already listening";
     if (why) throw new Error(`Cannot start the server: ${why}`);
     const server = listen(
       this.fetch,

@@ -78,7 +78,7 @@ export function refusal(
 
 /** The error for a request target whose scheme is not that of its server. */
 export function foreignScheme(): HttpError {
-  return new HttpError(400, "The request target has another scheme");
+  return new HttpError(400, "The request target has the wrong scheme");
 }
 
 /** The error for a value of the wrong kind: `rule` says what it must be. */
@@ -180,7 +180,7 @@ function shown(value: unknown, options?: Deno.InspectOptions): string {
   try {
     return Deno.inspect(value, options);
   } catch {
-    return "a value that throws when it is looked at";
+    return "a value that throws when inspected";
   }
 }
 
@@ -294,7 +294,7 @@ export function titleOf(name: string, message: string): string {
   return message ? `${name}: ${message}` : String(name);
 }
 
-const UNREADABLE = "An error that throws when it is looked at";
+const UNREADABLE = "An error that throws when inspected";
 
 /** How many characters of an error a line of the log has at most: a message may quote what a client sent. */
 const LONGEST = 1_000;

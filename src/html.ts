@@ -93,7 +93,7 @@ export function htmlOf(value: unknown, depth = 0): string {
   }
   if (isThenable(value)) {
     throw new TypeError(
-      "Cannot print a promise in html: it must be awaited first",
+      "Cannot render a promise in html: await it first",
     );
   }
   const isData = isArray || isRecord(value);

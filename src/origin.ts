@@ -8,7 +8,7 @@ export function checkOrigin(action: string, origin: unknown): void {
   if (isOrigin(origin)) return;
   throw new TypeError(
     `Cannot ${action} the origin ${Deno.inspect(origin)}: ` +
-      'it must be like "https://example.com" or "http://localhost:8000"',
+      'it must look like "https://example.com" or "http://localhost:8000"',
   );
 }
 

@@ -56,7 +56,7 @@ if (await loads(["--cached-only"])) {
   tell("@std from JSR");
   console.log(`--lock=${copy}`);
 } else {
-  tell("the stand-ins of compat/, since JSR is out of reach");
+  tell("the stand-ins of compat/, because JSR is unreachable");
   console.log("--import-map=compat/import_map.json");
   if (program !== BLOG) console.log(`--lock=${program.lock}`);
 }

@@ -94,7 +94,7 @@ onEngine("`path()` refuses what is no folder of this machine", (app) => {
     "jsr:@x/y",
   ];
   for (const path of refused) {
-    assertThrows(() => app.path(path), TypeError, "it must name a folder");
+    assertThrows(() => app.path(path), TypeError, "it must be a folder");
   }
 });
 
@@ -163,7 +163,7 @@ onEngine("a name that is no class name leaves no folder", async (app) => {
 });
 
 onEngine(
-  "a link that leads out of its folder is not followed",
+  "a link that leads outside its folder is not followed",
   async (app) => {
     const place = await Deno.makeTempDir();
     try {
@@ -176,7 +176,7 @@ onEngine(
       await assertRejects(
         () => call(app, "outsider"),
         ReferenceError,
-        "leads out of its folder",
+        "leads outside its folder",
       );
     } finally {
       await Deno.remove(place, { recursive: true });

@@ -193,7 +193,7 @@ Deno.test("`display()` works where the cache cannot be written, and warns", asyn
     assertEquals(warnings.length, 1);
     assertStringIncludes(
       warnings[0]!,
-      `The template cache "${impossible}" is not written: `,
+      `Cannot write the template cache "${impossible}": `,
     );
   });
 });

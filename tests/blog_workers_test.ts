@@ -106,7 +106,7 @@ for (const task of ["blog:postgres", "blog:import"]) {
       await process.listening;
       assertEquals(
         process.printed,
-        "Cannot read DATABASE_URL: it must be like postgres://user:password@host:5432/name\n",
+        "Cannot read DATABASE_URL: it must look like postgres://user:password@host:5432/name\n",
       );
       assertEquals(await process.end(), 1);
     },

@@ -43,7 +43,7 @@ const reachable: string[][] = [
 Deno.test("`check()` names each route that can never be reached, and the one before it", async () => {
   for (const [earlier, later] of hidden) {
     assertEquals(await check(earlier, "/other/x/y/z", later), [
-      `The route "${later}" can never be reached: "${earlier}" before it takes every path of it`,
+      `The route "${later}" can never be reached: "${earlier}" is declared earlier and matches all of its paths`,
     ]);
   }
 });
@@ -85,8 +85,8 @@ Deno.test("`check()` knows that a mounted application takes every path below its
   app.get("/api/v1(/@x)/*", () => "");
   inner.mount("/again", app); // a circle
   assertEquals(await app.router().check(), [
-    'Below "/shop/eu": The route "GET /about" can never be reached: "GET /@page" before it takes every path of it',
-    'The route "GET /shop/eu/cart" can never be reached: "/shop/eu/*" before it takes every path of it',
-    'The route "GET /api/v1(/@x)/*" can never be reached: "/api/*" before it takes every path of it',
+    'Below "/shop/eu": The route "GET /about" can never be reached: "GET /@page" is declared earlier and matches all of its paths',
+    'The route "GET /shop/eu/cart" can never be reached: "/shop/eu/*" is declared earlier and matches all of its paths',
+    'The route "GET /api/v1(/@x)/*" can never be reached: "/api/*" is declared earlier and matches all of its paths',
   ]);
 });

@@ -16,7 +16,7 @@ interface Mistake {
 }
 
 const NO_SUCH_PARAMETER =
-  '"a callback gets the parameters of its pattern, and after true the route; request() and response() have the rest"';
+  '"a callback gets the parameters of its pattern and, with passRoute, the route; use request() and response() for the rest"';
 
 const MISTAKES: readonly Mistake[] = [
   {
@@ -54,7 +54,7 @@ const MISTAKES: readonly Mistake[] = [
     name: "a number returned",
     code: 'Framework.route("/", () => 404);',
     says: [
-      `Type 'number' is not assignable to type '"a number is no response: set a status by response().status(), return text by String()"'.`,
+      `Type 'number' is not assignable to type '"a number is not a response: set a status with response().status(), return text with String()"'.`,
     ],
   },
   {
@@ -91,14 +91,14 @@ const MISTAKES: readonly Mistake[] = [
     name: "middleware in the place of passRoute",
     code: 'Framework.route("/", () => "x", () => true);',
     says: [
-      `Argument of type '() => boolean' is not assignable to parameter of type '"true or false: middleware is added by addMiddleware() of the returned route"'.`,
+      `Argument of type '() => boolean' is not assignable to parameter of type '"true or false: add middleware with addMiddleware() of the returned route"'.`,
     ],
   },
   {
     name: "a list of middleware in the place of passRoute",
     code: 'Framework.get("/", () => "x", [() => true]);',
     says: [
-      `is not assignable to parameter of type '"true or false: middleware is added by addMiddleware() of the returned route"'.`,
+      `is not assignable to parameter of type '"true or false: add middleware with addMiddleware() of the returned route"'.`,
     ],
   },
   {
@@ -112,14 +112,14 @@ const MISTAKES: readonly Mistake[] = [
     name: "a promise in a returned object",
     code: 'Framework.route("/", () => ({ user: load() }));',
     says: [
-      `Type '{ user: Promise<string>; }' is not assignable to type '"a promise has no JSON: await it"'.`,
+      `Type '{ user: Promise<string>; }' is not assignable to type '"a promise cannot be sent as JSON: await it"'.`,
     ],
   },
   {
     name: "a promise in json()",
     code: "Framework.json({ user: load() });",
     says: [
-      `Type '{ user: Promise<string>; }' is not assignable to type '"a promise has no JSON: await it"'.`,
+      `Type '{ user: Promise<string>; }' is not assignable to type '"a promise cannot be sent as JSON: await it"'.`,
     ],
   },
 ];

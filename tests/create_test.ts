@@ -78,7 +78,7 @@ for (const file of FILES) {
     assertEquals(success, false);
     assertEquals(
       report,
-      `Cannot create the site: "${file}" is there already\n`,
+      `Cannot create the site: "${file}" already exists\n`,
     );
     assertEquals(folder.files(), [file]);
     assertEquals(await Deno.readTextFile(`${folder.path}/${file}`), "mine");
@@ -89,7 +89,7 @@ Deno.test("`create` takes a link that leads nowhere for a file that is there", a
   await using folder = new Folder();
   await Deno.symlink("nowhere", `${folder.path}/main.ts`);
   const { report } = await folder.create();
-  assertStringIncludes(report, '"main.ts" is there already');
+  assertStringIncludes(report, '"main.ts" already exists');
   assertEquals(folder.files(), ["main.ts"]);
 });
 

@@ -79,6 +79,6 @@ Deno.test("`render()` with a registered view that cannot fetch says what to do",
   const response = await app.fetch(new Request("http://localhost/"));
   assertEquals(
     await response.text(),
-    'Cannot render "home": the registered view has no method "fetch", so that "render" must be mapped',
+    'Cannot render "home": the registered view has no method "fetch": add one, or map "render"',
   );
 });

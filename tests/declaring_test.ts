@@ -318,7 +318,7 @@ Deno.test("`configure()` has no request inside, and its work has an end", async 
   const response = await fetch(`http://127.0.0.1:${port}/`);
   assertEquals(await response.text(), "done");
   await server.shutdown();
-  assertStringIncludes(String(late), "belongs to no request");
+  assertStringIncludes(String(late), "belongs to none");
   assertEquals(app.has("late"), false);
 });
 
@@ -363,7 +363,7 @@ Deno.test("`init()` throws while a server of `start()` runs, and inside a reques
   const app = new Engine();
   app.route("/", () => app.init());
   const server = app.start({ port: 0, signals: false, onListen() {} });
-  assertThrows(() => app.init(), Error, "it has served");
+  assertThrows(() => app.init(), Error, "it has started serving");
   await server.shutdown();
   const response = await app.fetch("/");
   assertStringIncludes(await response.text(), "a request is being handled");

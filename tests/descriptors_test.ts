@@ -162,5 +162,5 @@ Deno.test("`deno serve` ends with status 1 when the process is out of descriptor
   await exhausted(process);
   assertEquals(await slow, "late");
   assertEquals((await process.ended()).code, 1);
-  assertMatch(process.printed, /ends with status 1: a server failed/);
+  assertMatch(process.printed, /is ending with status 1: a server failed/);
 });

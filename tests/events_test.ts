@@ -263,7 +263,10 @@ const NO_EVENTS: [event: unknown, message: string][] = [
   [{ data: { a: 1 } }, "its data must be text, got { a: 1 }"],
   [{ data: null }, "its data must be text, got null"],
   [{ event: 1 }, "its event must be text, got 1"],
-  [{ data: "", retry: -1 }, "retry must be milliseconds from 0, got -1"],
+  [
+    { data: "", retry: -1 },
+    "retry must be a number of milliseconds ≥ 0, got -1",
+  ],
 ];
 
 for (const [event, message] of NO_EVENTS) {

@@ -79,7 +79,7 @@ browserTest(
     await page.follow(`document.querySelector("button").click()`);
     assertEquals(await page.read("location.href"), `${origin}/admin/logout`);
     const text = await page.read<string>("document.body.innerText");
-    assert(text.includes("Requests of other sites are refused here"), text);
+    assert(text.includes("Requests from other sites are refused here"), text);
     await page.go(origin);
     assertEquals(await read(page), ["/", null, "Log out"]);
   },

@@ -60,7 +60,7 @@ Deno.test("`html` refuses a promise, also of a library, whose text is not there 
     assertThrows(
       () => html`<p>${promise}</p>`,
       TypeError,
-      "Cannot print a promise in html: it must be awaited first",
+      "Cannot render a promise in html: await it first",
     );
   }
 });

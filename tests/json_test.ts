@@ -198,7 +198,7 @@ onEngine(
     app.route("/", () => app.json({ a: 1 }, 200, false));
     assertEquals(
       await (await visit(app, "/")).text(),
-      "Cannot send JSON that is not to be encoded: it must be text, got { a: 1 }",
+      "Cannot send JSON that is already encoded: it must be text, got { a: 1 }",
     );
   },
 );

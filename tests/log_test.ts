@@ -254,7 +254,7 @@ Deno.test("`log()` holds no request up for a reader that stalls, and tells how m
   await using _ = process;
   assertEquals(await visitMany(origin), MANY);
   const dropped =
-    /(\d+) lines of the log were dropped: its reader is too slow\n/;
+    /(\d+) log lines were dropped: the reader of the log is too slow\n/;
   const text = await process.read(dropped);
   const lines = text.match(/ 200 [\d.]+ ms 4 B$/gm)!.length;
   assertEquals(lines + Number(dropped.exec(text)![1]), MANY);

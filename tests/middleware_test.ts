@@ -116,7 +116,7 @@ Deno.test("`before` that returns a wrong value is named", async () => {
     const [app] = guarded(middleware);
     assertEquals(
       await (await visit(app, "/1")).text(),
-      `Cannot go on after ${name} of the route "* /@id": ${rule}`,
+      `Cannot continue after ${name} of the route "* /@id": ${rule}`,
     );
   }
 });
@@ -161,7 +161,7 @@ Deno.test("`before` that leaves a call waiting for too long lets nobody in", asy
   app.map("wait", () => promise);
   assertEquals(
     await (await visit(app, "/1")).text(),
-    'Cannot go on after the middleware "check": it did not wait for wait, which takes over 0.01 s',
+    'Cannot continue after the middleware "check": it did not await wait, which took over 0.01 s',
   );
   assertEquals(inside, []);
   resolve();
@@ -189,7 +189,7 @@ Deno.test("`addMiddleware()` refuses hooks that nothing would call", () => {
     assertThrows(
       () => guarded(middleware),
       TypeError,
-      'Cannot add middleware: "before" must be a method of the instances of a class',
+      'Cannot add middleware: "before" must be an instance method of a class',
     );
   }
 });

@@ -299,7 +299,7 @@ Deno.test("`parseMultipart()` refuses more fields, files or headers than the lim
     [part("a", "1", "f").repeat(101), "more than 100 files"],
     [part("a", "1").repeat(1_002), "more than 1000 fields"],
     [part("a", "", "").repeat(101), "more than 100 files"],
-    [part("a".repeat(8_192), "1"), "no blank line in 8192 bytes"],
+    [part("a".repeat(8_192), "1"), "no blank line within 8192 bytes"],
   ];
   for (const [text, message] of table) {
     const error = refusalOf(`${text}--X--`);

@@ -243,7 +243,7 @@ const mistakes: [string, string][] = [
   ["/a(/b(/c)", "has an unclosed parenthesis at 2"],
   ["/a)", "has an unopened parenthesis at 2"],
   ["/@id:(?:a", "has an unclosed parenthesis at 5"],
-  ["/@a/x/@a", 'has the name "a" twice, again at 6'],
+  ["/@a/x/@a", 'uses the name "a" a second time at 6'],
   ["/@id:[a/b]", "has a slash inside an expression at 7"],
   ["/@id:(?:a/b)", "has a slash inside an expression at 9"],
   ["/@id:a\\/b", "has a slash inside an expression at 7"],
@@ -253,8 +253,8 @@ const mistakes: [string, string][] = [
   ["/@x:(@y)", "has a parameter inside an expression at 5"],
   ["/@x:\\1", "has a back-reference inside an expression at 4"],
   ["/a|b", 'has a "|" outside an expression at 2; did you mean (?:a|b)?'],
-  ["/ab*", "has a * that does not stand alone between slashes at 3"],
-  ["/*.js", "has a * that does not stand alone between slashes at 1"],
+  ["/ab*", "has a * that is not a whole segment at 3"],
+  ["/*.js", "has a * that is not a whole segment at 1"],
   ["/[a", "has an unclosed class at 1"],
   ["/a\\", "ends in a lone backslash at 2"],
   ["| /x", 'has the malformed method "" at 0'],
@@ -272,7 +272,7 @@ const mistakes: [string, string][] = [
   ["/user/{id}", 'has "{id}" at 6; did you mean @id?'],
   ["/user/x-{id?}", 'has "{id?}" at 8; did you mean (/@id)?'],
   ["/user/@id?", 'has "@id?" at 6; did you mean (/@id)?'],
-  ["/(/@id)?", "has a ? behind parentheses, which are optional already, at 7"],
+  ["/(/@id)?", "has a ? after parentheses, which are already optional, at 7"],
   ["/c++", 'has "+" with nothing to repeat at 3; did you mean \\+?'],
   ["/+", 'has "+" with nothing to repeat at 1; did you mean \\+?'],
   ["/@a+", 'has "+" with nothing to repeat at 3; did you mean \\+?'],
@@ -304,7 +304,7 @@ Deno.test("`Pattern` throws for an expression that JavaScript cannot read", () =
 Deno.test("`Pattern` has a limit on independent optional parts", () => {
   assertEquals(read("(/a)".repeat(10), "/a".repeat(10)), []);
   const many = "(/a)".repeat(11);
-  assertThrows(() => routeOf(many), SyntaxError, "over 1024 choices");
+  assertThrows(() => routeOf(many), SyntaxError, "more than 1024 combinations");
 });
 
 Deno.test("`regex()` is one expression with the names as groups", () => {
@@ -375,7 +375,7 @@ Deno.test("`getUrl()` throws when a value is missing", () => {
     ["/x(/@a(/@b))", { b: "x" }, 'the value of "a" is missing'],
     ["/@toString", {}, 'the value of "toString" is missing'],
     ["/a/[0-9]+", {}, '"[0-9]+" has an expression without a name'],
-    ["/a", { "*": "b" }, "it has no place for all values"],
+    ["/a", { "*": "b" }, "it has no place for all of the values"],
   ];
   for (const [source, values, problem] of rows) {
     assertThrows(() => urlOf(source, values), TypeError, problem);

@@ -128,7 +128,7 @@ Deno.test({
   const { app, sql } = site;
   const calls: string[] = [];
   const call = (place: string): void => {
-    assertThrows(() => app.set("id", place), Error, "belongs to no request");
+    assertThrows(() => app.set("id", place), Error, "belongs to none");
     calls.push(`${place} sees ${app.get("id")}`);
   };
   app.set("id", "the application");
@@ -161,7 +161,7 @@ Deno.test({
   const { app, sql } = site;
   let heard = Promise.withResolvers<void>();
   const onNotify = (rate: string): void => {
-    assertThrows(() => app.set("rate", rate), Error, "belongs to no request");
+    assertThrows(() => app.set("rate", rate), Error, "belongs to none");
     app.configure(() => app.set("rate", rate));
     heard.resolve();
   };

@@ -349,8 +349,8 @@ for (const mode of ["fast", "immediate"] as const) {
         assertEquals(await blog.status(), [200, null]);
       });
       assertEquals(log.length, 2, log.join("\n"));
-      assertStringIncludes(log[0]!, "The database is out of reach: ");
-      assertEquals(log[1], "The database is back");
+      assertStringIncludes(log[0]!, "The database is unreachable: ");
+      assertEquals(log[1], "The database is reachable again");
     },
   );
 }
@@ -466,7 +466,7 @@ databaseTest(
     await server().execute(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`,
     );
-    await assertRejects(() => posts.create("One", ""), Error, "out of reach");
+    await assertRejects(() => posts.create("One", ""), Error, "unavailable");
     assertEquals((await posts.list()).posts, []);
   },
 );

@@ -337,19 +337,19 @@ Deno.test("`create()` works after a killed writer has left half a list", async (
 const refusals: [what: string, text: string | Uint8Array, message: string][] = [
   ["no JSON", `[{"slug": "a"`, "Expected"],
   ["an empty file", "", "Unexpected end"],
-  ["an object", `{"posts": []}`, "it must hold a JSON array"],
-  ["null", "null", "it must hold a JSON array"],
-  ["a number among the posts", `[1]`, `post 1 has no text "slug"`],
-  ["null among the posts", `[null]`, `post 1 has no text "slug"`],
+  ["an object", `{"posts": []}`, "it must contain a JSON array"],
+  ["null", "null", "it must contain a JSON array"],
+  ["a number among the posts", `[1]`, `post 1 must have a text "slug"`],
+  ["null among the posts", `[null]`, `post 1 must have a text "slug"`],
   [
     "a post without content",
     `[{"slug":"a","title":"A","content":""},{"slug":"b","title":"B"}]`,
-    `post 2 has no text "content"`,
+    `post 2 must have a text "content"`,
   ],
   [
     "a title that is no text",
     `[{"slug":"a","title":7,"content":""}]`,
-    `post 1 has no text "title"`,
+    `post 1 must have a text "title"`,
   ],
   [
     "bytes that are not UTF-8",

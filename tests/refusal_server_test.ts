@@ -30,7 +30,7 @@ Deno.test("a target of a foreign scheme goes to `error` and `send`", async () =>
   const response = await exchange(port, FOREIGN);
   assertMatch(response, /^HTTP\/1.1 400 /);
   assertMatch(response, /x-content-type-options: nosniff/);
-  assertMatch(response, /mapped: The request target has another scheme/);
+  assertMatch(response, /mapped: The request target has the wrong scheme/);
   await server.shutdown();
 });
 

@@ -171,7 +171,7 @@ onEngine(
   (app) => {
     const register = (...rest: unknown[]) => () =>
       app.register("user", class {}, ...rest as [unknown[]]);
-    assertThrows(register({ name: "Ada" }), TypeError, "must be a list");
+    assertThrows(register({ name: "Ada" }), TypeError, "must be an array");
     assertThrows(register([], "Ada"), TypeError, "must be a function");
     register([], null)();
     register(undefined, undefined)();

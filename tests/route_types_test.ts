@@ -217,11 +217,11 @@ Deno.test("a wrong callback is one error that names the types", async () => {
     ],
     [
       'get("/@id", () => 404)',
-      `Type 'number' is not assignable to type '"a number is no response`,
+      `Type 'number' is not assignable to type '"a number is not a response`,
     ],
     [
       'get("/@id", () => ({ user: Promise.resolve(1) }))',
-      "is not assignable to type '\"a promise has no JSON: await it\"'",
+      "is not assignable to type '\"a promise cannot be sent as JSON: await it\"'",
     ],
     ['post("/@id", "show")', `Argument of type '"show"'`],
     [

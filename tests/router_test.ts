@@ -393,7 +393,7 @@ Deno.test("`resource()` says what a controller lacks, and how to name what it ha
   assertEquals(
     message,
     'Cannot make the resource "/posts": the controller has no method "create", "store", "update", "destroy"' +
-      ': did you mean "udpate"? (name the actions that it has: only: ["index", "show"])',
+      ': did you mean "udpate"? (name the actions it has with only: ["index", "show"])',
   );
   const misspelt = () =>
     new Router().resource("/posts", new Posts(), { only: ["update"] });
@@ -447,7 +447,7 @@ Deno.test("the page of a 404 says what keeps near routes from matching", async (
     '* /blog/@id:[0-9]+: the segment "x" does not match "@id:[0-9]+"',
   ]);
   const beyond = await nearRoutes("/a/b", "/a");
-  assertEquals(beyond, ['* /a: the path goes on with "/b"']);
+  assertEquals(beyond, ['* /a: the path continues with "/b"']);
 });
 
 Deno.test("the page of a 404 finds routes with a misspelling in any segment", async () => {

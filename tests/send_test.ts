@@ -57,8 +57,8 @@ Deno.test("an error that nobody awaited while an asynchronous `send` runs is a l
     assertEquals(await (await visit(app, "/")).text(), "text");
   });
   assertEquals(log.map((line) => line.split("\n")[0]).toSorted(), [
-    "Error in work that nobody awaited: Error: in send",
-    "Error in work that nobody awaited: Error: in the handler",
+    "Error in work that was not awaited: Error: in send",
+    "Error in work that was not awaited: Error: in the handler",
   ]);
 });
 

@@ -114,7 +114,8 @@ Deno.test("`start()` under `deno run --watch` drains on Ctrl+C, without an error
 
 Deno.test("`start()` says on Ctrl+C what it finishes, and on SIGTERM without the hint", async () => {
   const finishing = {
-    SIGINT: "Finishing 1 request and 2 streams, press again to end now\n",
+    SIGINT:
+      "Finishing 1 request and 2 streams (press Ctrl+C again to stop now)\n",
     SIGTERM: "Finishing 1 request and 2 streams\n",
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -139,7 +140,7 @@ Deno.test("`start()` aborts an endless stream when the time to drain is over, an
   process.kill("SIGTERM");
   await assertRejects(() => response.text());
   assertEquals((await process.ended()).code, 0);
-  assertMatch(process.printed, /0\.2 s for: 1 stream\n$/);
+  assertMatch(process.printed, /for: 1 stream \(over 0\.2 s\)\n$/);
 });
 
 Deno.test("`start()` leaves a handler that never returns when the time to drain is over", async () => {
@@ -149,7 +150,7 @@ Deno.test("`start()` leaves a handler that never returns when the time to drain 
   process.kill("SIGINT");
   await assertRejects(() => response);
   assertEquals((await process.ended()).code, 0);
-  assertMatch(process.printed, /for: 1 request\n$/);
+  assertMatch(process.printed, /for: 1 request \(over 0\.2 s\)\n$/);
 });
 
 Deno.test("`start()` with `signals: false` leaves the signals to Deno", async () => {

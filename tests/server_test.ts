@@ -63,7 +63,7 @@ Deno.test("`start()` serves when it is called again after `onListen` has thrown"
 Deno.test("`start()` a second time is an error, and after `shutdown()` works again", async () => {
   const app = new Engine();
   const server = app.start(QUIET);
-  assertThrows(() => app.start(QUIET), Error, "it is listening already");
+  assertThrows(() => app.start(QUIET), Error, "it is already listening");
   await server.shutdown();
   await app.start(QUIET).shutdown();
 });
@@ -89,7 +89,7 @@ const MALFORMED: readonly (readonly [StartOptions, message: string])[] = [
   [{ port: 0, cert: "x" }, "Both 'cert' and 'key' must be provided"],
   [{ port: 0, key: "x" }, "Both 'cert' and 'key' must be provided"],
   [{ port: 0, cert: "x", key: "y" }, "Cannot listen on 127.0.0.1:0: "],
-  [{ signal: AbortSignal.abort() }, "its signal is aborted already"],
+  [{ signal: AbortSignal.abort() }, "its signal is already aborted"],
 ];
 
 Deno.test("`start()` refuses malformed options, and can start with others then", async () => {
@@ -178,7 +178,7 @@ Deno.test("`shutdown()` drains once, however often and by whom it is called", as
     await Promise.all([server.finished, ...others]);
   });
   assertEquals(log, [
-    "The server did not wait longer than 0 s for: 1 deferred task",
+    "The server shut down without waiting for: 1 deferred task (over 0 s)",
   ]);
 });
 
@@ -230,7 +230,7 @@ Deno.test("`shutdown()` does not wait for deferred work longer than `framework.s
   });
   assertEquals(waited, 10);
   assertEquals(log, [
-    "The server did not wait longer than 10 s for: 1 deferred task",
+    "The server shut down without waiting for: 1 deferred task (over 10 s)",
   ]);
 });
 
@@ -252,7 +252,7 @@ Deno.test("`shutdown()` aborts an endless stream at `framework.shutdown_timeout`
   await assertRejects(() => response.text());
   assertEquals(reasons.map(String), ["Interrupted: The server has shut down"]);
   assertEquals(log, [
-    "The server did not wait longer than 10 s for: 1 stream",
+    "The server shut down without waiting for: 1 stream (over 10 s)",
   ]);
 });
 

@@ -301,7 +301,7 @@ for (const [how, change] of Object.entries(TAMPERED)) {
       assertEquals(await client.get("/user"), "nobody");
     });
     assertEquals(lines, [
-      `The cookie "session" is too old, or not sealed here`,
+      `The cookie "session" was ignored: it has expired, or another secret sealed it`,
     ]);
     assertEquals(client.cookie, changed);
     await client.get("/login/Grace");
@@ -331,7 +331,7 @@ Deno.test("`set()` refuses what makes the cookie too large, and keeps what was",
   assertEquals(await client.get("/large/1400"), "1300");
   assertMatch(
     message,
-    /^Cannot keep the session: it has 28\d\d bytes, and a cookie holds 2700$/,
+    /^Cannot keep the session: it takes 28\d\d bytes, and a cookie holds at most 2700$/,
   );
 });
 
@@ -380,7 +380,10 @@ Deno.test("a value that grew too large in its place is an error, and the session
   const response = await client.fetch("/grow");
   const text = await response.text();
   assertEquals([response.status, response.headers.getSetCookie()], [500, []]);
-  assertMatch(text, /^Cannot keep the session: it has .* holds 2700: first$/);
+  assertMatch(
+    text,
+    /^Cannot keep the session: it takes .* holds at most 2700: first$/,
+  );
   assertEquals(await client.get("/list"), `["first"]`);
 });
 
@@ -541,7 +544,7 @@ Deno.test("a change after the response is an error", async () => {
   });
   await new Client(app).get("/");
   assertEquals(await promise, [
-    "Cannot change the session: the response is made",
+    "Cannot change the session: the response has already been made",
     "Ada",
   ]);
 });
@@ -624,12 +627,12 @@ const REFUSED: readonly [Partial<SessionOptions>, string][] = [
   [{ secret: [] }, "each secret must have at least 32 characters"],
   [{ secret: [SECRET, "x"] }, "each secret must have at least 32 characters"],
   [{ secret: undefined as unknown as string }, "each secret must have"],
-  [{ maxAge: 0 }, `"maxAge" and "idle" must be seconds above 0`],
-  [{ idle: NaN }, `"maxAge" and "idle" must be seconds above 0`],
-  [{ name: "a b" }, `no cookie is named "a b"`],
-  [{ name: "" }, `no cookie is named ""`],
-  [{ path: "shop" }, `no cookie has the path "shop"`],
-  [{ path: "/a;b" }, `no cookie has the path "/a;b"`],
+  [{ maxAge: 0 }, `"maxAge" and "idle" must be greater than 0 seconds`],
+  [{ idle: NaN }, `"maxAge" and "idle" must be greater than 0 seconds`],
+  [{ name: "a b" }, `"a b" is not a valid cookie name`],
+  [{ name: "" }, `"" is not a valid cookie name`],
+  [{ path: "shop" }, `"shop" is not a valid cookie path`],
+  [{ path: "/a;b" }, `"/a;b" is not a valid cookie path`],
   [{ name: "__Host-id", path: "/shop" }, `must be "/", got "/shop"`],
   [{ store: {} as SessionStore }, `the store has no method "read"`],
 ];

@@ -55,7 +55,7 @@ Deno.test("`click()` names the links of the page when none has the text", async 
   await assertRejects(
     async () => await page.click("Nowhere"),
     RangeError,
-    `Cannot click "Nowhere": the page links "Go elsewhere"`,
+    `Cannot click "Nowhere": the page has the links "Go elsewhere"`,
   );
 });
 
@@ -105,12 +105,12 @@ Deno.test("`fill()` refuses what the form cannot hold", async (t) => {
   const cases: [string, Record<string, string | boolean>, string][] = [
     ["an unknown field", { tilte: "x" }, "the form has title, content"],
     ["a disabled field", { off: "2" }, "the form has title, content"],
-    ["an unknown option", { color: "blue" }, "does not take"],
-    ["an unknown radio button", { size: "xl" }, 'radio does not take "xl"'],
-    ["a radio button that is true", { size: true }, "does not take true"],
-    ["another value of a checkbox", { agree: "no" }, "does not take"],
-    ["text that is true", { title: true }, "does not take true"],
-    ["text that is too long", { title: "123456" }, "does not take"],
+    ["an unknown option", { color: "blue" }, "does not accept"],
+    ["an unknown radio button", { size: "xl" }, 'radio does not accept "xl"'],
+    ["a radio button that is true", { size: true }, "does not accept true"],
+    ["another value of a checkbox", { agree: "no" }, "does not accept"],
+    ["text that is true", { title: true }, "does not accept true"],
+    ["text that is too long", { title: "123456" }, "does not accept"],
   ];
   for (const [name, values, message] of cases) {
     await t.step(name, () => {
@@ -186,7 +186,7 @@ Deno.test("`assertIsolated()` finds a response that another request has changed"
   await assertRejects(
     () => assertIsolated(app, ["/a", "/bbbb", "/cc"]),
     Error,
-    "has a different response among others",
+    "gets a different response when other requests run at the same time",
   );
 });
 
@@ -197,7 +197,7 @@ Deno.test("`assertIsolated()` refuses a request that is not repeatable", async (
   await assertRejects(
     () => assertIsolated(app, ["/"]),
     Error,
-    "alone it has different responses",
+    "its responses differ even when it runs alone",
   );
 });
 

@@ -223,7 +223,7 @@ onEngine(
     assertEquals(log.length, 1);
     assertMatch(
       log[0]!,
-      /^Error in work that nobody awaited: RangeError: too late/,
+      /^Error in work that was not awaited: RangeError: too late/,
     );
   },
 );
@@ -383,7 +383,7 @@ const SURVIVED: Readonly<Record<string, readonly [string, RegExp]>> = {
       setTimeout(async () => { throw new Error("boom"); });
       return "ok";
     });`,
-    /Error in work that nobody awaited: Error: boom/,
+    /Error in work that was not awaited: Error: boom/,
   ],
   "a rejected call that nobody awaits": [
     `app.set("framework.log_errors", true);
@@ -396,7 +396,7 @@ const SURVIVED: Readonly<Record<string, readonly [string, RegExp]>> = {
       setTimeout(() => { throw new Error("boom"); });
       return "ok";
     });`,
-    /Error in work that nobody awaited: Error: boom/,
+    /Error in work that was not awaited: Error: boom/,
   ],
   "a listener that throws when a signal times out": [
     `app.route("/", () => {
@@ -404,7 +404,7 @@ const SURVIVED: Readonly<Record<string, readonly [string, RegExp]>> = {
         .addEventListener("abort", () => { throw new Error("boom"); });
       return "ok";
     });`,
-    /Error in work that nobody awaited: Error: boom/,
+    /Error in work that was not awaited: Error: boom/,
   ],
   "a rejection with what throws when it is looked at": [
     `app.route("/", () => {
@@ -413,7 +413,7 @@ const SURVIVED: Readonly<Record<string, readonly [string, RegExp]>> = {
       setTimeout(async () => { throw proxy; });
       return "ok";
     });`,
-    /a value that throws when it is looked at/,
+    /a value that throws when inspected/,
   ],
   "a late timer that calls the framework": [
     `app.route("/", () => {
@@ -450,7 +450,7 @@ for (const [what, source] of Object.entries(OUTLIVED)) {
   Deno.test(`the process goes on after ${what}`, async () => {
     const [child, url] = await serve(source);
     await using _ = child;
-    await child.prints(/Error in work that nobody awaited: Error: boom/);
+    await child.prints(/Error in work that was not awaited: Error: boom/);
     await (await fetch(url)).text();
   });
 }

@@ -542,7 +542,7 @@ Deno.test("`fetch()` without the permission to read names the flag of the views 
   `);
   await process.ended();
   const line =
-    'NotCapable Cannot read the template "./views/home": the permission is missing, run with --allow-read=./views\n';
+    'NotCapable Cannot read the template "./views/home": the permission is missing; run with --allow-read=./views\n';
   assertEquals(process.printed, line + line);
 });
 
@@ -865,7 +865,7 @@ Deno.test("`fetch()` counts to 10,000 at most in a loop over a number", async ()
       await assertRejects(
         () => rendered(template.replace("tag", loop), { tags }),
         Error,
-        'page.vto" at line 2: a loop counts to 10000 at most, not ',
+        'page.vto" at line 2: a loop can count to 10000 at most, got ',
       );
     }
   }

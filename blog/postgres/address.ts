@@ -22,7 +22,7 @@ export function addressOf(url: string): DatabaseAddress {
   ) {
     // The URL is not quoted: it may hold a password.
     throw new TypeError(
-      "Cannot read DATABASE_URL: it must be like postgres://user:password@host:5432/name",
+      "Cannot read DATABASE_URL: it must look like postgres://user:password@host:5432/name",
     );
   }
   const host = `${hostname}:${port || PORT}`;

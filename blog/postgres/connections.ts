@@ -48,7 +48,7 @@ export class Connections implements AsyncDisposable {
 
   /**
    * Creates at most `size` connections, each when it is needed. A statement waits `timeout` seconds for one, and
-   * may take as long then. The log ends "The database is back" by the purpose.
+   * may take as long then. The log ends "The database is reachable again" by the purpose.
    */
   constructor(url: string, size: number, timeout: number, purpose = "") {
     this.#timeout = timeout;
@@ -72,7 +72,7 @@ export class Connections implements AsyncDisposable {
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;
       this.#report((cause as Error).message);
-      throw new HttpError(503, "The posts are out of reach at the moment", {
+      throw new HttpError(503, "The posts are unavailable at the moment", {
         cause,
         headers: { "retry-after": `${RETRY_AFTER}` },
       });
@@ -123,7 +123,7 @@ export class Connections implements AsyncDisposable {
   #report(problem: string | undefined): void {
     if (this.#isReachable === (problem === undefined)) return;
     this.#isReachable = !this.#isReachable;
-    const state = this.#isReachable ? "back" : "out of reach";
+    const state = this.#isReachable ? "reachable again" : "unreachable";
     const message = `The database is ${state}${this.#purpose}`;
     const reason = problem === undefined ? "" : `: ${problem}`;
     console.error(`${new Date().toISOString()} ${message}${reason}`);

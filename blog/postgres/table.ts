@@ -84,7 +84,7 @@ export class PostTable implements PostStore, AsyncDisposable {
     const { connections = 10, timeout = 5 } = options;
     if (!(connections >= 2)) {
       throw new RangeError(
-        `Cannot open the posts: it takes 2 connections at least, got ${connections}`,
+        `Cannot open the posts: it needs at least 2 connections, got ${connections}`,
       );
     }
     const half = Math.floor(connections / 2);
@@ -219,7 +219,7 @@ function toId(place: string): string {
   if (/^\d{1,18}$/.test(place)) return place;
   throw new HttpError(
     400,
-    `Cannot list the posts: there is no place "${place}"`,
+    `Cannot list the posts: "${place}" is not a position in the list`,
   );
 }
 
@@ -236,7 +236,7 @@ function toRow(
     throw new Error(
       `the "${name}" of post ${
         index + 1
-      } holds U+0000 or half a surrogate pair, which PostgreSQL cannot store`,
+      } contains U+0000 or a lone surrogate, which PostgreSQL cannot store`,
     );
   }
   return { slug, title, content, fields };

@@ -149,7 +149,7 @@ export class Application implements LayerSource {
       throw wrongKind(action, rule, type);
     }
     if (!Array.isArray(params)) {
-      const rule = "the parameters of the constructor must be a list";
+      const rule = "the parameters of the constructor must be an array";
       throw wrongKind(action, rule, params);
     }
     if (typeof (callback ?? Object) !== "function") {
@@ -241,9 +241,9 @@ export class Application implements LayerSource {
     const isForeign = foreign instanceof Context && foreign.exchange.isServed;
     if (!this.isServing && !isForeign || this.current.isConfiguring) return;
     throw new Error(
-      "Cannot change the application here: it has served, and this code belongs to no request of it. " +
-        "Wrap the change in configure() when it is meant for every request, or call init() to begin anew " +
-        "once no server runs",
+      "Cannot change the application here: it has started serving, and this code belongs to none of its requests. " +
+        "Wrap the change in configure() to apply it to every request, or call init() to start over " +
+        "once no server is running",
     );
   }
 

@@ -34,7 +34,7 @@ export class Autoload implements Classes {
     const path = folder instanceof URL ? folder.href : folder;
     if (typeof path !== "string" || path === "" || FOREIGN.test(path)) {
       throw new TypeError(
-        `Cannot add the path "${path}": it must name a folder of this machine`,
+        `Cannot add the path "${path}": it must be a folder on this machine`,
       );
     }
     const { writable } = this.#folders;
@@ -97,7 +97,7 @@ async function locate(folder: string, file: string): Promise<URL | string> {
   try {
     const found = await inside(root, path);
     if (found !== undefined) return toFileUrl(found.path);
-    return `"${path}" leads out of its folder`;
+    return `"${path}" leads outside its folder`;
   } catch (error) {
     const { NotFound, NotCapable } = Deno.errors;
     if (error instanceof NotFound) return `"${path}" does not exist`;

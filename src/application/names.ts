@@ -79,14 +79,14 @@ export type DeclaredName<Name extends string> =
 const RESERVED: Readonly<Record<string, readonly string[]>> = {
   "it is a core method": CORE,
   "it is a member of the framework itself": MEMBERS,
-  "tools look this name up to learn what a value is": [
+  "tools look up this name to find out what a value is": [
     "default",
     "onListen",
     "onError",
     "asymmetricMatch",
     "$$typeof",
   ],
-  "JavaScript gives this name a meaning of its own": [
+  "this name has a special meaning in JavaScript": [
     "then",
     "toJSON",
     "prototype",
@@ -105,7 +105,7 @@ const reserved: ReadonlyMap<unknown, string> = new Map(
 /** Throws `TypeError` when a name is not allowed; the action goes into the message. */
 export function checkName(name: string, action: string): void {
   const why = typeof name !== "string" || name === ""
-    ? "a name must be a string that is not empty"
+    ? "a name must be a non-empty string"
     : reserved.get(name);
   if (why === undefined) return;
   throw new TypeError(`Cannot ${action} ${Deno.inspect(name)}: ${why}`);

@@ -317,7 +317,7 @@ export class HttpRequest {
       (this.#exchange.match?.route.takesStream || raw.bodyUsed);
     if (!isStream) return this.#noBytes ??= new Uint8Array();
     throw new TypeError(
-      "Cannot read the body: the route takes the raw stream, raw.body",
+      "Cannot read the body: the route is streamed; read raw.body instead",
     );
   }
 
@@ -338,7 +338,9 @@ export class HttpRequest {
     const isGet = this.#exchange.raw.method === "GET";
     if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
       const headers = { upgrade: "websocket" };
-      throw new HttpError(426, "Only WebSockets connect here", { headers });
+      throw new HttpError(426, "Only WebSocket connections are accepted here", {
+        headers,
+      });
     }
     // Deno upgrades by any version.
     const version = this.getHeader("sec-websocket-version") || VERSION;
@@ -347,7 +349,11 @@ export class HttpRequest {
         upgrade: "websocket",
         "sec-websocket-version": VERSION,
       };
-      throw new HttpError(426, `Only version ${VERSION} connects`, { headers });
+      throw new HttpError(
+        426,
+        `Only WebSocket version ${VERSION} is supported`,
+        { headers },
+      );
     }
     this.#checkHandshake(options.protocol);
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
@@ -384,7 +390,7 @@ export class HttpRequest {
     // The separator is that of Deno, which reads the list once more.
     const protocols = this.getHeader("sec-websocket-protocol").split(", ");
     const why = !/(?:^|[\s,])upgrade(?:[\s,]|$)/.test(options)
-      ? "its Connection must have upgrade"
+      ? "its Connection header must include upgrade"
       : this.getHeader("sec-websocket-key") === ""
       ? "it has no Sec-WebSocket-Key"
       : protocol !== "" && !protocols.includes(protocol)

@@ -128,14 +128,14 @@ function checkOptions(options: CorsOptions): void {
   }
   if (!Number.isInteger(maxAge) || maxAge < 0) {
     throw new RangeError(
-      `Cannot set the age of preflights: it must be whole seconds from 0, got "${maxAge}"`,
+      `Cannot set the maximum age of preflights: it must be a whole number of seconds ≥ 0, got "${maxAge}"`,
     );
   }
   if (!PATH.test(path)) {
     throw new TypeError(
       `Cannot add CORS below the path ${
         Deno.inspect(path)
-      }: it must be like "/api"`,
+      }: it must look like "/api"`,
     );
   }
   if (origins === "*" || typeof origins === "function") return;

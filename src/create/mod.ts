@@ -59,7 +59,7 @@ async function refuseExisting(path: string): Promise<void> {
     throw error;
   }
   throw new Deno.errors.AlreadyExists(
-    `Cannot create the site: "${path.replace(/^\.\//, "")}" is there already`,
+    `Cannot create the site: "${path.replace(/^\.\//, "")}" already exists`,
   );
 }
 

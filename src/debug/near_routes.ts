@@ -86,7 +86,7 @@ function missAmong(segments: readonly Segment[], path: Path): Miss {
       nearness += 1 / 2;
     }
   }
-  reason ??= `the path goes on with "/${path.text(segments.length)}"`;
+  reason ??= `the path continues with "/${path.text(segments.length)}"`;
   return { nearness, reason };
 }
 
@@ -96,7 +96,7 @@ function reasonFor(segment: Segment, text?: string): string {
   if (text === undefined) return `the path ends before "/${segment}"`;
   if (text.length > segment.longest) {
     return `a segment of ${text.length} characters is too long for "${segment}", ` +
-      `which is tried on ${segment.longest} at most`;
+      `which matches at most ${segment.longest}`;
   }
   return `the segment "${text}" does not match "${segment}"`;
 }

@@ -29,7 +29,7 @@ const WAIT_SECONDS = 0.05;
 
 /** What the main module has to do so that a test can import it. */
 const START =
-  "// This module must start only as the main one: `if (import.meta.main) …`";
+  "// This module must start the server only when it is the main module: `if (import.meta.main) …`";
 
 /** How the code names the application, and the statements that import it. */
 interface Imported {

@@ -150,7 +150,7 @@ class FolderServer {
       const response = await this.#respond(found);
       if (response !== undefined) return response;
     }
-    const message = "The file changes too often to be sent";
+    const message = "The file keeps changing while it is read";
     throw new HttpError(503, message, { headers: { "retry-after": "1" } });
   }
 
@@ -293,7 +293,7 @@ function fileRequest(method: string, range?: string): Request {
 async function refuseRange({ headers, body }: Response): Promise<never> {
   await body?.cancel();
   const range = headers.get("content-range") ?? "";
-  const message = `Only these bytes can be had: ${range}`;
+  const message = `The file does not have the requested range: ${range}`;
   throw new HttpError(416, message, { headers: { "content-range": range } });
 }
 

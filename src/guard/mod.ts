@@ -153,5 +153,5 @@ function trusts(
 
 function refuseUnless(isTrusted: boolean): void {
   if (isTrusted) return;
-  throw new HttpError(403, "Requests of other sites are refused here");
+  throw new HttpError(403, "Requests from other sites are refused here");
 }

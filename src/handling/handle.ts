@@ -23,7 +23,7 @@ import { callStart, matchOnce } from "./start.ts";
 /** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
-const UNAWAITED = "in work that nobody awaited";
+const UNAWAITED = "in work that was not awaited";
 
 /** Handles a request of an application. */
 export function handleRequest(

@@ -63,7 +63,7 @@ function jsonText(
   indentation: number,
 ): string {
   if (!encode && typeof data !== "string") {
-    const action = "send JSON that is not to be encoded";
+    const action = "send JSON that is already encoded";
     throw wrongKind(action, "it must be text", data);
   }
   const text = encode ? encoded(data, indentation) : String(data);

@@ -49,10 +49,10 @@ function handOver(
   const { exchange } = app.context("mount()");
   const { target, nesting, info, plan } = exchange;
   if (FORBIDDEN.has(target.method)) {
-    throw new HttpError(501, `No request can be made with ${target.method}`);
+    throw new HttpError(501, `The method ${target.method} cannot be forwarded`);
   }
   if (nesting.length > MAX_DEPTH) {
-    throw new HttpError(508, "The applications are mounted in a circle");
+    throw new HttpError(508, "The applications are mounted in a loop");
   }
   const path = below(target.path, plan.base, route);
   const made = fetch(forwarded(exchange, path + target.search), info);

@@ -37,7 +37,7 @@ export function render(
   const view = app.call("view") as View;
   if (typeof view.fetch !== "function") {
     throw new TypeError(
-      `Cannot render "${file}": the registered view has no method "fetch", so that "render" must be mapped`,
+      `Cannot render "${file}": the registered view has no method "fetch": add one, or map "render"`,
     );
   }
   const stored = exchange.layer?.get(STORING);

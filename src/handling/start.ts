@@ -42,8 +42,8 @@ export const startAfterFilters: Wrapper = (method, params, { exchange }) => {
 function checkFiltered(returned: unknown): void {
   if (!(returned instanceof Response || returned instanceof Markup)) return;
   const rule =
-    "it cannot respond by what it returns: call halt() or redirect()";
-  throw wrongKind('go on after a filter before "start"', rule, returned);
+    "it must not return a response (call halt() or redirect() instead)";
+  throw wrongKind('continue after a filter before "start"', rule, returned);
 }
 
 /** The default `start`: calls the first matching route, the next ones while they pass, or `notFound`. */
@@ -134,7 +134,7 @@ function callsEnd(
   return pending.settle(seconds, earlier).then((late) => {
     if (late === "") return;
     throw new Error(
-      `Cannot go on after ${guard}: it did not wait for ${late}, which takes over ${seconds} s`,
+      `Cannot continue after ${guard}: it did not await ${late}, which took over ${seconds} s`,
     );
   });
 }
@@ -156,7 +156,7 @@ function checkAllowed(
     throw new HttpError(403, "You are not allowed to open this page");
   }
   throw wrongKind(
-    `go on after ${nameOf(middleware)} of ${routeName(match)}`,
+    `continue after ${nameOf(middleware)} of ${routeName(match)}`,
     "it must return nothing, true, false, text or a Response",
     value,
   );

@@ -116,9 +116,9 @@ async function countedKey(key: unknown): Promise<string> {
 
 function checkOptions({ requests, seconds }: LimitOptions): void {
   const why = !(Number.isInteger(requests) && requests > 0)
-    ? `"requests" must be a whole number from 1, got "${requests}"`
+    ? `"requests" must be a whole number ≥ 1, got "${requests}"`
     : !(Number.isFinite(seconds) && seconds > 0) &&
-      `"seconds" must be above 0, got "${seconds}"`;
+      `"seconds" must be greater than 0, got "${seconds}"`;
   if (why) throw new RangeError(`Cannot limit requests: ${why}`);
 }
 

@@ -105,7 +105,7 @@ class Lines implements Writer {
     if (this.#dropped === 0) return;
     const time = new Date().toISOString();
     const line =
-      `${time} ${this.#dropped} lines of the log were dropped: its reader is too slow`;
+      `${time} ${this.#dropped} log lines were dropped: the reader of the log is too slow`;
     this.#dropped = 0;
     this.#add(line);
   }

@@ -83,7 +83,7 @@ function parsePart(bytes: Bytes, number: number) {
   const end = endOf(BLANK_LINE, bytes.subarray(0, MAX_HEADER_BYTES));
   if (end === -1) {
     const status = bytes.length > MAX_HEADER_BYTES ? 413 : 400;
-    const state = `there is no blank line in ${MAX_HEADER_BYTES} bytes`;
+    const state = `there is no blank line within ${MAX_HEADER_BYTES} bytes`;
     throw refusal(status, source, state);
   }
   const text = headerText(bytes.subarray(0, end - 4), source);
@@ -92,7 +92,7 @@ function parsePart(bytes: Bytes, number: number) {
   const parameters = parametersOf(disposition, source);
   const name = parameters.get("name");
   if (name === undefined || !/^form-data\s*;/i.test(disposition)) {
-    const state = "there is no Content-Disposition of form-data with a name";
+    const state = "there is no Content-Disposition: form-data with a name";
     throw refusal(400, source, state);
   }
   // RFC 7578, section 4.2 forbids `filename*`: the part is a file all the same, its name is not decoded.

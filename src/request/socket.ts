@@ -123,7 +123,7 @@ class Outbox {
   #giveUp(): void {
     this.#hasGivenUp = true;
     this.#drop();
-    const reason = "Too much waits for this client";
+    const reason = "This client reads too slowly";
     WebSocket.prototype.close.call(this.#socket, TOO_SLOW, reason);
     const init = { code: TOO_SLOW, reason, wasClean: false };
     const event = new CloseEvent("close", init);

@@ -16,7 +16,7 @@ const NAME_RULES: readonly (readonly [RegExp, string])[] = [
 /** The failures of storing for which the message says more than Deno's. */
 const FAILURES = [
   [Deno.errors.NotFound, "the folder does not exist"],
-  [Deno.errors.AlreadyExists, "a file is there already"],
+  [Deno.errors.AlreadyExists, "a file already exists there"],
 ] as const;
 
 /**

@@ -71,7 +71,11 @@ function encode(sent: ServerSentEvent | null): Uint8Array {
   const action = "send the event";
   const { comment, event, data, id, retry } = sent ?? {};
   if (retry !== undefined && !(Number.isInteger(retry) && retry >= 0)) {
-    throw wrongKind(action, "retry must be milliseconds from 0", retry);
+    throw wrongKind(
+      action,
+      "retry must be a number of milliseconds ≥ 0",
+      retry,
+    );
   }
   const lines = [
     ...linesOf("comment", comment).map((line) => `: ${line}`),

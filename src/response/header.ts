@@ -57,7 +57,7 @@ const MAX_COOKIE_BYTES = 4096;
 const COOKIE_RULES: Record<string, [pattern: RegExp, expected: string]> = {
   name: [TOKEN, "a token"],
   expires: [/^(?!Invalid Date$)/, "a date"],
-  maxAge: [/^\d{1,15}$/, "whole seconds from 0"],
+  maxAge: [/^\d{1,15}$/, "a whole number of seconds ≥ 0"],
   domain: [/^\.?[\w-]+(?:\.[\w-]+)*$/, "a host name"],
   sameSite: [/^(?:Strict|Lax|None)$/, "Strict, Lax or None"],
 };
@@ -67,8 +67,8 @@ export function checkHeader(name: string, value: string): void {
   const isToken = TOKEN.test(name);
   if (isToken && !UNSAFE.test(value)) return;
   const why = isToken
-    ? `no header can carry ${JSON.stringify(value)}`
-    : "it is not a token";
+    ? `a header cannot contain ${JSON.stringify(value)}`
+    : "it is not a valid header name";
   throw new TypeError(`Cannot set the header "${name}": ${why}`);
 }
 
@@ -118,7 +118,7 @@ export function dispositionOf(name?: string): string {
   const file = String(name).toWellFormed().split("/").at(-1)!;
   // deno-lint-ignore no-control-regex -- control characters are what must be found
   if (file === "" || /[\x00-\x1f\x7f-\x9f\u2028\u2029]/.test(name)) {
-    const rule = "the name must have no control characters and not be empty";
+    const rule = "the name must not be empty or contain control characters";
     throw wrongKind("send an attachment", rule, name);
   }
   const plain = file.replace(/[^\x20-\x7e]+/g, "_").replace(/["\\]/g, "\\$&");

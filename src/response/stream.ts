@@ -103,7 +103,7 @@ export function checkUnread(content: BodyContent | Response): void {
     : content instanceof ReadableStream && content.locked;
   if (!isRead) return;
   throw new TypeError(
-    "Cannot send a body that was read, that something is reading, or that failed",
+    "Cannot send a body that has been read, is being read, or has failed",
   );
 }
 

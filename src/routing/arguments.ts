@@ -82,11 +82,11 @@ type CheckedValue<Value> = unknown extends Awaited<Value> ? unknown
 
 /** @internal */
 type NoSuchParameter =
-  "a callback gets the parameters of its pattern, and after true the route; request() and response() have the rest";
+  "a callback gets the parameters of its pattern and, with passRoute, the route; use request() and response() for the rest";
 
 /** @internal */
 type NumberResult =
-  "a number is no response: set a status by response().status(), return text by String()";
+  "a number is not a response: set a status with response().status(), return text with String()";
 
 /** Whether a value may be a number. */
 type IsNumber<Value> = [Extract<Value, number>] extends [never] ? false : true;
@@ -100,7 +100,7 @@ export type JsonData<Data> =
   & (true extends HasPromise<Data> ? Unawaited : unknown);
 
 /** @internal */
-type Unawaited = "a promise has no JSON: await it";
+type Unawaited = "a promise cannot be sent as JSON: await it";
 
 /**
  * Whether a value is a promise or has one among its members, which are not looked into.

@@ -37,7 +37,7 @@ function reachWarnings(route: Route, earlier: Map<string, Route[]>): string[] {
   if (hiding === undefined) return [];
   return [
     `The route "${written(route)}" can never be reached: ` +
-    `"${written(hiding)}" before it takes every path of it`,
+    `"${written(hiding)}" is declared earlier and matches all of its paths`,
   ];
 }
 

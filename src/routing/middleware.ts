@@ -67,7 +67,7 @@ function checkPlaces(value: object): void {
     : Object(Reflect.get(value, "prototype"));
   const lost = HOOKS.find((name) => typeof holder[name] === "function");
   if (lost === undefined) return;
-  const rule = `"${lost}" must be a method of the instances of a class`;
+  const rule = `"${lost}" must be an instance method of a class`;
   throw wrongKind("add middleware", rule, value);
 }
 

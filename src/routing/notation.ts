@@ -127,7 +127,7 @@ export class Parser {
     const star = mixed.find((part) => Object(part).name === "*");
     if (star === undefined) return choices.map((one) => this.#segments(one));
     const { at } = star as Parameter;
-    this.#fail("has a * that does not stand alone between slashes", at);
+    this.#fail("has a * that is not a whole segment", at);
   }
 
   /** The segments of a choice, with the slash at its end. */
@@ -153,7 +153,7 @@ export class Parser {
     const named = repeated.map((part) => `"${part}"`).join(" and ");
     this.#fail(
       `repeats ${named}, which can match ${ORDINARY_LENGTH} characters in too many ways: ` +
-        "let no character fit both into a repeated part and behind it,",
+        "make sure that no character fits both a repeated part and what follows it,",
       place < 0 ? at : place,
     );
   }
@@ -181,7 +181,10 @@ export class Parser {
         added.map((more) => joined(one, more))
       );
       if (choices.length > MAX_CHOICES) {
-        this.#fail(`has over ${MAX_CHOICES} choices of optional parts`, 0);
+        this.#fail(
+          `has more than ${MAX_CHOICES} combinations of optional parts`,
+          0,
+        );
       }
     }
     return choices;
@@ -208,7 +211,7 @@ export class Parser {
     const choices = this.#sequence();
     if (this.#take() === "") this.#fail("has an unclosed parenthesis", at);
     if (this.#token === "?") {
-      this.#fail("has a ? behind parentheses, which are optional already,");
+      this.#fail("has a ? after parentheses, which are already optional,");
     }
     return [...choices, [[]]];
   }
@@ -236,7 +239,7 @@ export class Parser {
 
   #parameter(name: string, at: number): Parameter {
     if (this.names.includes(name)) {
-      this.#fail(`has the name "${name}" twice, again`, at);
+      this.#fail(`uses the name "${name}" a second time`, at);
     }
     if (this.#token === "?") {
       this.#fail(`has "@${name}?"`, at, `(/@${name})`);
@@ -294,7 +297,7 @@ export class Parser {
       new RegExp(`^(?:${expression})$`, "su");
     } catch (error) {
       const reason = (error as Error).message.split(": ").at(-1);
-      this.#fail(`has a wrong expression (${reason}),`, at);
+      this.#fail(`has an invalid expression (${reason}),`, at);
     }
   }
 

@@ -102,7 +102,8 @@ export class Pattern {
       }
       const text = `${value ?? ""}`;
       if (value === "" && name !== "*" || !isEncodable(text)) {
-        const problem = `no URL can carry the value "${text}" of "${name}"`;
+        const problem =
+          `the value "${text}" of "${name}" cannot be part of a URL`;
         this.#fail(RangeError, problem);
       }
       if (text !== "") texts.set(name, text);
@@ -112,7 +113,10 @@ export class Pattern {
     const isStable = this.#readsBack(url, texts, true) &&
       this.#readsBack(url, texts, false);
     if (isStable) return url;
-    this.#fail(RangeError, `"${url}" would be read back differently`);
+    this.#fail(
+      RangeError,
+      `"${url}" would not be read back as the same values`,
+    );
   }
 
   /** The segments with exactly the parameters that have values. */
@@ -131,7 +135,7 @@ export class Pattern {
     const missing = namesOf(able.at(-1) ?? [])
       .find((name) => !texts.has(name));
     const problem = missing === undefined
-      ? "it has no place for all values"
+      ? "it has no place for all of the values"
       : `the value of "${missing}" is missing`;
     this.#fail(TypeError, problem);
   }

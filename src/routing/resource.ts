@@ -93,7 +93,7 @@ function checkMethods(
     `Cannot ${action}: the controller has no method ${
       listed(missing)
     }${hint} ` +
-      `(name the actions that it has: only: [${listed(had)}])`,
+      `(name the actions it has with only: [${listed(had)}])`,
   );
 }
 

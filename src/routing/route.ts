@@ -38,7 +38,7 @@ export type RouteCallback<
  * @internal
  */
 export type PassRoute<Pass> = Pass extends boolean ? Pass
-  : "true or false: middleware is added by addMiddleware() of the returned route";
+  : "true or false: add middleware with addMiddleware() of the returned route";
 
 /** Declares a route and returns it. The text of the pattern gives the types of the callback. */
 export interface DeclareRoute {
@@ -186,7 +186,7 @@ export class Route {
   bodyLimit(bytes?: number): this | number | undefined {
     if (bytes === undefined) return this.#declared.bodyLimit;
     const action = `limit the bodies of the route "${this.pattern}"`;
-    const rule = "the limit must be a number of bytes from 0";
+    const rule = "the limit must be a number of bytes ≥ 0";
     if (typeof bytes !== "number") throw wrongKind(action, rule, bytes);
     if (!(bytes >= 0)) {
       throw new RangeError(`Cannot ${action}: ${rule}, got ${bytes}`);

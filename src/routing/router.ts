@@ -116,7 +116,7 @@ export class Router {
     checkString(action, "the alias", alias);
     if (typeof passRoute !== "boolean") {
       const rule =
-        "passRoute must be true or false (middleware goes into addMiddleware())";
+        "passRoute must be true or false (add middleware with addMiddleware())";
       throw wrongKind(action, rule, passRoute);
     }
     const { methods, path } = splitMethods(pattern);

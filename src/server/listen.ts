@@ -69,7 +69,7 @@ export function listen(
     );
   }
   if (signal?.aborted) {
-    throw new Error("Cannot start the server: its signal is aborted already");
+    throw new Error("Cannot start the server: its signal is already aborted");
   }
   const handler = withRefusals(
     fetch,
@@ -164,7 +164,7 @@ function explained(cause: Error, address: string, path?: string): Error {
     ? `--allow-net=${address}`
     : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;
   const why = cause instanceof Deno.errors.NotCapable
-    ? `the permission is missing, run with ${flags}`
+    ? `the permission is missing; run with ${flags}`
     : cause.message;
   const type = cause.constructor as ErrorConstructor;
   return new type(`Cannot listen on ${address}: ${why}`, { cause });

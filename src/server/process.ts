@@ -81,7 +81,7 @@ function announceEnd(signal: Deno.Signal): void {
   const parts = inWords(...[...servers].map(({ served }) => served.unfinished));
   if (parts.length === 0) return;
   const list = new Intl.ListFormat("en").format(parts);
-  const hint = signal === "SIGINT" ? ", press again to end now" : "";
+  const hint = signal === "SIGINT" ? " (press Ctrl+C again to stop now)" : "";
   announce(`Finishing ${list}${hint}`);
 }
 

@@ -96,7 +96,7 @@ export class DrainingServer implements Server {
       if (this.#drained) return;
       const why = cause?.message ?? "the runtime closed it";
       report(
-        `The server stopped accepting connections, and will listen again: ${why}`,
+        `The server stopped accepting connections and will listen again: ${why}`,
       );
       const old = this.#server.shutdown().catch(() => {});
       this.#stopped = Promise.all([this.#stopped, old]);
@@ -137,7 +137,9 @@ export class DrainingServer implements Server {
     await this.#finishOrAbort(seconds, left);
     const rest = Math.min(seconds, Math.max(left(), CLEAN_UP_SECONDS));
     if (await settles(this.#callOnShutdown(), rest)) return;
-    report(`The server did not wait longer than ${seconds} s for: onShutdown`);
+    report(
+      `The server shut down without waiting for: onShutdown (over ${seconds} s)`,
+    );
   }
 
   /**
@@ -153,7 +155,9 @@ export class DrainingServer implements Server {
     const late = inWords(unfinished);
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
     const names = late.join(", ") || "connections";
-    report(`The server did not wait longer than ${seconds} s for: ${names}`);
+    report(
+      `The server shut down without waiting for: ${names} (over ${seconds} s)`,
+    );
     const stopped = unfinished.abortStreams() + uploads;
     if (stopped > 0) await settles(done, CLEAN_UP_SECONDS);
   }

@@ -164,7 +164,9 @@ export function sessions<Values extends object = Record<string, unknown>>(
     return open(request, rules).then((kept) => {
       states.set(request, stateOf(maxBytes, kept));
       if (kept !== undefined) return;
-      tell(`The cookie "${rules.name}" is too old, or not sealed here`);
+      tell(
+        `The cookie "${rules.name}" was ignored: it has expired, or another secret sealed it`,
+      );
     });
   });
   app.after("start", () => {
@@ -181,12 +183,12 @@ export function sessions<Values extends object = Record<string, unknown>>(
     const request = app.request();
     const state = states.get(request);
     if (!state?.isUsed) return;
-    state.closed = "the response is made";
+    state.closed = "the response has already been made";
     sent.headers.append("vary", "Cookie");
     const isChanged = checkedTextOf(state) !== state.before;
     if (!isChanged) return renewUse(state, request, rules, sent.headers);
     return save(state, request, rules, sent.headers).then((isSaved) => {
-      if (!isSaved) tell("The session has ended: its change is dropped");
+      if (!isSaved) tell("The session has ended: the change was dropped");
     });
   });
   return () => {
@@ -214,10 +216,10 @@ function problemOf(rules: Rules): string | undefined {
     return "each secret must have at least 32 characters";
   }
   if (!(maxAge > 0 && maxAge < Infinity && idle > 0)) {
-    return '"maxAge" and "idle" must be seconds above 0';
+    return '"maxAge" and "idle" must be greater than 0 seconds';
   }
-  if (!COOKIE_NAME.test(name)) return `no cookie is named "${name}"`;
-  if (!COOKIE_PATH.test(path)) return `no cookie has the path "${path}"`;
+  if (!COOKIE_NAME.test(name)) return `"${name}" is not a valid cookie name`;
+  if (!COOKIE_PATH.test(path)) return `"${path}" is not a valid cookie path`;
   if (name.startsWith("__Host-") && path !== "/") {
     return `the path of the cookie "${name}" must be "/", got "${path}"`;
   }

@@ -72,7 +72,8 @@ export function checkedTextOf(state: State): string {
   }
   const { length } = new TextEncoder().encode(text);
   if (length <= maxBytes) return textOf(state);
-  const why = `it has ${length} bytes, and a cookie holds ${maxBytes}`;
+  const why =
+    `it takes ${length} bytes, and a cookie holds at most ${maxBytes}`;
   throw new RangeError(`Cannot keep the session: ${why}`);
 }
 

@@ -71,7 +71,7 @@ function catchError(
 }
 
 function reportUnawaited(reason: unknown): void {
-  reportError(reason, "in work that nobody awaited");
+  reportError(reason, "in work that was not awaited");
 }
 
 /** Reports a rejection; that of the main module, which is known a turn later, ends the process. */
@@ -85,7 +85,7 @@ function reportRejection(reason: unknown): void {
     else reportUnawaited(reason);
     if (!isMain && !(reason instanceof Deno.errors.Http)) return;
     const what = isMain ? "the main module failed" : "a server failed";
-    report(`The process ends with status 1: ${what}`);
+    report(`The process is ending with status 1: ${what}`);
     for (const end of keepers) end();
   });
 }

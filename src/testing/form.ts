@@ -93,7 +93,7 @@ export class Form<Result> {
       if (!fields.some((field) => accepts(field, value))) {
         const [kind, given] = [fields[0]!.type, Deno.inspect(value)];
         throw new RangeError(
-          `Cannot fill "${name}": a field of type ${kind} does not take ${given}`,
+          `Cannot fill "${name}": a field of type ${kind} does not accept ${given}`,
         );
       }
       for (const field of fields) fillField(field, value);

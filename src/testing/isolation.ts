@@ -54,7 +54,9 @@ export async function assertIsolated(
       const together = await textOf(app, request, ignore);
       if (together === alone) return;
       throw new Error(
-        `${nameOf(request)} has a different response among others\n\n` +
+        `${
+          nameOf(request)
+        } gets a different response when other requests run at the same time\n\n` +
           difference(["alone", alone], [`in round ${round}`, together]),
       );
     });
@@ -79,7 +81,9 @@ async function textAlone(
   const second = await textOf(app, request, ignore);
   if (first === second) return first;
   throw new Error(
-    `Cannot compare ${nameOf(request)}: alone it has different responses\n\n` +
+    `Cannot compare ${
+      nameOf(request)
+    }: its responses differ even when it runs alone\n\n` +
       difference(["first", first], ["second", second]),
   );
 }

@@ -223,7 +223,9 @@ export class Page {
     if (target === undefined) {
       const known = links.map((each) => `"${textOf(each)}"`).join(", ");
       throw new RangeError(
-        `Cannot click "${text}": the page links ${known || "nothing"}`,
+        `Cannot click "${text}": the page has ${
+          known ? `the links ${known}` : "no links"
+        }`,
       );
     }
     return await this.#visitor.visit(new URL(target, this.#url).href);

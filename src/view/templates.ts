@@ -160,7 +160,7 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
     if (NO_FILE.test(String((error as { code?: string }).code))) return false;
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     throw new Deno.errors.NotCapable(
-      `Cannot read the template "${file}": the permission is missing, run with --allow-read=${folder}`,
+      `Cannot read the template "${file}": the permission is missing; run with --allow-read=${folder}`,
       { cause: error },
     );
   }

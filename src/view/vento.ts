@@ -61,7 +61,9 @@ function boundLoops({ utils }: Vento): void {
     if (typeof value !== "number" || value <= MAX_COUNT) {
       return toIterator(value, withKeys);
     }
-    throw new RangeError(`a loop counts to ${MAX_COUNT} at most, not ${value}`);
+    throw new RangeError(
+      `a loop can count to ${MAX_COUNT} at most, got ${value}`,
+    );
   };
   utils.toIterator = bounded;
 }
