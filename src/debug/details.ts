@@ -16,7 +16,7 @@ import { codeHtml, placeHtml, placeOf, preformatted } from "./code.ts";
 import { applicationFrames, folded } from "./frames.ts";
 import { nearRoutes } from "./near_routes.ts";
 import { testOf } from "./reproduction.ts";
-import { type SentBody, sentBody } from "./sent.ts";
+import { type SentBody, sentBody } from "./sent_body.ts";
 import { styleHtml } from "./style.ts";
 
 type Row = readonly [name: string, value: string | null];

@@ -21,10 +21,10 @@ export function folded(lines: readonly string[]): string[] {
 
 /** The frames of the application in an error's stack, or else in that of a cause. */
 export function applicationFrames(error: Error): string[] {
-  const own = causesOf(error)
+  const found = causesOf(error)
     .map((each) => framesOf(each).filter((frame) => !isForeignFrame(frame)))
     .find((frames) => frames.length > 0);
-  return (own ?? []).map((frame) => frame.trim());
+  return (found ?? []).map((frame) => frame.trim());
 }
 
 /** An error and its causes, eight at most: they may be a circle. */

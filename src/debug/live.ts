@@ -12,7 +12,7 @@ import type { Unfinished } from "../state/unfinished.ts";
 import { onUsedFile } from "../used_files.ts";
 import { LiveFiles } from "./live_files.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
-import { nameIn, pathOf } from "./root.ts";
+import { nameIn, pathOf } from "./addresses.ts";
 
 /** The names of the events and of the script, which looks for the events beside it. */
 const EVENTS = "live";

@@ -4,14 +4,14 @@ import type { DebugTools } from "../application/debug_tools.ts";
 import { detailsOf } from "./details.ts";
 import { foldedErrorText } from "./frames.ts";
 import { handleWatched } from "./handling.ts";
-import { NoticingReply } from "./noticing_reply.ts";
+import { ReportingReply } from "./reporting_reply.ts";
 import { watchRender } from "./rendering.ts";
 import { watched } from "./undefined_names.ts";
 import { warn } from "./warnings.ts";
 
-/** All of it. */
+/** The tools, as the rooms below call them. */
 export const tools: DebugTools = {
-  Reply: NoticingReply,
+  Reply: ReportingReply,
   handle: handleWatched,
   detailsOf,
   errorText: foldedErrorText,

@@ -1,4 +1,4 @@
-/** Owns watching renders: how long each takes, and which line has called one whose template is missing. */
+/** Owns watching renders: how long each takes, and which line asked for a missing template. */
 
 import type { Exchange } from "../application/exchange.ts";
 import { MissingTemplate } from "../errors.ts";

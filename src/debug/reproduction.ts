@@ -9,16 +9,16 @@ import { NO_TARGET } from "../request/target.ts";
 import { masked, maskedIfSecret } from "../secrets.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { settles } from "../timer.ts";
-import { type SentBody, sentBody } from "./sent.ts";
+import { type SentBody, sentBody } from "./sent_body.ts";
 
 /** What stands in the place of a secret: a header takes no other characters than these. */
 const MASK = "***";
 
-/** The headers that a program has no use for: of the connection, of proxies, and those that browsers add. */
-const NEEDLESS =
+/** The headers that the test leaves out: of the connection, of proxies, and those that browsers add. */
+const LEFT_OUT =
   /^(?:host|connection|keep-alive|upgrade|te|transfer-encoding|content-length|content-encoding|accept-encoding|user-agent|cache-control|pragma|dnt|priority|upgrade-insecure-requests|referer|origin|forwarded|via|cdn-loop|(?:x-)?forwarded-.*|x-real-ip|.*client-ip|cf-.*|sec-.*)$/;
 
-/** Methods of which no web request can be made. */
+/** The methods that `new Request()` refuses. */
 const FORBIDDEN = /^(?:CONNECT|TRACE|TRACK)$/;
 
 /** How many characters of a body a test repeats. */
@@ -27,8 +27,8 @@ const MAX_LENGTH = 10_000;
 /** How long a main module that is still loading is waited for, in seconds. */
 const WAIT_SECONDS = 0.05;
 
-/** What the main module has to do so that a test can import it. */
-const START =
+/** A comment in the test, above the import of the main module. */
+const MAIN_ONLY =
   "// This module must start the server only when it is the main module: `if (import.meta.main) …`";
 
 /** How the code names the application, and the statements that import it. */
@@ -53,7 +53,7 @@ export async function testOf(exchange: Exchange): Promise<string | undefined> {
   return [
     ...lines,
     "",
-    `Deno.test(${text(`${raw.method} ${path}`)}, async () => {`,
+    `Deno.test(${literal(`${raw.method} ${path}`)}, async () => {`,
     ...indented(call),
     "  if (response.status >= 500) throw new Error(await response.text());",
     "});",
@@ -71,23 +71,23 @@ function callOf(
   const { before, code } = bodyOf(body);
   const isForm = body?.kind === "fields";
   const headers = [...raw.headers]
-    .filter(([name, value]) => !NEEDLESS.test(name) && value !== "*/*")
+    .filter(([name, value]) => !LEFT_OUT.test(name) && value !== "*/*")
     .filter(([name]) => !(isForm && name === "content-type"))
     .map(([name, value]) =>
-      `${text(name)}: ${text(maskedHeader(name, value))},`
+      `${literal(name)}: ${literal(maskedHeader(name, value))},`
     );
   const options = [
-    ...raw.method === "GET" ? [] : [`method: ${text(raw.method)},`],
+    ...raw.method === "GET" ? [] : [`method: ${literal(raw.method)},`],
     ...headers.length === 0 ? [] : ["headers: {", ...indented(headers), "},"],
     ...code.length === 0 ? [] : [...code.slice(0, -1), `${code.at(-1)},`],
   ];
   const url = address.startsWith("/") ? `http://localhost${address}` : address;
   if (options.length === 0) {
-    return [...before, `const response = await ${fetch}(${text(address)});`];
+    return [...before, `const response = await ${fetch}(${literal(address)});`];
   }
   return [
     ...before,
-    `const request = new Request(${text(url)}, {`,
+    `const request = new Request(${literal(url)}, {`,
     ...indented(options),
     "});",
     `const response = await ${fetch}(request);`,
@@ -102,9 +102,9 @@ function bodyOf(
   if (body.kind === "fields") {
     const before = body.fields.map(([name, value]) => {
       const shown = typeof value === "string"
-        ? text(value)
-        : `new File([], ${text(value.name)})`;
-      return `form.append(${text(name)}, ${shown});`;
+        ? literal(value)
+        : `new File([], ${literal(value.name)})`;
+      return `form.append(${literal(name)}, ${shown});`;
     });
     const hasFiles = body.fields.some(([, value]) => typeof value !== "string");
     const type = hasFiles ? "FormData" : "URLSearchParams";
@@ -124,7 +124,7 @@ function bodyOf(
 }
 
 function codeOf(body: SentBody & { kind: "JSON" | "text" }): string {
-  if (body.kind === "text") return text(body.text);
+  if (body.kind === "text") return literal(body.text);
   return `JSON.stringify(${JSON.stringify(body.value, undefined, 2)})`;
 }
 
@@ -142,13 +142,16 @@ function maskedHeader(name: string, value: string): string {
 async function importOf(main: string, app: Application): Promise<Imported> {
   const exported = await exportOf(main, app);
   if (exported === "default") {
-    return { name: "app", lines: [START, `import app from ${text(main)};`] };
+    return {
+      name: "app",
+      lines: [MAIN_ONLY, `import app from ${literal(main)};`],
+    };
   }
   if (exported === undefined && app.isStatic) {
     const lines = [
       'import { Framework } from "@framework/core";',
-      START,
-      `import ${text(main)};`,
+      MAIN_ONLY,
+      `import ${literal(main)};`,
     ];
     return { name: "Framework", lines };
   }
@@ -158,11 +161,15 @@ async function importOf(main: string, app: Application): Promise<Imported> {
       hints: ["// It must export the application, under this name."],
     }
     : { name: exported, hints: [] };
-  const lines = [START, ...hints, `import { ${name} } from ${text(main)};`];
+  const lines = [
+    MAIN_ONLY,
+    ...hints,
+    `import { ${name} } from ${literal(main)};`,
+  ];
   return { name, lines };
 }
 
-/** The name under which the main module exports an application. It is loaded already, so that this asks for nothing. */
+/** The name under which the main module exports an application. It is loaded already: no permission is asked for. */
 async function exportOf(
   main: string,
   app: Application,
@@ -190,7 +197,7 @@ function indented(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
 }
 
-/** A text as code. */
-function text(value: string): string {
+/** A string literal. */
+function literal(value: string): string {
   return JSON.stringify(value);
 }

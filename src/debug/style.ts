@@ -5,7 +5,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import { escape } from "../html.ts";
-import { nameIn, pathOf } from "./root.ts";
+import { nameIn, pathOf } from "./addresses.ts";
 
 const NAME = "style.css";
 

@@ -15,12 +15,12 @@ export class Timing {
     timings.set(exchange, this);
   }
 
-  /** Notes how long the body of the request took to come: all the time until now. */
+  /** Notes how long the body took to arrive: all the time until now. */
   receivedBody(): void {
     this.add("body", this.#began);
   }
 
-  /** Notes what began at that time of `performance.now()` and has ended. */
+  /** Notes a step that began at that time of `performance.now()` and ends now. */
   add(name: string, began: number, description = ""): void {
     const text = description.replace(/[^\x20-\x7e]|["\\]/g, "?");
     const shown = text === "" ? "" : `;desc="${text}"`;

@@ -16,7 +16,7 @@ export function warn(app: Application): void {
   );
 }
 
-/** What the router says; one that replaces it may have no `check()`. */
+/** The router's own warnings; a mapped `router` may have no `check()`. */
 async function warningsOf(app: Application): Promise<readonly string[]> {
   const router = app.router();
   return typeof router?.check === "function" ? await router.check() : [];

@@ -1,4 +1,4 @@
-/** Owns the addresses of the framework's own that exist under debug: all below `/.framework/` of an application. */
+/** Owns the addresses of debug itself, such as that of its style: all below `/.framework/` of an application. */
 
 import type { Exchange } from "../application/exchange.ts";
 import { withoutBase } from "../response/location.ts";
@@ -6,7 +6,7 @@ import { withoutBase } from "../response/location.ts";
 /** The folder of these addresses, below the base. */
 const FOLDER = "/.framework/";
 
-/** The name behind the folder, such as `live`; undefined for any other path. */
+/** The name in the folder that a request asks for, such as `live`; undefined for any other path. */
 export function nameIn({ target, plan }: Exchange): string | undefined {
   const path = withoutBase(target.path, plan.base);
   return path.startsWith(FOLDER) ? path.slice(FOLDER.length) : undefined;

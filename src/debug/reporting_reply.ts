@@ -1,4 +1,4 @@
-/** Owns the notices of calls that come after the response was sealed, and so change nothing. */
+/** Owns the reports of calls that change nothing, since the response is sealed. */
 
 import { Context } from "../application/exchange.ts";
 import { report } from "../errors.ts";
@@ -7,8 +7,8 @@ import { Reply } from "../response/reply.ts";
 import { callSite } from "./frames.ts";
 import { innermost } from "../state/current.ts";
 
-/** A reply that remembers which line has sealed it, and reports the lines that come too late. */
-export class NoticingReply extends Reply {
+/** A reply that remembers the line that sealed it, and reports later calls. */
+export class ReportingReply extends Reply {
   override seal(by: string): boolean {
     return super.seal(this.isSealed ? by : by + placeOf(by));
   }
@@ -19,7 +19,7 @@ export class NoticingReply extends Reply {
   }
 }
 
-/** The line that has called the framework; for what a callback returned, which no line of it does, its route. */
+/** The line that called the framework; for a returned value, which no line passes on, the route. */
 function placeOf(call: string): string {
   if (call !== "a returned Response") return callSite();
   const context = innermost();

@@ -1,14 +1,14 @@
-/** Owns what a request has sent, as a developer sees it: the body of its kind, with secrets masked. */
+/** Owns a request's body as a developer sees it: by its kind, with secrets masked. */
 
 import type { Exchange } from "../application/exchange.ts";
 import { kindOf } from "../request/body.ts";
 import { headerOf } from "../runtime.ts";
 import { masked, SECRETS } from "../secrets.ts";
 
-/** A field of a form: a text, or a file of which the name is known. */
+/** A field of a form: a text or a file. */
 export type Field = readonly [name: string, value: string | File];
 
-/** What a body holds. */
+/** A body by its kind. */
 export type SentBody =
   | { readonly kind: "fields"; readonly fields: readonly Field[] }
   | { readonly kind: "JSON"; readonly value: unknown }
