@@ -35,17 +35,20 @@ export class Segment {
   /** Whether the whole text is the value of the only parameter. */
   readonly #isWhole: boolean;
   readonly #source: string;
-  /** The texts around several parameters without expressions, in lower case and as they are. */
-  readonly #texts: readonly (readonly string[])[];
-  /** The expression that ignores case, and the one that does not; none where texts are enough. */
-  readonly #expressions: readonly RegExp[];
+  /** The texts around several parameters without expressions. */
+  readonly #texts: readonly string[];
+  /** The same in lower case. */
+  readonly #foldedTexts: readonly string[];
+  /** The expression for the text; undefined where comparing texts is enough. */
+  readonly #expression: RegExp | undefined;
+  /** The same, ignoring case. */
+  readonly #foldedExpression: RegExp | undefined;
   /** How long the texts are on which the expression is tried: on a longer one it could take too long. */
   readonly longest: number;
 
   constructor(parts: readonly (string | Parameter)[], end: "" | "/" = "") {
     const holes = parts.filter((part) => typeof part !== "string");
     const hasExpression = holes.some(({ expression }) => expression);
-    const texts = hasExpression ? [] : textsOf(parts);
     this.parts = parts;
     this.end = end;
     this.parameters = holes.filter(({ place }) => place >= 0);
@@ -54,16 +57,18 @@ export class Segment {
     this.isStar = holes[0]?.name === "*";
     this.#isWhole = parts.length === 1 && this.parameters.length === 1;
     this.#source = parts.map(sourceOf).join("");
-    this.#texts = [texts.map(foldText), texts];
-    this.#expressions = hasExpression
-      ? ["isu", "su"].map((flags) => new RegExp(`^${this.#source}$`, flags))
-      : [];
+    this.#texts = hasExpression ? [] : textsOf(parts);
+    this.#foldedTexts = this.#texts.map(foldText);
+    if (hasExpression) {
+      this.#expression = new RegExp(`^${this.#source}$`, "su");
+      this.#foldedExpression = new RegExp(`^${this.#source}$`, "isu");
+    }
     this.longest = hasExpression ? longestText(this.#source) : Infinity;
   }
 
   /** Whether the segment is one parameter that takes any text. */
   get isFree(): boolean {
-    return this.#isWhole && this.#expressions.length === 0;
+    return this.#isWhole && this.#expression === undefined;
   }
 
   /** What it matches: the same for segments that differ only in names. */
@@ -78,7 +83,7 @@ export class Segment {
   /** The segment and the slash before it as an expression for whole paths. */
   get source(): string {
     if (this.isStar) return "(?:\\/(.*?))??";
-    const start = this.#expressions.length > 0 ? "\\/(?=[^/])" : "\\/";
+    const start = this.#expression ? "\\/(?=[^/])" : "\\/";
     return start + confined(this.#source);
   }
 
@@ -97,8 +102,8 @@ export class Segment {
         : folded === this.folded;
     }
     if (text === "" || text.length > this.longest) return false;
-    const exact = folded === undefined ? 1 : 0;
-    const expression = this.#expressions[exact];
+    const isExact = folded === undefined;
+    const expression = isExact ? this.#expression : this.#foldedExpression;
     if (this.#isWhole) {
       if (expression && !expression.test(text)) return false;
       values[this.parameters[0]!.place] = text;
@@ -106,7 +111,9 @@ export class Segment {
     }
     const found = expression
       ? expression.exec(text)?.slice(1)
-      : divide(text, folded ?? text, this.#texts[exact]!);
+      : isExact
+      ? divide(text, text, this.#texts)
+      : divide(text, folded, this.#foldedTexts);
     if (found === undefined) return false;
     this.parameters.forEach(({ place }, n) => values[place] = found[n]!);
     return true;
