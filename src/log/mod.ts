@@ -112,7 +112,7 @@ function recordOf(
   return {
     time: new Date().toISOString(),
     method,
-    url: masked(request.url, secrets),
+    url: maskedUrl(request.url, secrets),
     status,
     milliseconds: request.elapsed ?? 0,
     bytes: isEmpty ? 0 : bytesOf(app, given, sent),
@@ -133,8 +133,8 @@ function bytesOf(
   return sent === given ? app.response().length : undefined;
 }
 
-/** The URL with the values of secrets in its query masked. Names are compared decoded. */
-function masked(url: string, secrets: RegExp): string {
+/** A URL with the values of secrets in its query masked. Their names are matched decoded. */
+function maskedUrl(url: string, secrets: RegExp): string {
   const [path, query] = url.split(/\?(.*)/s, 2);
   if (!query) return url;
   const pairs = query.split("&").map((pair) => {
