@@ -211,16 +211,7 @@ class FolderServer {
       return undefined;
     }
     if (response.status === 416) return await refuseRange(response);
-    const { headers } = response;
-    // Those that were set above count.
-    for (const name of ["server", "etag", "last-modified"]) {
-      headers.delete(name);
-    }
-    const type = head.headers.get("content-type");
-    headers.set("content-type", type ?? "application/octet-stream");
-    if (form === undefined) return response;
-    headers.delete("accept-ranges");
-    headers.set("content-encoding", form.coding);
+    describeBody(response.headers, head.headers.get("content-type"), form);
     return response;
   }
 
@@ -287,6 +278,22 @@ function ignoreDeleted(error: unknown): undefined {
 function fileRequest(method: string, range?: string): Request {
   const headers: HeadersInit = range === undefined ? {} : { range };
   return new Request("http://localhost/", { method, headers });
+}
+
+/**
+ * Gives a response of the file server the type of the file and the coding of its form. Its validators go: the
+ * reply has those of this extension.
+ */
+function describeBody(
+  headers: Headers,
+  type: string | null,
+  form: Compressed | undefined,
+): void {
+  for (const name of ["server", "etag", "last-modified"]) headers.delete(name);
+  headers.set("content-type", type ?? "application/octet-stream");
+  if (form === undefined) return;
+  headers.delete("accept-ranges");
+  headers.set("content-encoding", form.coding);
 }
 
 /** Lets `error` respond to a range that the file does not have. */
