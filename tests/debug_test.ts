@@ -340,6 +340,22 @@ Deno.test("a server of the application's own warns under debug at the first requ
   assertStringIncludes(log[0]!, 'The route "/new" can never be reached');
 });
 
+Deno.test("a server warns under debug of a variable that is named like a setting", async () => {
+  const app = new Engine();
+  const own = { "mail.sender": "me", debug: true, "app.mode": 1 };
+  app.set({ "framework.debug": true, ...own });
+  app.set({ "views.path": "pages", "flight.base_url": "/shop" });
+  const log = await logOf(async () => {
+    const options = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+    await using server = Deno.serve(options, app.fetch);
+    await (await fetch(`http://127.0.0.1:${server.addr.port}/`)).text();
+  });
+  assertEquals(log, [
+    'Warning: The variable "views.path" is no setting: did you mean "framework.views.path"?',
+    'Warning: The variable "flight.base_url" is no setting: did you mean "framework.base_url"?',
+  ]);
+});
+
 // Times
 
 Deno.test("`Server-Timing` says under debug where the time went, to those who see details", async () => {

@@ -1,6 +1,7 @@
 /** Owns the warnings of an application that begins to serve. */
 
 import type { Application } from "../application/application.ts";
+import { defaults } from "../application/settings.ts";
 import { report, reportError } from "../errors.ts";
 import { withoutRequest } from "../state/without_request.ts";
 
@@ -16,8 +17,21 @@ export function warn(app: Application): void {
   );
 }
 
-/** The router's own warnings; a mapped `router` may have no `check()`. */
+/** The warnings for routes and for variables; a mapped `router` may have no `check()`. */
 async function warningsOf(app: Application): Promise<readonly string[]> {
   const router = app.router();
-  return typeof router?.check === "function" ? await router.check() : [];
+  const check = typeof router?.check === "function";
+  const ofRoutes = check ? await router.check() : [];
+  const names = [...app.variables.shared.keys()];
+  return [...ofRoutes, ...names.flatMap(warningsOfVariable)];
+}
+
+/** A variable whose name is a setting's without its prefix, or with another one. */
+function warningsOfVariable(name: string): string[] {
+  if (name in defaults) return [];
+  const meant = [`framework.${name}`, name.replace(/^\w+\./, "framework.")]
+    .find((setting) => setting in defaults);
+  // A single word, such as "debug", may well be the application's own.
+  if (meant === undefined || !/[._]/.test(name)) return [];
+  return [`The variable "${name}" is no setting: did you mean "${meant}"?`];
 }
