@@ -225,6 +225,24 @@ Deno.test("a filter of `send` may replace a stream by another one that reads it 
   assertEquals(await (await visit(app, "/")).text(), "text");
 });
 
+Deno.test("an error in `send` has its page under debug", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("/", () => "secret");
+  app.map("send", () => {
+    throw new Error("broken method");
+  });
+  let response!: Response;
+  await logOf(async () => {
+    response = await app.fetch("/");
+  });
+  assertEquals(response.status, 500);
+  const text = await response.text();
+  assertStringIncludes(text, "<p>broken method</p>");
+  assertMatch(text, /send_test\.ts:\d+/);
+  assertStringIncludes(text, "This request as a test");
+});
+
 Deno.test("an error in `send` is a line in the log and a plain 500", async () => {
   const app = new Engine();
   app.route("/", () => "secret");

@@ -3,13 +3,16 @@
  * this step is left out.
  */
 
+import { type Details, loadDebugTools } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
 import { isSealable, PAGE_HEADERS } from "../response/header.ts";
-import { mutable } from "../response/web_response.ts";
+import { HTML, mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
+import { seesDetails } from "./client.ts";
+import { pageOf } from "./default_page.ts";
 import { logError } from "./error_log.ts";
 
 /** The headers that describe how a response is transferred. */
@@ -18,7 +21,7 @@ const OF_TRANSFER =
 
 /**
  * Runs a changed `send` in the request's context. When a filter or the method fails, the error is logged, and
- * what follows gets a plain 500 with the headers so far: filters further on still add theirs.
+ * what follows gets a 500 with the headers so far: filters further on still add theirs.
  */
 export function* send(
   exchange: Exchange,
@@ -34,13 +37,13 @@ export function* send(
       params[0] = current = replaced(current, params[0]);
       if (returned === false) break;
     } catch (thrown) {
-      params[0] = current = failed(exchange, current, thrown);
+      params[0] = current = yield* failed(exchange, current, thrown);
     }
   }
   try {
     current = replaced(current, yield method(...params));
   } catch (thrown) {
-    current = failed(exchange, current, thrown);
+    current = yield* failed(exchange, current, thrown);
   }
   for (const filter of filters.after) {
     output.value = current;
@@ -49,7 +52,7 @@ export function* send(
       current = replaced(current, output.value);
       if (returned === false) break;
     } catch (thrown) {
-      current = failed(exchange, current, thrown);
+      current = yield* failed(exchange, current, thrown);
     }
   }
   // A stream in its place may still read it, but a text does not.
@@ -68,17 +71,33 @@ function replaced(before: Response, sent: unknown): Response {
   return sent === before ? before : mutable(sent);
 }
 
-/** Logs an error, and returns a plain 500 with the headers so far. It is too late for `halt()`: nothing changes then. */
-function failed(
+/**
+ * Logs an error, and returns a plain 500 with the headers so far; under debug, the page of the error. It is too
+ * late for `halt()`: nothing changes then.
+ */
+function* failed(
   exchange: Exchange,
   before: Response,
   thrown: unknown,
-): Response {
+): Steps<Response> {
   if (isStop(thrown)) return before;
-  logError(exchange, toError(thrown));
+  const error = toError(thrown);
+  logError(exchange, error);
   discard(before);
-  const headers = [...before.headers].filter(([name]) =>
-    !isSealable(name) && !PAGE_HEADERS.includes(name) && !OF_TRANSFER.test(name)
+  const headers = new Headers(
+    [...before.headers].filter(([name]) =>
+      !isSealable(name) && !PAGE_HEADERS.includes(name) &&
+      !OF_TRANSFER.test(name)
+    ),
   );
-  return new Response("Internal Server Error", { status: 500, headers });
+  if (!seesDetails(exchange)) {
+    return new Response("Internal Server Error", { status: 500, headers });
+  }
+  const details = (yield loadDebugTools()
+    .then((debug) => debug.detailsOf(exchange, 500, error))) as Details;
+  const problem = { ...details.problem, detail: error.message };
+  const page = pageOf(exchange, 500, problem, details.html);
+  headers.set("content-type", page.type ?? HTML);
+  headers.append("vary", page.headers.vary);
+  return new Response(page.text, { status: 500, headers });
 }
