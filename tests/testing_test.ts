@@ -343,6 +343,24 @@ Deno.test("`submit()` sends the button that the form was chosen by", async () =>
   assertEquals(await sent("Help"), "title=");
 });
 
+Deno.test("`fill()` takes a list for what holds several values, and for nothing else", async () => {
+  const app = new Engine();
+  app.route("GET /", () =>
+    `<form method="post"><input name="title">
+    <input type="checkbox" name="tag" value="new"><input type="checkbox" name="tag" value="sale" checked>
+    <select name="size" multiple><option>s<option selected>m<option selected>l</select></form>`);
+  app.route("POST /", () => app.request().getBody());
+  const form = (await new Visitor(app).visit("/")).form();
+  const sent = async () => (await form.submit()).text;
+  assertEquals(await sent(), "title=&tag=sale&size=m&size=l");
+  form.fill({ tag: ["sale", "new"], size: ["s", "m"] });
+  assertEquals(await sent(), "title=&tag=new&tag=sale&size=s&size=m");
+  form.fill({ tag: [], size: [] });
+  assertEquals(await sent(), "title=");
+  assertThrows(() => form.fill({ title: ["a"] }), RangeError, "does not take");
+  assertThrows(() => form.fill({ tag: ["new", "x"] }), RangeError, "take [");
+});
+
 Deno.test("`settled()` waits for deferred work, and for what that has deferred", async () => {
   for (const app of [new Engine(), Framework]) {
     const done: string[] = [];

@@ -8,16 +8,22 @@ import type { DefaultTreeAdapterTypes } from "npm:parse5@^8.1.1";
 type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;
 
-/** A value for a field: text, true or false for a checkbox, or a file. */
-export type FieldInput = string | boolean | File;
+/**
+ * A value for a field: text, true or false for a checkbox, or a file; a list for checkboxes of one name, and for a
+ * field that is `multiple`.
+ */
+export type FieldInput = FieldValue | readonly FieldValue[];
+
+type FieldValue = string | boolean | File;
 
 interface Field {
   readonly name: string;
   readonly type: string;
   readonly required: boolean;
   readonly maxLength: number;
-  /** The value that is sent; undefined when the field sends nothing. */
-  value: string | File | undefined;
+  readonly isMultiple: boolean;
+  /** What is sent; nothing when the list is empty. */
+  values: readonly (string | File)[];
   /** The values that the field takes; undefined for free text. A checkbox or radio button has one. */
   readonly options?: readonly string[];
 }
@@ -90,13 +96,18 @@ export class Form<Result> {
         const known = this.names.join(", ") || "no fields";
         throw new RangeError(`Cannot fill "${name}": the form has ${known}`);
       }
-      if (!fields.some((field) => accepts(field, value))) {
+      const isList = Array.isArray(value);
+      const given: FieldValue[] = [value].flat();
+      const targets = isList ? fields.filter(takesList) : fields;
+      const isTaken = targets.length > 0 &&
+        given.every((each) => targets.some((field) => accepts(field, each)));
+      if (!isTaken) {
         const [kind, given] = [fields[0]!.type, Deno.inspect(value)];
         throw new RangeError(
           `Cannot fill "${name}": a field of type ${kind} does not accept ${given}`,
         );
       }
-      for (const field of fields) fillField(field, value);
+      for (const field of targets) fillField(field, given);
     }
     return this;
   }
@@ -117,8 +128,8 @@ export class Form<Result> {
     const type = attribute(this.#element, "enctype");
     const method = attribute(this.#element, "method") ?? "";
     const data = new FormData();
-    for (const { name, value } of this.#entries) {
-      if (value !== undefined) data.append(name, value);
+    for (const { name, values } of this.#entries) {
+      for (const value of values) data.append(name, value);
     }
     return await this.#send({
       action: attribute(this.#element, "action") ?? "",
@@ -128,10 +139,10 @@ export class Form<Result> {
   }
 
   /** Whether a field has no value. Of several radio buttons with one name, one that has a value is enough. */
-  #isEmpty({ name, type, value }: Field): boolean {
-    if (type !== "radio") return value === undefined || value === "";
+  #isEmpty({ name, type, values }: Field): boolean {
+    if (type !== "radio") return values.every((value) => value === "");
     return !this.#fields.some((field) =>
-      field.name === name && field.value !== undefined
+      field.name === name && field.values.length > 0
     );
   }
 }
@@ -175,8 +186,9 @@ function buttonOf(element: Element): Field[] {
   const name = attribute(element, "name");
   const isOther = /^(?:button|reset)$/i.test(attribute(element, "type") ?? "");
   if (!name || isOther) return [];
-  const value = attribute(element, "value") ?? "";
-  return [{ name, type: "submit", required: false, maxLength: 0, value }];
+  const values = [attribute(element, "value") ?? ""];
+  const common = { required: false, maxLength: 0, isMultiple: false };
+  return [{ ...common, name, type: "submit", values }];
 }
 
 /** The types of inputs that are buttons, which send nothing unless they are pressed. */
@@ -189,53 +201,63 @@ function fieldOf(element: Element): Field[] {
     name,
     required: attribute(element, "required") !== undefined,
     maxLength: Number(attribute(element, "maxlength") ?? Infinity),
+    isMultiple: attribute(element, "multiple") !== undefined,
   };
   switch (element.tagName) {
     case "input":
       return inputOf(element, common);
     case "textarea":
-      return [{ ...common, type: "textarea", value: rawText(element) }];
+      return [{ ...common, type: "textarea", values: [rawText(element)] }];
     case "select":
-      return [{ ...common, type: "select", ...selectOf(element) }];
+      return [{ ...common, type: "select", ...selectOf(element, common) }];
   }
   return [];
 }
 
+type Common = Pick<Field, "name" | "required" | "maxLength" | "isMultiple">;
+
 function inputOf(
   element: Element,
-  common: Pick<Field, "name" | "required" | "maxLength">,
+  common: Common,
 ): Field[] {
   const type = (attribute(element, "type") ?? "text").toLowerCase();
   const value = attribute(element, "value");
   if (BUTTONS.includes(type)) return [];
   if (type !== "checkbox" && type !== "radio") {
-    const empty = type === "file" ? undefined : "";
-    return [{ ...common, type, value: value ?? empty }];
+    return [{ ...common, type, values: type === "file" ? [] : [value ?? ""] }];
   }
   const isChecked = attribute(element, "checked") !== undefined;
   const option = value ?? "on";
   return [{
     ...common,
     type,
-    value: isChecked ? option : undefined,
+    values: isChecked ? [option] : [],
     options: [option],
   }];
 }
 
-function selectOf(element: Element): Pick<Field, "value" | "options"> {
+function selectOf(
+  element: Element,
+  { isMultiple }: Common,
+): Pick<Field, "values" | "options"> {
   const all = elementsOf(element).filter(({ tagName }) => tagName === "option");
-  const options = all.map((option) =>
-    attribute(option, "value") ?? textOf(option)
-  );
-  const selected = all.findIndex((option) =>
+  const valueOf = (option: Element) =>
+    attribute(option, "value") ?? textOf(option);
+  const selected = all.filter((option) =>
     attribute(option, "selected") !== undefined
   );
-  return { value: options[Math.max(selected, 0)], options };
+  const shown = isMultiple ? selected : [...selected, ...all].slice(0, 1);
+  return { values: shown.map(valueOf), options: all.map(valueOf) };
+}
+
+/** Whether several values may be chosen for a field, or for the fields of its name. */
+function takesList({ type, isMultiple }: Field): boolean {
+  return type === "checkbox" || isMultiple;
 }
 
 function accepts(
   { type, options, maxLength }: Field,
-  value: FieldInput,
+  value: FieldValue,
 ): boolean {
   if (type === "file") return value instanceof File;
   if (typeof value === "boolean") return type === "checkbox";
@@ -243,17 +265,19 @@ function accepts(
   return options?.includes(value) ?? value.length <= maxLength;
 }
 
-/** Fills a field. Of several fields with one name, such as radio buttons, only some may accept the value. */
-function fillField(field: Field, value: FieldInput): void {
-  const isAccepted = accepts(field, value);
+/** Fills a field. Of several fields with one name, such as radio buttons, only some may accept a value. */
+function fillField(field: Field, given: readonly FieldValue[]): void {
+  const taken = given.filter((value) => accepts(field, value));
   if (field.type === "checkbox" || field.type === "radio") {
-    field.value = isAccepted && value !== false
-      ? field.options?.[0]
-      : undefined;
-  } else if (isAccepted && typeof value !== "boolean") {
-    field.value = typeof value === "string" && field.type === "textarea"
-      ? value.replace(/\r\n|\r|\n/g, "\r\n") // as browsers send it
-      : value;
+    const isChecked = taken.some((value) => value !== false);
+    field.values = isChecked ? field.options ?? [] : [];
+  } else if (taken.length > 0 || field.isMultiple) {
+    field.values = taken.filter((value) => typeof value !== "boolean").map(
+      (value) =>
+        typeof value === "string" && field.type === "textarea"
+          ? value.replace(/\r\n|\r|\n/g, "\r\n") // as browsers send it
+          : value,
+    );
   }
 }
 
