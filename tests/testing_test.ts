@@ -357,8 +357,12 @@ Deno.test("`fill()` takes a list for what holds several values, and for nothing 
   assertEquals(await sent(), "title=&tag=new&tag=sale&size=s&size=m");
   form.fill({ tag: [], size: [] });
   assertEquals(await sent(), "title=");
-  assertThrows(() => form.fill({ title: ["a"] }), RangeError, "does not take");
-  assertThrows(() => form.fill({ tag: ["new", "x"] }), RangeError, "take [");
+  assertThrows(
+    () => form.fill({ title: ["a"] }),
+    RangeError,
+    "does not accept",
+  );
+  assertThrows(() => form.fill({ tag: ["new", "x"] }), RangeError, "accept [");
 });
 
 Deno.test("`settled()` waits for deferred work, and for what that has deferred", async () => {
