@@ -3,7 +3,7 @@
  * file, read whole on each load and rewritten whole on each save. `postgres/` has the store over PostgreSQL,
  * `app.ts` the pages that show posts.
  *
- * Saving to the file loses nothing: a lock on a second file lets writers take turns, also those of several
+ * Saving to the file loses nothing: a lock on a second file lets writers take turns, including those of several
  * processes. The new list is written to a third file, synced to the disk and renamed over the old list, so
  * that a reader, or a restart after a crash, finds either the old list or the new one.
  */

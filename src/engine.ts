@@ -194,7 +194,7 @@ export class Engine {
    * shared instance is made outside of requests, so that it cannot hold on to one.
    *
    * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is not a class, the parameters
-   * are no list, or the callback is no function.
+   * are not an array, or the callback is not a function.
    */
   register<Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,
@@ -285,7 +285,7 @@ export class Engine {
 
   /**
    * Resets everything: variables, methods, filters, classes and routes. Throws in a request, and while a server
-   * of {@linkcode start} or `deno serve` runs. Call it to declare an application anew after a `Deno.serve` of your
+   * of {@linkcode start} or `deno serve` runs. Call it to declare an application again after a `Deno.serve` of your
    * own has shut down, which the engine does not see.
    */
   init(): void {
@@ -331,7 +331,7 @@ export class Engine {
    * Listens for requests and returns the server's handle. The process drains on SIGINT and SIGTERM.
    *
    * Each request runs the method `start` with its filters. From now on only {@linkcode configure} changes the
-   * application. Throws when the engine is listening already, the address is taken, or the permission is missing.
+   * application. Throws when the engine is already listening, the address is taken, or the permission is missing.
    */
   start(options: StartOptions = {}): Server {
     const why = this.#app.context()
@@ -435,7 +435,7 @@ export interface Engine {
   lastModified(time: number): MaybePromise<void>;
 
   /**
-   * Responds with JSON; without a code, 200 to 599, the status stays what it is, 200 at first. `encode` false
+   * Responds with JSON; without a code, 200 to 599, the status stays as it is, 200 at first. `encode` false
    * takes text that is JSON already, `option` is the indentation in spaces. Throws `TypeError` naming the
    * place of a BigInt, a cycle, and what JSON would send as `{}`, such as a promise, a `Map` or an error.
    */
@@ -449,7 +449,7 @@ export interface Engine {
 
   /**
    * Responds with JSON inside a call of the function that the query parameter `param` names. Throws
-   * {@linkcode HttpError} 400 when that is no dotted identifier of at most 128 characters, and as `json` does.
+   * {@linkcode HttpError} 400 when that is not a dotted identifier of at most 128 characters, and as `json` does.
    */
   jsonp<Data>(
     data: JsonData<Data>,
@@ -485,7 +485,7 @@ export interface Engine {
   defer(work: () => unknown): void;
 
   /**
-   * Runs last for every request, with the final web response, also for a 304, a 404, a 500, a refused request and
+   * Runs last for every request, with the final web response, even for a 304, a 404, a 500, a refused request and
    * a HEAD. By default it returns that response. Filter it to look at the response or to replace it. An error in a
    * filter is logged, and the client gets a plain 500 with the headers so far.
    */

@@ -116,7 +116,7 @@ export class TemplateError extends Error {
 
 /** The error for a template without a file: the message names what was tried. */
 export class MissingTemplate extends Error {
-  /** The error with the place of the call in its message: its stack leads there no more. */
+  /** The error with the place of the call in its message: its stack no longer leads there. */
   calledAt(place: string): Error {
     return place === "" ? this : new MissingTemplate(this.message + place);
   }
@@ -135,7 +135,7 @@ export function checkStatus(
   );
 }
 
-/** Thrown by `stop` and `halt` once the response is sealed; it ends the request and is no error. */
+/** Thrown by `stop` and `halt` once the response is sealed; it ends the request and is not an error. */
 const stopSignal = { message: "The framework has stopped this request" };
 
 /** Ends the handling of the current request at once. */
@@ -166,7 +166,7 @@ export function toError(thrown: unknown): Error {
       return thrown;
     }
   } catch {
-    // some values throw when they are looked at
+    // some values throw when inspected
   }
   const text = shown(thrown, BRIEF);
   const message = `A non-Error value was thrown: ${text}`;
@@ -175,7 +175,7 @@ export function toError(thrown: unknown): Error {
 
 const BRIEF: Deno.InspectOptions = { depth: 1, strAbbreviateSize: 200 };
 
-/** A value as text; some throw when they are looked at. */
+/** A value as text; some throw when inspected. */
 function shown(value: unknown, options?: Deno.InspectOptions): string {
   try {
     return Deno.inspect(value, options);
@@ -186,11 +186,11 @@ function shown(value: unknown, options?: Deno.InspectOptions): string {
 
 /**
  * Writes an error to the server's error log, with the place it came from; one that is the client's fault
- * in one line. Ignores the signal that ends a request.
+ * takes one line. Ignores the signal that ends a request.
  */
 export function reportError(thrown: unknown, place: string): void {
   if (isStop(thrown)) return;
-  // Some values throw when they are looked at; `Error.isError()` excludes them without looking.
+  // Some values throw when inspected; `Error.isError()` excludes them without looking.
   const isRefusal = Error.isError(thrown) && thrown instanceof HttpError &&
     thrown.status < 500 && thrown.cause === undefined;
   const text = isRefusal
@@ -200,8 +200,8 @@ export function reportError(thrown: unknown, place: string): void {
 }
 
 /**
- * Writes to the server's error log, with the time before it. A log that cannot be written, such as on a full
- * disk, is ignored: it must cost no response.
+ * Writes to the server's error log, after the time. A log that cannot be written, such as on a full
+ * disk, is ignored: it must not cost a response.
  */
 export function report(text: string): void {
   const line = `${new Date().toISOString()} ${printable(text)}`;
@@ -213,7 +213,7 @@ export function report(text: string): void {
   }
 }
 
-/** Tells the person at the terminal something; an output that cannot be written is ignored. */
+/** Prints a line for the person at the terminal; output that cannot be written is ignored. */
 export function announce(line: string): void {
   try {
     // deno-lint-ignore no-console -- it is meant for the terminal

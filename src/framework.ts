@@ -26,7 +26,7 @@ const /** @internal */ AnyMember: any = class {};
 /**
  * The framework as a static interface: every method of {@linkcode Engine}, called on the class.
  *
- * In a handler, a filter and anything they call, the methods concern the request being handled, also after
+ * In a handler, a filter and anything they call, the methods concern the request being handled, even after
  * an `await`. Mapped methods and registered classes are called by their names.
  *
  * Guide: [docs/extensions.md](./docs/extensions.md)
@@ -85,18 +85,18 @@ export class Framework extends AnyMember {
   /** Whether a variable is set. See {@linkcode Engine.prototype.has | Engine.has}. */
   declare static has: Engine["has"];
 
-  /** Clears a variable, several, or all. See {@linkcode Engine.prototype.clear | Engine.clear}. */
+  /** Clears one variable, several, or all. See {@linkcode Engine.prototype.clear | Engine.clear}. */
   declare static clear: Engine["clear"];
 
-  /** Sets everything back to the defaults. See {@linkcode Engine.prototype.init | Engine.init}. */
+  /** Resets everything to the defaults. See {@linkcode Engine.prototype.init | Engine.init}. */
   declare static init: Engine["init"];
 
   /** Runs work as the application itself. See {@linkcode Engine.prototype.configure | Engine.configure}. */
   declare static configure: Engine["configure"];
 
   /**
-   * The engine behind this class. A given engine takes its place, such as in a test. Throws `TypeError` when
-   * it is no engine, `Error` while the present one serves.
+   * The engine behind this class. An engine that is passed takes its place, for example in a test. Throws `TypeError` when
+   * it is not an engine, `Error` while the current one serves.
    */
   static app(replacement: Engine = engine): Engine {
     if (!(replacement instanceof Engine)) {
@@ -168,7 +168,7 @@ export class Framework extends AnyMember {
   /** Declares a route for DELETE. See {@linkcode Engine.delete}. */
   declare static delete: Engine["delete"];
 
-  /** Keeps work for after the response. See {@linkcode Engine.defer}. */
+  /** Runs work after the response. See {@linkcode Engine.defer}. */
   declare static defer: Engine["defer"];
 
   /** Sends the final web response. See {@linkcode Engine.send}. */

@@ -1,6 +1,6 @@
 /**
  * Owns the mark of the framework's objects. A callback or middleware may return one, at the end of a chain of
- * calls such as `app.response().header("x-a", "1")`: that is no response.
+ * calls such as `app.response().header("x-a", "1")`: that is not a response.
  */
 
 /** Marks an object of the framework. */

@@ -105,7 +105,7 @@ function isRecord(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   const isPlain = prototype === null || prototype === Object.prototype;
-  // The client's JSON may have a member of that name, which is no function.
+  // The client's JSON may have a member of that name, which is not a function.
   return isPlain && !(Object.hasOwn(value, "toString") &&
     typeof value.toString === "function");
 }
@@ -118,7 +118,7 @@ for (const entity of ["&&amp;", "<&lt;", ">&gt;", '"&quot;', "'&#39;"]) {
   ENTITIES[entity.charCodeAt(0)] = entity.slice(1);
 }
 
-/** Escapes text for HTML content and quoted attributes: in one pass, in a quarter of the time of `replace()`. */
+/** Escapes text for HTML content and quoted attributes, in one pass: four times as fast as `replace()`. */
 export function escape(text: string): string {
   let html = "";
   let start = 0;

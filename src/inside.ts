@@ -23,7 +23,7 @@ export async function inside(
   return insideOf(await calls[0], await calls[1]);
 }
 
-/** Does the same as `inside()`, at once. */
+/** The synchronous `inside()`. */
 export function insideSync(
   folder: string | URL,
   path: string,

@@ -62,7 +62,7 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** The type of a file by the extension of its name, that of text in UTF-8; undefined for an unknown one. */
+/** The type of a file by its extension, with UTF-8 for text; undefined for an unknown extension. */
 export function typeByExtension(name: string): string | undefined {
   const [, extension = ""] = /\.(\w+)$/.exec(name) ?? [];
   const key = extension.toLowerCase();

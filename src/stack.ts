@@ -1,4 +1,4 @@
-/** Owns telling whose code the frames of a stack are: the application's, the framework's, or another's. */
+/** Owns whose code each frame of a stack is: the application's, the framework's, or another's. */
 
 import { decodeEscapes } from "./escapes.ts";
 
@@ -37,7 +37,7 @@ export function placeOf(error: Error): string | undefined {
   return url === undefined ? undefined : `${pathOf(url)}:${line}`;
 }
 
-/** The lines of a stack behind the message, which may look like one of them. */
+/** The lines of a stack after the message, which may itself look like one of them. */
 export function framesOf({ stack, message }: Error): string[] {
   if (typeof stack !== "string") return [];
   const begin = stack.includes(message)

@@ -49,7 +49,7 @@ async function resume<Result>(
 
 /**
  * The value under a key, which is made when it is first asked for: a promise until it is there. When making
- * it fails, it is made again at the next call.
+ * it fails, the next call makes it again.
  */
 export function madeOnce<Value>(
   made: Map<string, MaybePromise<Value>>,

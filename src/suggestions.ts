@@ -2,7 +2,7 @@
  * Owns suggestions in error messages: the names that are nearest to an unknown one.
  */
 
-/** The longest name that is compared: comparing two names takes the product of their lengths. */
+/** The longest name that is compared: the time of a comparison grows with the product of both lengths. */
 const MAX_LENGTH = 50;
 
 /** How many names are compared at most. */

@@ -31,7 +31,7 @@ export async function until(
   while (!isMet() && performance.now() < end) await sleep(POLL_SECONDS);
 }
 
-/** Waits until work settles, for the given seconds at most; tells whether it has. */
+/** Waits for work to settle, for the given seconds at most; returns whether it has. */
 export async function settles(
   work: Promise<unknown>,
   seconds: number,

@@ -1,11 +1,11 @@
 /**
- * Owns telling which files pages are made of: templates and static files. Debug listens, so that pages reload
- * when one changes; without it, nobody does.
+ * Owns reporting which files pages are made of: templates and static files. Under debug, pages reload when one
+ * changes; otherwise nothing listens.
  */
 
 let listener: ((file: string) => void) | undefined;
 
-/** Tells that a file was used, or looked for where it is missing. */
+/** Reports that a file was used, or looked for and not found. */
 export function noteFile(file: string): void {
   listener?.(file);
 }

@@ -119,7 +119,7 @@ export class Connections implements AsyncDisposable {
     });
   }
 
-  /** Logs when the database goes out of reach and when it is back, but not each request in between. */
+  /** Logs when the database becomes unreachable and when it is back, but not each request in between. */
   #report(problem: string | undefined): void {
     if (this.#isReachable === (problem === undefined)) return;
     this.#isReachable = !this.#isReachable;
@@ -140,7 +140,7 @@ class Connection {
     const options = {
       max: 1,
       connect_timeout: timeout,
-      // An open connection keeps the process alive, also when its server has been drained.
+      // An open connection keeps the process alive, even when its server has been drained.
       idle_timeout: IDLE_TIMEOUT,
       fetch_types: false,
       // Seconds between two attempts to connect; the driver's own grow up to 20.

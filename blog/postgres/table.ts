@@ -24,9 +24,9 @@ import {
 
 /** Limits that tests set lower. */
 export interface PostTableOptions {
-  /** The most connections of a process, or of each worker of `deno serve --parallel`: 10 when not given, 2 at least. */
+  /** The most connections of a process, or of each worker of `deno serve --parallel`: 10 by default, 2 at least. */
   readonly connections?: number;
-  /** Seconds that a statement waits for a connection, and that it may take then; 5 when not given. */
+  /** Seconds that a statement waits for a connection, and that it may take then; 5 by default. */
   readonly timeout?: number;
 }
 

@@ -136,8 +136,8 @@ export class Application implements LayerSource {
 
   /**
    * Registers a class; does nothing when a method has the name. A class that extends a component's gets the
-   * component's parameters when it is given none. Throws `TypeError` when the type is no class, the parameters are
-   * no list, or the callback is no function.
+   * component's parameters when it is given none. Throws `TypeError` when the type is not a class, the parameters are
+   * not an array, or the callback is not a function.
    */
   register(name: string, registration: Registration): void {
     checkName(name, "register");
@@ -164,7 +164,7 @@ export class Application implements LayerSource {
     );
   }
 
-  /** Appends a filter. Throws `TypeError` when it is no function, or when there is no such method. */
+  /** Appends a filter. Throws `TypeError` when it is not a function, or when there is no such method. */
   filter(name: string, moment: "before" | "after", filter: CallbackForm): void {
     const action = `add a filter ${moment}`;
     checkName(name, action);

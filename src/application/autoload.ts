@@ -21,7 +21,7 @@ const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 export class Autoload implements Classes {
   readonly #source: LayerSource;
   readonly #folders: Layered<string[]>;
-  /** The classes in the application's folders; a request with folders of its own searches anew each time. */
+  /** The classes in the application's folders; a request with its own folders searches again each time. */
   readonly #found = new Map<string, Promise<Class>>();
 
   constructor(source: LayerSource) {

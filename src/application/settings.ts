@@ -74,7 +74,7 @@ export interface Variables {}
 export type KnownVariable = keyof Settings | keyof Variables & string;
 
 /**
- * The name of a variable: any text but one that begins with `framework.` and is no setting. The known names are
+ * The name of a variable: any text but one that begins with `framework.` and is not a setting. The known names are
  * in the type, so that editors complete them.
  *
  * @internal

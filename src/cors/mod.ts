@@ -50,17 +50,17 @@ export interface CorsOptions {
     | "*"
     | readonly string[]
     | ((origin: string) => boolean | Promise<boolean>);
-  /** A path without the base, such as `/api`: it and what is below it alone; every path when not given. */
+  /** A path without the base, such as `/api`: it and what is below it alone; every path by default. */
   readonly path?: string;
-  /** The methods that scripts may use; GET, HEAD, POST, PUT, PATCH and DELETE when not given. */
+  /** The methods that scripts may use; GET, HEAD, POST, PUT, PATCH and DELETE by default. */
   readonly methods?: readonly string[];
-  /** The request headers that scripts may send; those that a preflight asks for when not given. */
+  /** The request headers that scripts may send; those that a preflight asks for by default. */
   readonly headers?: readonly string[];
-  /** Whether requests may carry cookies and other credentials; false when not given. */
+  /** Whether requests may carry cookies and other credentials; false by default. */
   readonly credentials?: boolean;
-  /** How many seconds a browser may keep the response to a preflight; its own default when not given. */
+  /** How many seconds a browser may keep the response to a preflight; the browser's own default when not given. */
   readonly maxAge?: number;
-  /** The response headers that scripts may read beside the usual ones (Fetch standard, "safelisted"). */
+  /** The response headers that scripts may read besides the usual ones (Fetch standard, "safelisted"). */
   readonly expose?: readonly string[];
 }
 
@@ -86,7 +86,7 @@ interface Policy {
  * Adds the headers of CORS to each response of an application.
  *
  * Throws `TypeError` when an origin or the path is malformed, `"*"` is combined with credentials, or a name
- * cannot be sent, and `RangeError` when `maxAge` is not a whole number from 0.
+ * cannot be sent, and `RangeError` when `maxAge` is not a whole number ≥ 0.
  */
 export function cors(
   app: Engine | typeof Framework,

@@ -4,7 +4,7 @@
  *     deno create jsr:@framework/core -- my-site
  *
  * writes it into the folder `my-site`, and without a name into the current one. It asks nothing, and it writes
- * nothing when one of its files is there already.
+ * nothing when one of its files already exists.
  *
  * Guide: [docs/at_the_desk.md](./docs/at_the_desk.md)
  *
@@ -25,7 +25,7 @@ import { SITE } from "./site.ts";
 
 /**
  * Writes a new site into a folder, which is made when it is missing, and returns the paths of its files there.
- * Rejects with `Deno.errors.AlreadyExists` when one of them is there already; nothing is written then. It needs
+ * Rejects with `Deno.errors.AlreadyExists` when one of them already exists; nothing is written then. It needs
  * permission to read and write the folder.
  *
  * @example
@@ -50,7 +50,7 @@ export async function create(folder = "."): Promise<string[]> {
   return files;
 }
 
-/** Throws when there is something of that name, also a link that leads nowhere. */
+/** Throws when something of that name exists, even a broken link. */
 async function refuseExisting(path: string): Promise<void> {
   try {
     await Deno.lstat(path);

@@ -169,7 +169,7 @@ async function importOf(main: string, app: Application): Promise<Imported> {
   return { name, lines };
 }
 
-/** The name under which the main module exports an application. It is loaded already: no permission is asked for. */
+/** The name under which the main module exports an application. It is already loaded: no permission is asked for. */
 async function exportOf(
   main: string,
   app: Application,

@@ -26,7 +26,7 @@ export async function compressedForms(
 }
 
 /**
- * The form that a client likes best by its `Accept-Encoding`; undefined for the file itself, as without the
+ * The form that a client prefers by its `Accept-Encoding`; undefined for the file itself, as without the
  * header (RFC 9110, section 12.5.3).
  */
 export function preferred(

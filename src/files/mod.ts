@@ -72,13 +72,13 @@ import { Versions } from "./versions.ts";
 
 /** The options of {@linkcode files}. */
 export interface FilesOptions {
-  /** The `Cache-Control` of each file; `no-cache` when not given, so that clients ask whether it has changed. */
+  /** The `Cache-Control` of each file; `no-cache` by default, so that clients ask whether it has changed. */
   readonly cacheControl?: string;
-  /** The file that is served for its folder, such as `index.html`; when not given, folders are not found. */
+  /** The file that is served for its folder, such as `index.html`; by default, folders are not found. */
   readonly index?: string;
 }
 
-/** How often to begin anew when a file changes while it is opened. */
+/** How many times to start over when a file changes while it is opened. */
 const ATTEMPTS = 5;
 
 type ServeFile = typeof serveFile;
@@ -236,7 +236,7 @@ class FolderServer {
     if (mtime !== null) app.lastModified(mtime.getTime() / 1000);
   }
 
-  /** Says that the response depends on `Accept-Encoding`, besides what else it depends on. */
+  /** Adds `Accept-Encoding` to what the response varies by. */
   #varyByEncoding(): void {
     const response = this.#app.response();
     const vary = response.header("vary");

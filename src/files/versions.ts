@@ -2,7 +2,7 @@
 
 import type { Shown } from "./shown.ts";
 
-/** Larger files are told apart by size and time: reading them at once would hold requests up. */
+/** Larger files are told apart by size and time: reading them synchronously would hold up requests. */
 const MAX_BYTES = 8 * 2 ** 20;
 
 /** How old a file must be before its time is trusted: within a tick of the clock it may change twice. */
@@ -36,7 +36,7 @@ export class Versions {
   }
 }
 
-/** The FNV-1a hash: short and fast. Nobody gains by two files with the same one. */
+/** The FNV-1a hash: short and fast. Nobody gains from two files with the same hash. */
 function hashOf(bytes: Uint8Array): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < bytes.length; index++) {

@@ -77,7 +77,7 @@ const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 const THIS_SITE: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
- * Guards an application against requests of other sites, and sets security headers.
+ * Guards an application against requests from other sites, and sets security headers.
  *
  * Throws `TypeError` when a trusted origin is malformed, or a header cannot be sent.
  */
@@ -119,7 +119,7 @@ function mayChange(app: Engine | typeof Framework): boolean {
   return !SAFE.has(request.method) || request.getHeader("upgrade") !== "";
 }
 
-/** Whether a request comes from this site's own pages, from the visitor, or from no browser. */
+/** Whether a request comes from this site's own pages, from the visitor, or not from a browser. */
 function isFromThisSite(app: Engine | typeof Framework): boolean {
   const request = app.request();
   const site = request.getHeader("sec-fetch-site");

@@ -150,7 +150,7 @@ let lastAccept: { accept: string; prefersJson: boolean | undefined } = {
 function prefersJson(request: Request): boolean | undefined {
   const first = accepts(request, HTML_FORM, ...JSON_FORMS);
   if (first !== HTML_FORM) return first === undefined ? undefined : true;
-  // Of forms that are liked equally, the one that is offered first is returned.
+  // Of forms that are preferred equally, the one that is offered first is returned.
   const last = accepts(request, ...JSON_FORMS, HTML_FORM);
   return last === HTML_FORM ? false : undefined;
 }

@@ -20,7 +20,7 @@ export function defer(app: Application, work: () => unknown): void {
   if (exchange.hasResponse) startDeferred(exchange);
 }
 
-/** Runs deferred work. Servers that drain wait for it, also those of the applications around this one. */
+/** Runs deferred work. Servers that drain wait for it, including those of the applications around this one. */
 export function startDeferred(exchange: Exchange): void {
   const work = runDeferred(exchange);
   for (const { app: { unfinished: { deferred } } } of exchange.nesting) {

@@ -1,6 +1,6 @@
 /**
- * Owns the lines of the error log that belong to requests. The page of an error hides what the operator needs:
- * its line has that, under the same reference.
+ * Owns the lines of the error log that belong to requests. The page of an error hides what the operator needs;
+ * its line in the log shows it, under the same reference.
  */
 
 import type { Application } from "../application/application.ts";

@@ -51,7 +51,7 @@ export function jsonp(
 
 /** Whether a text is the name of a JavaScript function, such as `go` or `app.go`, of at most 128 characters. */
 function isFunctionName(text: string): boolean {
-  // Compiled here: that takes a part of a millisecond, which no start shall wait for.
+  // Compiled here: that takes a fraction of a millisecond, which would delay every start.
   return /^(?=.{1,128}$)[\p{ID_Start}$_][\p{ID_Continue}$]*(?:\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u
     .test(text);
 }
@@ -87,7 +87,7 @@ function encoded(data: unknown, indentation: number): string {
   return text;
 }
 
-/** Whether something in a value may become `{}`: faster than to ask what and where. A client nests as it likes. */
+/** Whether something in a value may become `{}`: faster than finding what and where. A client chooses how deeply it nests. */
 function mayBeLost(data: unknown): boolean {
   const values = [data];
   while (values.length > 0) {

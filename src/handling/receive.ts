@@ -30,7 +30,7 @@ export function hasUnreadBody({ body, raw, target }: Exchange): boolean {
 
 /**
  * Reads the body before `start`, where a route takes it whole; then a POST gets the method that its form asks
- * for, whose route is searched anew.
+ * for, whose route is then searched.
  */
 export async function receive(
   exchange: Exchange,

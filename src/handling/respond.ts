@@ -13,7 +13,7 @@ import { type BodyContent, streamOf } from "../response/stream.ts";
 import type { Match } from "../routing/match.ts";
 import { messagePage } from "./default_page.ts";
 
-/** The keys of objects whose content is no property of theirs. */
+/** The keys of objects whose content is not a property of theirs. */
 const OPAQUE = [Symbol.iterator, Symbol.toStringTag];
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */

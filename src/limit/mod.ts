@@ -43,16 +43,16 @@ import { wrongKind } from "../errors.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
-  /** How many requests a key has in a window. */
+  /** How many requests a key may make in a window. */
   readonly requests: number;
   /** How long a window is, from the first request of a key. */
   readonly seconds: number;
   /**
-   * Whom or what the current request counts for; the client's address when not given. Anything but a string, such
+   * Whom or what the current request counts for; the client's address by default. Anything but a string, such
    * as a list that a client sent in place of a name, is an error.
    */
   readonly key?: () => MaybePromise<string>;
-  /** Where requests are counted; in the memory of this process when not given. */
+  /** Where requests are counted; in the memory of this process by default. */
   readonly store?: LimitStore;
 }
 
@@ -82,7 +82,7 @@ const MAX_KEY_LENGTH = 256;
 /**
  * Makes middleware that refuses further requests of a key. Routes with the same middleware count together.
  *
- * Throws `RangeError` when `requests` is not a whole number from 1, or `seconds` is not above 0.
+ * Throws `RangeError` when `requests` is not a whole number ≥ 1, or `seconds` is not greater than 0.
  */
 export function limit(
   app: Engine | typeof Framework,

@@ -34,7 +34,7 @@ class Lines implements Writer {
     addEventListener("unload", () => this.#finish());
   }
 
-  /** Prints a line behind those that wait; returns a promise of the end of the writing that it begins. */
+  /** Appends a line to the queue; when that starts the writing, returns a promise of its end. */
   print(line: string): Promise<void> | undefined {
     // A program that has put a function of its own in this place gets the lines.
     if (console.log !== consoleLog || TELEMETRY in globalThis) {
@@ -62,7 +62,7 @@ class Lines implements Writer {
     this.#length += line.length;
   }
 
-  /** The bytes of the waiting lines, which wait no longer. */
+  /** Takes the waiting lines off the queue, as bytes. */
   #take(): Uint8Array {
     const text = this.#waiting.map((line) => `${line}\n`).join("");
     this.#waiting = [];
@@ -100,7 +100,7 @@ class Lines implements Writer {
     }
   }
 
-  /** Tells in the log itself how many lines are missing. */
+  /** Reports in the log itself how many lines are missing. */
   #reportDropped(): void {
     if (this.#dropped === 0) return;
     const time = new Date().toISOString();

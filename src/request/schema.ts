@@ -22,9 +22,9 @@ export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** One fault of a value, and its place. */
+/** One problem with a value, and where it is. */
 export interface SchemaIssue {
-  /** The fault, in words for people. */
+  /** The problem, in words for people. */
   readonly message: string;
   /** The keys that lead from the value to the part that is wrong. */
   readonly path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
@@ -39,7 +39,7 @@ export type SchemaOutput<Type extends Schema> = NonNullable<
 export interface ValidationIssue {
   /** The keys that lead to the part that is wrong; empty for the whole. */
   readonly path: readonly (string | number)[];
-  /** The fault, in words for people. */
+  /** The problem, in words for people. */
   readonly message: string;
 }
 

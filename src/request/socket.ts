@@ -10,7 +10,7 @@ const AHEAD = 1024 * 1024;
 /** How many bytes a waiting message takes besides its content. */
 const OVERHEAD = 64;
 
-/** The milliseconds between two looks at a client that is behind: doubled each time, from the first to the last. */
+/** The milliseconds between two checks of a client that is behind: doubled each time, from the first to the last. */
 const [SOONEST, LATEST] = [4, 256];
 
 /** Try again later (the WebSocket close code registry of IANA). */

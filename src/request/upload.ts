@@ -50,7 +50,7 @@ export class UploadedFile extends File {
    * existing folder, the file is stored there under the client's name, sanitized; any other path is that of the
    * file. Needs permission to write the path, and to read it when a folder is given without a slash.
    *
-   * @throws {Deno.errors.AlreadyExists} A file is there already; it stays as it was.
+   * @throws {Deno.errors.AlreadyExists} A file already exists there; it stays as it was.
    * @throws {Deno.errors.NotFound} The folder does not exist.
    */
   async moveTo(path: string): Promise<string> {

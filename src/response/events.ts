@@ -12,7 +12,7 @@ import { streamOf } from "./stream.ts";
 export interface ServerSentEvent {
   /** The text, of one line or several. */
   data?: string;
-  /** The name that listeners are registered under; `message` when not given. */
+  /** The name that listeners are registered under; `message` by default. */
   event?: string;
   /** Sent back as `Last-Event-ID` when the client connects again. */
   id?: string | number;
@@ -24,7 +24,7 @@ export interface ServerSentEvent {
 
 /** How server-sent events are sent. */
 export interface EventsOptions {
-  /** After how many seconds without an event a comment is sent, 15 when not given; 0 for never. */
+  /** After how many seconds without an event a comment is sent, 15 by default; 0 for never. */
   heartbeat?: number;
 }
 
@@ -66,7 +66,7 @@ export function eventStream(
   }, { highWaterMark: 0 });
 }
 
-/** The bytes of an event. Throws `TypeError` or `SyntaxError` for what is no event, or cannot be sent. */
+/** The bytes of an event. Throws `TypeError` or `SyntaxError` for what is not an event, or cannot be sent. */
 function encode(sent: ServerSentEvent | null): Uint8Array {
   const action = "send the event";
   const { comment, event, data, id, retry } = sent ?? {};

@@ -8,21 +8,21 @@ import { wrongKind } from "../errors.ts";
 
 /** The attributes of a cookie (RFC 6265, section 4.1.2). */
 export type CookieOptions = {
-  /** When it expires: a date, or milliseconds since 1970; at the end of the session when not given. */
+  /** When it expires: a date, or milliseconds since 1970; at the end of the session by default. */
   expires?: Date | number;
   /** After how many seconds it expires; 0 removes it. */
   maxAge?: number;
-  /** The host that gets it, and its subdomains; this host alone when not given. */
+  /** The host that gets it, and its subdomains; this host alone by default. */
   domain?: string;
-  /** The path below which it is sent; `/` when not given. */
+  /** The path below which it is sent; `/` by default. */
   path?: string;
-  /** Whether it is sent over TLS only; true on https when not given. */
+  /** Whether it is sent over TLS only; true on https by default. */
   secure?: boolean;
-  /** Whether scripts cannot read it; true when not given. */
+  /** Whether scripts cannot read it; true by default. */
   httpOnly?: boolean;
   /** Whether each site that embeds this one gets a cookie of its own. */
   partitioned?: boolean;
-  /** Which requests of other sites carry it; `Lax`, for links only, when not given. */
+  /** Which requests from other sites carry it; `Lax`, for links only, by default. */
   sameSite?: "Strict" | "Lax" | "None";
 };
 

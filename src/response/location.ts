@@ -12,7 +12,7 @@ const CODE = /^(?:javascript|data|vbscript):$/;
  * The target of a redirect for the header `Location`, encoded. A target without a scheme stays on this site: it
  * gets the origin and the base in front, unless it begins with the base, as the URLs of `getUrl` do.
  *
- * Throws `TypeError` for what is no string, control characters, schemes that run code, and malformed URLs.
+ * Throws `TypeError` for what is not a string, control characters, schemes that run code, and malformed URLs.
  */
 export function locationOf(url: string, base: string, origin = ""): string {
   if (typeof url !== "string") {

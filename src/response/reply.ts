@@ -26,7 +26,7 @@ export type Section = (string | Section)[];
 export interface ReplyInit {
   readonly status?: number | undefined;
   readonly text?: string;
-  /** The content type of the text, HTML when not given. A JSON type that was set before stays. */
+  /** The content type of the text, HTML by default. A JSON type that was set before stays. */
   readonly type?: string | undefined;
   /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;

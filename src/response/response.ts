@@ -125,7 +125,7 @@ export class HttpResponse {
   }
 
   /**
-   * Lets caches keep the response for so many seconds or, with false, not at all (RFC 9111). Throws `RangeError`
+   * Lets caches keep the response for this many seconds or, with false, not at all (RFC 9111). Throws `RangeError`
    * for anything but false and a number ≥ 0.
    */
   cache(seconds: number | false): this {

@@ -52,7 +52,7 @@ export function bindStream(
       } catch (error) {
         giveUp(error);
         if (isStop(error)) throw new Error("Cannot stop or halt a stream");
-        throw toError(error); // Deno never closes the connection after one that throws when it is looked at
+        throw toError(error); // Deno never closes the connection after one that throws when inspected
       }
       controller.close();
       end();

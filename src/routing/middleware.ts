@@ -37,7 +37,7 @@ export interface MiddlewareHooks {
   error?(thrown: unknown, params: RouteParameters): unknown;
 }
 
-/** Hooks, a class of them, made anew for each request, or a function that runs before. */
+/** Hooks, a class of them, instantiated for each request, or a function that runs before. */
 export type Middleware =
   | MiddlewareHooks
   | (new () => MiddlewareHooks)
@@ -45,7 +45,7 @@ export type Middleware =
 
 const HOOKS = ["before", "after", "error"] as const;
 
-/** Throws `TypeError` when a value is no middleware. */
+/** Throws `TypeError` when a value is not middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
   if (typeof value === "function") checkPlaces(value);
   if (typeof value === "function" && !isClass(value)) return;
@@ -60,7 +60,7 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
   throw wrongKind("add middleware", rule, value);
 }
 
-/** Throws `TypeError` for hooks that nothing would call: static ones, or those of a function that is no class. */
+/** Throws `TypeError` for hooks that nothing would call: static ones, or those of a function that is not a class. */
 function checkPlaces(value: object): void {
   const holder = isClass(value)
     ? value
@@ -71,7 +71,7 @@ function checkPlaces(value: object): void {
   throw wrongKind("add middleware", rule, value);
 }
 
-/** The hooks of a middleware; an instance for a class, made anew for each request. */
+/** The hooks of a middleware; for a class, a new instance for each request. */
 export function hooksOf(middleware: Middleware): MiddlewareHooks {
   if (typeof middleware !== "function") return middleware;
   if (isClass(middleware)) return new middleware() as MiddlewareHooks;

@@ -17,13 +17,13 @@ export type ResourceAction =
   | "update"
   | "destroy";
 
-/** Which actions of a resource get routes, all when not given, and the names of these. */
+/** Which actions of a resource get routes, all by default, and the names of these. */
 export interface ResourceOptions {
   /** These actions only. */
   readonly only?: readonly ResourceAction[];
   /** All actions but these. */
   readonly except?: readonly ResourceAction[];
-  /** The first part of the aliases; the last part of the path when not given. */
+  /** The first part of the aliases; the last part of the path by default. */
   readonly as?: string;
 }
 
@@ -44,7 +44,7 @@ const PATTERNS: Readonly<Record<ResourceAction, string>> = {
 const ALL = Object.keys(PATTERNS) as ResourceAction[];
 
 /**
- * The routes of a resource; throws `TypeError` for an unknown action, and for one that is no method of the
+ * The routes of a resource; throws `TypeError` for an unknown action, and for one that is not a method of the
  * controller.
  */
 export function resourceRoutes(

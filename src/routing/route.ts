@@ -178,7 +178,7 @@ export class Route {
   bodyLimit(): number | undefined;
   /**
    * Sets the largest body of the route's requests, above or below `framework.body_limit`. A larger one is a 413
-   * before anything reads it, also when a route that matches first passes. On a `streamed()` route whose client
+   * before anything reads it, even when a route that matches first passes. On a `streamed()` route whose client
    * has sent no length, reading `raw.body` beyond the limit throws that 413. Throws `TypeError` for anything but a
    * number, `RangeError` for a negative one, and in a request, as `addMiddleware()` does.
    */

@@ -8,7 +8,7 @@ export type UrlQuery = Readonly<
   Record<string, UrlParameters[string] | readonly UrlParameters[string][]>
 >;
 
-/** The encoded query with its question mark, or nothing. Throws `TypeError` for what is no record of values. */
+/** The encoded query with its question mark, or nothing. Throws `TypeError` for what is not a record of values. */
 export function queryText(query: UrlQuery): string {
   const action = "make the query of a URL";
   if (Object(query) !== query || Array.isArray(query)) {

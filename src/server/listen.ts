@@ -16,9 +16,9 @@ import { DrainingServer, type Served, type Server } from "./server.ts";
  * Guides: [docs/settings.md](./docs/settings.md), [docs/in_production.md](./docs/in_production.md)
  */
 export interface StartOptions {
-  /** The TCP port; 0 takes a free one. 8000 when not given. */
+  /** The TCP port; 0 picks a free one. 8000 by default. */
   readonly port?: number;
-  /** The address to listen on, 127.0.0.1 when not given. */
+  /** The address to listen on, 127.0.0.1 by default. */
   readonly hostname?: string;
   /** The path of a Unix socket, in place of port and hostname. */
   readonly path?: string;
@@ -28,7 +28,7 @@ export interface StartOptions {
   readonly key?: string;
   /** Drains the server when it aborts. */
   readonly signal?: AbortSignal;
-  /** Whether SIGINT and SIGTERM drain the server and end the process; true when not given. */
+  /** Whether SIGINT and SIGTERM drain the server and end the process; true by default. */
   readonly signals?: boolean;
   /** Called once with the address, in place of the line that is printed. */
   readonly onListen?: (address: Deno.Addr) => void;
@@ -52,7 +52,7 @@ const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
 /**
  * Starts to listen, and prints the address. Throws `TypeError` when options conflict, `Error` when the signal
- * is aborted already, and an error of the runtime's class when the runtime cannot listen, for example because
+ * is already aborted, and an error of the runtime's class when the runtime cannot listen, for example because
  * the address is taken or not permitted.
  */
 export function listen(

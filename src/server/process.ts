@@ -68,7 +68,7 @@ function onSignal(signal: Deno.Signal, status: number): void {
   endProcess(0);
 }
 
-/** Drains all servers of this process, also those of other applications, and then ends it. */
+/** Drains all servers of this process, including those of other applications, and then ends it. */
 function endProcess(status: number): void {
   if (status > 0) Deno.exitCode = status;
   ending ??= Promise.allSettled([...servers].map((each) => each.shutdown()))

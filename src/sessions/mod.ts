@@ -111,15 +111,15 @@ export interface SessionOptions {
    * a former one for `maxAge` seconds: only a change seals a session anew.
    */
   readonly secret: string | readonly string[];
-  /** A session expires after this many seconds; a week when not given. */
+  /** A session expires after this many seconds; a week by default. */
   readonly maxAge?: number;
-  /** An unused session expires after this many seconds; a day when not given. */
+  /** An unused session expires after this many seconds; a day by default. */
   readonly idle?: number;
-  /** The name of the cookie, `session` when not given; one that begins with `__Host-` needs TLS. */
+  /** The name of the cookie, `session` by default; one that begins with `__Host-` needs TLS. */
   readonly name?: string;
-  /** The path below which clients send the cookie; the base of the application when not given. */
+  /** The path below which clients send the cookie; the base of the application by default. */
   readonly path?: string;
-  /** Where sessions are kept; in the cookie itself when not given. */
+  /** Where sessions are kept; in the cookie itself by default. */
   readonly store?: SessionStore;
 }
 

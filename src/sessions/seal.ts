@@ -9,7 +9,7 @@ export interface CookieRules {
   readonly secrets: readonly string[];
   /** The name of the cookie of the session. */
   readonly name: string;
-  /** The path below which clients send it; the base of the application when not given. */
+  /** The path below which clients send it; the base of the application by default. */
   readonly path?: string;
 }
 

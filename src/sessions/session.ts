@@ -207,8 +207,8 @@ export class Session<Values extends object = Record<string, unknown>> {
   }
 
   /**
-   * Gives the session a new id and starts the time of `maxAge` anew. The values stay. Call it at each login:
-   * with a store, nobody who knew the cookie of before gets in by it.
+   * Gives the session a new id and restarts its `maxAge`. The values stay. Call it at each login:
+   * with a store, nobody who knew the old cookie gets in with it.
    */
   renew(): this {
     this.#writable.id = crypto.randomUUID();

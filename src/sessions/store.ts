@@ -8,7 +8,7 @@ import { contentOf, type Kept, type State } from "./session.ts";
  * asynchronous; an error in one is an error of the request.
  */
 export interface SessionStore {
-  /** The values that were written last under an id, also when they have expired; undefined or null without any. */
+  /** The values that were written last under an id, even when they have expired; undefined or null without any. */
   read(
     id: string,
   ): MaybePromise<Readonly<Record<string, unknown>> | null | undefined>;
@@ -102,7 +102,7 @@ async function removeRenewed(store: SessionStore, old: string): Promise<void> {
   }
 }
 
-/** Does work once this process has done its other work on the same id. */
+/** Runs work after the other work of this process on the same id. */
 async function inTurn<Result>(
   id: string,
   work: () => Promise<Result>,

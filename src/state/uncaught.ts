@@ -21,10 +21,10 @@ const keepers = new Set<() => void>();
 const failed = new WeakMap<Promise<unknown>, Enterable>();
 
 /**
- * The main module, imported once more: the promise rejects with the module's error, also a late one. A server
+ * The main module, imported once more: the promise rejects with the module's error, even a late one. A server
  * keeps the process alive on errors of requests, and must not on those of a program that failed to begin. The
  * event of an uncaught error does not tell them apart: it has neither the module nor, outside of requests, a
- * context. Importing a module that is loaded already runs nothing, and returns its one promise.
+ * context. Importing a module that is already loaded runs nothing, and returns its one promise.
  */
 let main: Promise<unknown> | undefined;
 let mainError: { readonly reason: unknown } | undefined;

@@ -19,7 +19,7 @@ export class CookieJar {
   /** By domain, path and name, in the order in which they were first set. */
   readonly #cookies = new Map<string, Cookie>();
 
-  /** Keeps the cookies of a response from that URL, and drops those that it lets expire. */
+  /** Keeps the cookies of a response from that URL, and drops those that it expires. */
   keep(headers: Headers, url: URL): void {
     for (const text of headers.getSetCookie()) {
       const cookie = parseCookie(text, url);
@@ -108,7 +108,7 @@ function parseCookie(text: string, url: URL): Cookie | undefined {
   };
 }
 
-/** Takes off spaces and tabs alone: other white space belongs to a cookie. */
+/** Trims spaces and tabs only: other white space belongs to the cookie. */
 function trimmed(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, "");
 }

@@ -88,7 +88,7 @@ export class Form<Result> {
     return [...new Set(this.#fields.map(({ name }) => name))];
   }
 
-  /** Fills fields by name; throws `RangeError` when the form has no such field or takes no such value. */
+  /** Fills fields by name; throws `RangeError` when the form has no such field or does not accept the value. */
   fill(values: Readonly<Record<string, FieldInput>>): this {
     for (const [name, value] of Object.entries(values)) {
       const fields = this.#fields.filter((field) => field.name === name);

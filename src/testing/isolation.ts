@@ -7,9 +7,9 @@ import type { Door } from "./visitor.ts";
 
 /** How {@linkcode assertIsolated} runs the requests, and what it compares. */
 export interface IsolationOptions {
-  /** How many times the requests run together, 20 when not given. */
+  /** How many times the requests run together, 20 by default. */
   readonly rounds?: number;
-  /** The seed of the orders and delays, 1 when not given: the same seed makes the same run. */
+  /** The seed for the orders and delays, 1 by default: the same seed makes the same run. */
   readonly seed?: number;
   /** The headers and cookies, by name, that may differ, such as a request ID. */
   readonly ignore?: readonly string[];
@@ -88,7 +88,7 @@ async function textAlone(
   );
 }
 
-/** The first line in which two texts differ, as each has it. */
+/** The first line in which two texts differ, from each of them. */
 function difference(...texts: readonly [name: string, text: string][]): string {
   const [one, other] = texts.map(([, text]) => text.split("\n"));
   const at = one!.findIndex((line, place) => line !== other![place]);

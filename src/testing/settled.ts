@@ -4,7 +4,7 @@ import type { Engine } from "../../mod.ts";
 import { applicationOf } from "../engine.ts";
 
 /**
- * Waits until the work that requests have deferred is done, also what that work has deferred itself. Errors of
+ * Waits until the work that requests have deferred is done, including what that work has deferred itself. Errors of
  * deferred work are in the log; they do not reject. The work of a request begins with its response.
  *
  * @example

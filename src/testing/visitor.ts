@@ -19,9 +19,9 @@ export interface VisitOptions extends RequestInit {
   readonly json?: unknown;
 }
 
-/** What holds for all visits of a visitor. */
+/** The options for all visits of a visitor. */
 export interface VisitorOptions {
-  /** The origin of the application in the URLs of requests, `http://localhost` when not given. */
+  /** The origin of the application in the URLs of requests, `http://localhost` by default. */
   readonly origin?: string;
   /** Headers of every request; those of a visit take precedence. */
   readonly headers?: HeadersInit;
@@ -170,7 +170,7 @@ export class Visitor {
  * ```
  */
 export class Page {
-  /** The response; its body is read already. */
+  /** The response; its body has already been read. */
   readonly response: Response;
   /** The text of the response. */
   readonly text: string;
