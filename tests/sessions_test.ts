@@ -132,6 +132,17 @@ Deno.test("`sessions()` sends a cookie that scripts and other sites do not get, 
   assertMatch(line!, /^__Host-id=.*; Path=\/;.*; Secure$/);
 });
 
+Deno.test("a cookie makes a public response private", async () => {
+  const app = new Engine();
+  const session = sessions(app, { secret: SECRET });
+  app.route("/", () => {
+    session().set("user", "ada");
+    app.response().header("cache-control", "public, max-age=60");
+  });
+  const { headers } = await app.fetch("/");
+  assertEquals(headers.get("cache-control"), "max-age=60, private");
+});
+
 Deno.test("`sessions()` shows nothing of a value in the cookie", async () => {
   const client = new Client(application());
   await client.get("/login/Ada-Lovelace");

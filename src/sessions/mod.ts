@@ -310,5 +310,7 @@ async function removeCookies(
 /** Keeps shared caches from storing the cookie. */
 function forbidSharing(headers: Headers): void {
   if (headers.get("cache-control")?.includes("private")) return;
-  headers.append("cache-control", "private");
+  const kept = headers.get("cache-control")?.split(/\s*,\s*/) ?? [];
+  const own = kept.filter((directive) => !/^(?:public)?$/i.test(directive));
+  headers.set("cache-control", [...own, "private"].join(", "));
 }
