@@ -11,6 +11,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine, HttpError, markup, type View } from "@framework/core";
+import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
 
@@ -842,6 +843,27 @@ Deno.test("`framework.debug` folds the frames of the framework, of Vento and of 
   assertMatch(page, /at broken \(file:.*view_test\.ts:\d+:\d+\)/);
   assertMatch(page, /\(\d+ frames of the framework\)/);
   assertFalse(/at .*(?:\/src\/|ventojs)/.test(page));
+});
+
+Deno.test("`fetch()` names the line of the tag whose layout is missing", async () => {
+  const page = 'one\n{{ layout "lost" }}\n{{ title }}\n{{ /layout }}';
+  await withView({ "page.vto": page }, async (view) => {
+    const error = await assertRejects(() => view.fetch("page"), Error);
+    const expected = 'page.vto" at line 2: Cannot find the template "lost": ';
+    assertStringIncludes(error.message, expected);
+    assertStringIncludes(error.message, '2 | {{ layout "lost" }}');
+  });
+});
+
+Deno.test("`framework.log_errors` logs no whole template", async () => {
+  const page = "{{ for tag of tags }}\n{{ tag }}\nthe end";
+  await withView({ "page.vto": page }, async (_view, _folder, app) => {
+    app.set("framework.log_errors", true);
+    app.route("/", () => app.render("page"));
+    const log = await logOf(() => visit(app, "/"));
+    assertStringIncludes(log.join(), "at line 1: Missing closing tag");
+    assertFalse(log.join().includes("the end"), log.join());
+  });
 });
 
 Deno.test("`fetch()` refuses a loop over a promise", async () => {

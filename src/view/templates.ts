@@ -6,7 +6,7 @@
  */
 
 import { resolve } from "@std/path/resolve";
-import { VentoError } from "ventojs/core/errors.js";
+import { SourceError, VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
 import { HttpError, MissingTemplate, TemplateError } from "../errors.ts";
 import { inside } from "../inside.ts";
@@ -67,8 +67,13 @@ export class Templates {
     return typeof await this.#find(pathOf(name)) === "string";
   }
 
-  /** Runs a template; `from` is the path of the one that includes it. */
-  async #run(name: string, locals: Locals = {}, from = ""): Promise<Result> {
+  /** Runs a template; `from` is the path of the one that includes it, at the position. */
+  async #run(
+    name: string,
+    locals: Locals = {},
+    from = "",
+    position?: number,
+  ): Promise<Result> {
     locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
     if (locals[DEPTH] > MAX_DEPTH) {
       throw new RangeError(
@@ -80,7 +85,11 @@ export class Templates {
     }
     const loaded = this.#load(name, from);
     // Waiting takes a turn, which a page should not pay for a template that is there.
-    const template = loaded instanceof Promise ? await loaded : loaded;
+    const template = loaded instanceof Promise
+      ? await loaded.catch((error) => {
+        throw missingAt(error, from, position);
+      })
+      : loaded;
     return await template(locals);
   }
 
@@ -128,8 +137,12 @@ export class Templates {
    */
   async #locate(error: unknown): Promise<unknown> {
     if (!(error instanceof VentoError)) return error;
-    const cause = error.cause ?? error;
-    if (cause instanceof HttpError || !(cause instanceof Error)) return cause;
+    const { cause } = error;
+    const isOwn = cause === undefined; // Vento's own error says no more than the message
+    if (!isOwn && (cause instanceof HttpError || !(cause instanceof Error))) {
+      return cause;
+    }
+    const options = isOwn ? {} : { cause };
     const { message } = error;
     const context = await error.getContext();
     const { file: path = "", source = "", code } = context;
@@ -137,11 +150,17 @@ export class Templates {
     const file = typeof found === "string" ? found : path;
     const position = context.position ?? await syntaxErrorPosition(code);
     if (Number.isNaN(position)) {
-      return new Error(`Cannot render "${file}": ${message}`, { cause });
+      return new Error(`Cannot render "${file}": ${message}`, options);
     }
     const line = source.slice(0, position).split("\n").length;
-    return new TemplateError(message, { file, line, source }, { cause });
+    return new TemplateError(message, { file, line, source }, options);
   }
+}
+
+/** The error of a template that is not there, with the place of the tag that names it. */
+function missingAt(error: unknown, from: string, position?: number): unknown {
+  const isNamed = error instanceof MissingTemplate && position !== undefined;
+  return isNamed ? new SourceError(error.message, position, from) : error;
 }
 
 /** The normalized path of a template below its folder; `..` cannot lead out of that. */
