@@ -135,8 +135,8 @@ export class PostFile implements PostStore {
   }
 
   /**
-   * Loads the file when the load before has ended. Whoever asks until then shares this load, so that a crowd
-   * of visitors does not have the whole file in memory for each of them.
+   * Loads the file once the previous load has ended. Everyone who asks until then shares this load, so that a crowd of
+   * visitors does not have the whole file in memory for each of them.
    */
   async #loadAfter(
     before: Promise<unknown> | undefined,

@@ -1,7 +1,7 @@
 /**
- * The blog as it is served, with a line in the log for each request. The default export is for `deno serve`,
- * also with `--parallel`; `main.ts` starts it on a port of its own. With `DATABASE_URL` its posts are a table
- * of PostgreSQL.
+ * The blog as it is served, with a line in the log for each request. The default export is for `deno serve`, including
+ * with `--parallel`; `main.ts` starts it on a port of its own. With `DATABASE_URL` its posts are a table of
+ * PostgreSQL.
  */
 
 import { Framework } from "@framework/core";

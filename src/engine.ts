@@ -1,7 +1,7 @@
 /**
- * Owns the engine, one of the two forms of an application: the core methods, `fetch`, by which every request
- * comes in, and `start`. How a request is handled is in `handling/handle.ts`; what the core methods change is
- * in `application/application.ts`.
+ * Owns the engine, one of the two forms of an application: the core methods, `fetch`, which every request goes
+ * through, and `start`. How a request is handled is in `handling/handle.ts`; what the core methods change is in
+ * `application/application.ts`.
  */
 
 import { Application } from "./application/application.ts";
@@ -99,8 +99,7 @@ export type FilterOf<Name extends string> =
 export let applicationOf: (engine: Engine) => Application;
 
 /**
- * An application: its routes, variables, methods and classes. {@linkcode Framework} is one behind a
- * static interface.
+ * An application: its routes, variables, methods and classes. {@linkcode Framework} is one with a static interface.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Owns the types of what a server hands over with a request, and of the function that it calls. */
+/** Owns the types of what a server passes with a request, and of the function that it calls. */
 
 /** What a server passes on about a connection; `Deno.serve` and `deno serve` do. */
 export interface ConnectionInfo {

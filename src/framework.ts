@@ -95,8 +95,8 @@ export class Framework extends AnyMember {
   declare static configure: Engine["configure"];
 
   /**
-   * The engine behind this class. An engine that is passed takes its place, for example in a test. Throws `TypeError` when
-   * it is not an engine, `Error` while the current one serves.
+   * The engine behind this class. An engine that is passed takes its place, for example in a test. Throws `TypeError`
+   * when it is not an engine, `Error` while the current one serves.
    */
   static app(replacement: Engine = engine): Engine {
     if (!(replacement instanceof Engine)) {

@@ -9,7 +9,7 @@ export const SECRETS: RegExp =
 /** The pairs `name=value` in a text, such as a query. The lookbehind lets a long text be read only once. */
 const PAIRS = /(?<![\w.[\]%-])([\w.[\]%-]+)=[^&;\s#"]*/g;
 
-/** What stands in the place of a secret. */
+/** What replaces a secret. */
 export const MASK = "••••";
 
 /** The text with the values of secrets in it hidden. */

@@ -178,7 +178,7 @@ interface Address {
   readonly port: readonly number[];
 }
 
-/** Waits for a promise so many seconds; then calls `giveUp` and rejects. */
+/** Waits for a promise for that many seconds; then calls `giveUp` and rejects. */
 async function within<T>(
   seconds: number,
   promise: Promise<T>,

@@ -417,7 +417,7 @@ export class HttpRequest {
     throw refusal(415, "the body", `its type is "${this.type}"`);
   }
 
-  /** Parsed anew when a body was read late, for a route that a filter of `start` has declared. */
+  /** Parsed again when a body was read late, for a route that a filter of `start` has declared. */
   get #form(): Form {
     const bytes = this.getBytes();
     if (this.#parsed?.bytes !== bytes) {

@@ -20,13 +20,16 @@ export interface Settings {
   "framework.case_sensitive": boolean;
   /** Whether errors go to `error`; when false, `fetch` rejects with them. */
   "framework.handle_errors": boolean;
-  /** Whether the log has whole errors instead of one line each; also those of the program's own requests. */
+  /** Whether the log has whole errors instead of one line each, including those of the program's own requests. */
   "framework.log_errors": boolean;
   /** The folder that holds the view templates. */
   "framework.views.path": string;
   /** The extension that is added to a template's name when no file has the bare name. */
   "framework.views.extension": string;
-  /** Whether the framework helps the person who writes the application: error pages with code, live reload, warnings. Shown to clients on this machine only. */
+  /**
+   * Whether the framework helps you while you write the application: error pages with code, live reload, warnings.
+   * Shown to clients on this machine only.
+   */
   "framework.debug": boolean;
   /** The largest request body, in bytes (413). */
   "framework.body_limit": number;

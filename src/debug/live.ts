@@ -1,6 +1,6 @@
 /**
- * Owns live reload: pages for clients on this machine get a script that reloads them when the state changes by
- * which they were made. A restart of the program is such a change, and one of a used file.
+ * Owns live reload: pages for clients on this machine get a script that reloads them when what they were made from
+ * changes: the program, by a restart, or a used file.
  */
 
 import type { Exchange } from "../application/exchange.ts";
@@ -14,11 +14,11 @@ import { LiveFiles } from "./live_files.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
 import { nameIn, pathOf } from "./addresses.ts";
 
-/** The names of the events and of the script, which looks for the events beside it. */
+/** The names of the events and of the script, which looks for the events next to it. */
 const EVENTS = "live";
 const SCRIPT = "live.js";
 
-/** Neither is kept, or read by pages of other sites. */
+/** Neither may be cached, or read by pages of other sites. */
 const HEADERS = {
   "cache-control": "no-store",
   "cross-origin-resource-policy": "same-origin",

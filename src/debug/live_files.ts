@@ -1,4 +1,4 @@
-/** Owns noticing that one of the used files has changed, by the file system's events and by polling. */
+/** Owns watching the used files for changes, by file system events and by polling. */
 
 import { dirname } from "@std/path/dirname";
 import { join } from "@std/path/join";
@@ -63,7 +63,7 @@ export class LiveFiles {
     }
   }
 
-  /** Looks for changes, and watches from now on, also the files that are added later. */
+  /** Looks for changes, and watches from now on, including files that are added later. */
   start(): void {
     if (this.#polling === undefined) {
       this.#polling = setInterval(() => this.#compare(), POLL_MS);

@@ -1,4 +1,4 @@
-/** Owns the script by which a page reloads itself. */
+/** Owns the script that reloads a page. */
 
 /**
  * The script, a file of its own so that a `Content-Security-Policy` with `'self'` allows it. The events are

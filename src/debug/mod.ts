@@ -1,4 +1,4 @@
-/** Owns what the framework shows a person who writes an application; loaded under `framework.debug` alone. */
+/** Owns what the framework shows to developers; loaded only under `framework.debug`. */
 
 import type { DebugTools } from "../application/debug_tools.ts";
 import { detailsOf } from "./details.ts";

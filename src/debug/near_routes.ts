@@ -24,7 +24,7 @@ interface Miss {
 
 const MAX_ROUTES = 5;
 
-/** The longest path that is compared with every route, in characters: nobody has mistyped a longer one. */
+/** The longest path that is compared with every route, in characters: nobody mistypes a longer one. */
 const MAX_LENGTH = 300;
 
 /** The nearest routes to a path: those that share its beginning, up to a misspelt segment. */

@@ -1,6 +1,6 @@
 /**
- * Owns a request as a test: the code of a `Deno.test` that makes the request again, to copy. Secrets are
- * masked, and of files only the names are there.
+ * Owns a request as a test: the code of a `Deno.test` that makes the request again, ready to copy. Secrets are masked,
+ * and files appear by name only.
  */
 
 import type { Application } from "../application/application.ts";
@@ -11,7 +11,7 @@ import { withoutRequest } from "../state/without_request.ts";
 import { settles } from "../timer.ts";
 import { type SentBody, sentBody } from "./sent_body.ts";
 
-/** What stands in the place of a secret: a header takes no other characters than these. */
+/** What replaces a secret: a header allows no other characters. */
 const MASK = "***";
 
 /** The headers that the test leaves out: of the connection, of proxies, and those that browsers add. */
@@ -24,7 +24,7 @@ const FORBIDDEN = /^(?:CONNECT|TRACE|TRACK)$/;
 /** How many characters of a body a test repeats. */
 const MAX_LENGTH = 10_000;
 
-/** How long a main module that is still loading is waited for, in seconds. */
+/** How many seconds to wait for a main module that is still loading. */
 const WAIT_SECONDS = 0.05;
 
 /** A comment in the test, above the import of the main module. */
@@ -138,7 +138,10 @@ function maskedHeader(name: string, value: string): string {
     .join("; ");
 }
 
-/** Finds the application among the exports of the main module. Else it is that of `Framework`, or to be exported. */
+/**
+ * Finds the application among the exports of the main module. Otherwise it is that of `Framework`, or must be exported
+ * first.
+ */
 async function importOf(main: string, app: Application): Promise<Imported> {
   const exported = await exportOf(main, app);
   if (exported === "default") {

@@ -52,7 +52,7 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** The requests for whose pages the style can be fetched. */
+/** The requests whose pages can fetch the style. */
 const styled = new WeakSet<Exchange>();
 
 /** Responds with the style, if a request asks for it; else notes that its page can refer to it. */
@@ -62,7 +62,7 @@ export function respondStyle(exchange: Exchange): Response | undefined {
   return isAsked ? new Response(STYLE, { headers: HEADERS }) : undefined;
 }
 
-/** What a page needs to have the style; in the page itself where it cannot be fetched. */
+/** What gives a page its style; the style itself where it cannot be fetched. */
 export function styleHtml(exchange: Exchange): string {
   return exchange.nesting.some((each) => styled.has(each))
     ? `<link rel="stylesheet" href="${escape(pathOf(exchange, NAME))}">\n`

@@ -1,4 +1,4 @@
-/** Owns the choice of a compressed form: which there are beside a file, and which of them a client takes. */
+/** Owns the choice of a compressed form: which ones exist next to a file, and which of them a client accepts. */
 
 import { type Shown, shown } from "./shown.ts";
 
@@ -11,7 +11,7 @@ export interface Compressed extends Shown {
 /** The codings and their extensions, the smaller form first. */
 const CODINGS = [["br", ".br"], ["gzip", ".gz"]] as const;
 
-/** Finds the compressed forms beside a file of a folder; one that is older than the file is out of date. */
+/** Finds the compressed forms next to a file in a folder; one that is older than the file is out of date. */
 export async function compressedForms(
   folder: string,
   { name, fileInfo: { mtime } }: Shown,

@@ -34,8 +34,8 @@ export function seesDetails(exchange: Exchange): boolean {
 }
 
 /**
- * Whether the client is on this machine. The host must be a name of this machine, too: another one is DNS
- * rebinding, by which a foreign page reads what this machine shows. Behind a trusted proxy, no client is local.
+ * Whether the client is on this machine. The host must be a name of this machine, too: any other name is DNS
+ * rebinding, which lets a foreign page read what this machine shows. Behind a trusted proxy, no client is local.
  */
 function isLocal({ raw, remote, trustsProxy }: Exchange): boolean {
   if (remote === undefined || !("hostname" in remote)) return false;

@@ -87,7 +87,7 @@ function encoded(data: unknown, indentation: number): string {
   return text;
 }
 
-/** Whether something in a value may become `{}`: faster than finding what and where. A client chooses how deeply it nests. */
+/** Whether something in a value may become `{}`: faster than finding what and where. The client chooses the depth. */
 function mayBeLost(data: unknown): boolean {
   const values = [data];
   while (values.length > 0) {

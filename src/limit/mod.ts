@@ -59,8 +59,8 @@ export interface LimitOptions {
 /** Where requests are counted, for all workers and machines that share it. */
 export interface LimitStore {
   /**
-   * Counts a request of a key, in one step for all that share the store: in the window of the key, or in a new
-   * one of so many seconds when there is none, or it is over. Limits that share a store need keys of their own.
+   * Counts a request of a key, in one step for all that share the store: in the window of the key, or in a new one of
+   * that many seconds when there is none, or it is over. Limits that share a store need keys of their own.
    */
   add(key: string, seconds: number): MaybePromise<LimitCount>;
 }

@@ -111,7 +111,7 @@ function serve(
 
 /**
  * Refuses requests that come while the server drains, which listens on only to receive bodies; and those whose
- * absolute-form names the other scheme (RFC 9112, section 3.2.2), by which they would pass for secure.
+ * absolute-form names the other scheme (RFC 9112, section 3.2.2), and so would pass for secure.
  */
 function withRefusals(
   fetch: Fetch,

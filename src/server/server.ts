@@ -85,10 +85,10 @@ export class DrainingServer implements Server {
   }
 
   /**
-   * Listens again whenever the runtime has stopped, for example for lack of file descriptors: its accept loop ends
-   * at the first such error, with the process alive and every later client refused. Ending the process instead
-   * would drop the requests and sockets that are open, and leave it to somebody else to start it.
-   * Shutting down the old server closes its idle connections; running requests go on.
+   * Listens again whenever the runtime has stopped, for example for lack of file descriptors: its accept loop ends at
+   * the first such error, with the process alive and every later client refused. Ending the process instead would drop
+   * the requests and sockets that are open, and leave it to others to restart it. Shutting down the old server closes
+   * its idle connections; running requests go on.
    */
   async #keepListening(): Promise<void> {
     for (;;) {

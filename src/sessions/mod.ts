@@ -107,8 +107,8 @@ export { Session, type SessionStore };
 /** The options of {@linkcode sessions}. */
 export interface SessionOptions {
   /**
-   * At least 32 random characters, or a list of such secrets: the first seals cookies, each can open them. Keep
-   * a former one for `maxAge` seconds: only a change seals a session anew.
+   * At least 32 random characters, or a list of such secrets: the first seals cookies, each can open them. Keep an old
+   * one for `maxAge` seconds: a session is sealed again only when it changes.
    */
   readonly secret: string | readonly string[];
   /** A session expires after this many seconds; a week by default. */
@@ -144,8 +144,8 @@ interface Rules extends CookieRules {
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
  * of a request.
  *
- * Throws `TypeError` when a secret is too short, a time is not above 0, no cookie can have the name or the
- * path, or the store lacks a method.
+ * Throws `TypeError` when a secret is too short, a time is not greater than 0, the name or the path is not valid for a
+ * cookie, or the store lacks a method.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
