@@ -151,55 +151,83 @@ export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
   options: SessionOptions,
 ): () => Session<Values> {
-  const rules = rulesOf(options);
-  const maxBytes = rules.store === undefined ? MAX_BYTES : Infinity;
-  const states = new WeakMap<HttpRequest, State>();
-  const tell = (line: string): void => {
-    if (app.get("framework.debug")) report(line);
-  };
-  app.before("start", () => {
-    const request = app.request();
-    // A request without the cookie stays synchronous.
-    if (request.cookies[rules.name] === undefined) return;
-    return open(request, rules).then((kept) => {
-      states.set(request, stateOf(maxBytes, kept));
+  const current = new CurrentSession(app, rulesOf(options));
+  app.before("start", () => current.open());
+  app.after("start", () => current.check());
+  app.after("send", (_params, { value: sent }) => current.send(sent.headers));
+  return () => new Session(current.use());
+}
+
+/** The session of the current request, from its cookie to that of the response. */
+class CurrentSession {
+  readonly #app: Engine | typeof Framework;
+  readonly #rules: Rules;
+  readonly #maxBytes: number;
+  readonly #states = new WeakMap<HttpRequest, State>();
+
+  constructor(app: Engine | typeof Framework, rules: Rules) {
+    this.#app = app;
+    this.#rules = rules;
+    this.#maxBytes = rules.store === undefined ? MAX_BYTES : Infinity;
+  }
+
+  /** Opens the session of the cookie. A request without one stays synchronous. */
+  open(): Promise<void> | undefined {
+    const request = this.#app.request();
+    const { name } = this.#rules;
+    if (request.cookies[name] === undefined) return;
+    return findSession(request, this.#rules).then((kept) => {
+      this.#states.set(request, stateOf(this.#maxBytes, kept));
       if (kept !== undefined) return;
-      tell(
-        `The cookie "${rules.name}" was ignored: it has expired, or another secret sealed it`,
+      this.#report(
+        `The cookie "${name}" was ignored: it has expired, or another secret sealed it`,
       );
     });
-  });
-  app.after("start", () => {
-    const state = states.get(app.request());
+  }
+
+  /** Returns the state for a handler: that of the cookie, or of a new session. */
+  use(): State {
+    const request = this.#app.request();
+    const known = this.#states.get(request);
+    const isShut = known === undefined && this.#rules.name in request.cookies;
+    const state = known ?? stateOf(this.#maxBytes);
+    if (isShut) state.closed = "it is not open yet, or the request was refused";
+    this.#states.set(request, state);
+    state.isUsed = true;
+    return state;
+  }
+
+  /** Throws what `set` throws when a value was changed in place; the changes of the request are undone then. */
+  check(): void {
+    const state = this.#states.get(this.#app.request());
     if (!state?.isUsed) return;
     try {
-      checkedTextOf(state); // a value may have been changed in place
+      checkedTextOf(state);
     } catch (error) {
       restore(state);
       throw error;
     }
-  });
-  app.after("send", (_params, { value: sent }) => {
-    const request = app.request();
-    const state = states.get(request);
+  }
+
+  /** Keeps the session, and adds its cookies to the headers of the response. */
+  send(headers: Headers): Promise<void> | undefined {
+    const request = this.#app.request();
+    const state = this.#states.get(request);
     if (!state?.isUsed) return;
     state.closed = "the response has already been made";
-    sent.headers.append("vary", "Cookie");
+    headers.append("vary", "Cookie");
     const isChanged = checkedTextOf(state) !== state.before;
-    if (!isChanged) return renewUse(state, request, rules, sent.headers);
-    return save(state, request, rules, sent.headers).then((isSaved) => {
-      if (!isSaved) tell("The session has ended: the change was dropped");
+    if (!isChanged) return renewUse(state, request, this.#rules, headers);
+    return save(state, request, this.#rules, headers).then((isSaved) => {
+      if (!isSaved) {
+        this.#report("The session has ended: the change was dropped");
+      }
     });
-  });
-  return () => {
-    const request = app.request();
-    const isShut = !states.has(request) && rules.name in request.cookies;
-    const state = states.get(request) ?? stateOf(maxBytes);
-    if (isShut) state.closed = "it is not open yet, or the request was refused";
-    states.set(request, state);
-    state.isUsed = true;
-    return new Session(state);
-  };
+  }
+
+  #report(line: string): void {
+    if (this.#app.get("framework.debug")) report(line);
+  }
 }
 
 function rulesOf(options: SessionOptions): Rules {
@@ -230,7 +258,7 @@ function problemOf(rules: Rules): string | undefined {
 }
 
 /** The session of a request's cookie; undefined when it has ended, or was sealed elsewhere. */
-async function open(
+async function findSession(
   request: HttpRequest,
   rules: Rules,
 ): Promise<Kept | undefined> {
