@@ -222,6 +222,7 @@ Deno.test("`mount()` of a group's router stands below the group, behind its midd
     TypeError,
     'the prefix must be a path without optional parts, got the string "/a(/@b)/x"',
   );
+  assertEquals((await app.fetch("/a/x/x/7")).status, 404);
 });
 
 Deno.test("`mount()` is a 501 for a method of which no web request can be made", async () => {

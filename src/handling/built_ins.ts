@@ -12,7 +12,6 @@ import type { Method } from "../callback.ts";
 import { etag, lastModified } from "./caching.ts";
 import { components } from "./components.ts";
 import { defer } from "./deferred.ts";
-import { mount } from "./mount.ts";
 import { error, notFound, onPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
@@ -42,7 +41,7 @@ export const builtIns: BuiltIns = {
     put: onRouter("put"),
     patch: onRouter("patch"),
     delete: onRouter("delete"),
-    mount,
+    mount: onRouter("mount"),
     defer,
     send: (_app, response) => response,
   },
@@ -62,7 +61,7 @@ function startUnlessSealed(app: Application): unknown {
 
 /** The router's method of the same name. */
 function onRouter(
-  name: "route" | "group" | "post" | "put" | "patch" | "delete",
+  name: "route" | "group" | "post" | "put" | "patch" | "delete" | "mount",
 ): DefaultMethod {
   return (app, ...params) => {
     const router: Record<typeof name, Method> = app.router();

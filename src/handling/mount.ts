@@ -6,7 +6,7 @@ import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
 import { withoutBase } from "../response/location.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
-import { mountOn, type Route } from "../routing/route.ts";
+import type { Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
 import type { Fetch } from "../fetch.ts";
 
@@ -16,28 +16,11 @@ const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 /** How deeply applications may be mounted in each other: deeper counts as a loop. */
 const MAX_DEPTH = 32;
 
-/** The default `mount`: declares a route that hands every request under the prefix to the application. */
-export function mount(
-  app: Application,
-  prefix: string,
-  mounted: Mountable,
-): void {
-  const { pattern, callback } = mountingOf(app)(prefix, mounted);
-  mountOn(app.call("route", [pattern, callback, true]) as Route, mounted);
-}
-
-/** Makes routes that hand requests over; an application's router mounts by it. */
+/** Makes callbacks of routes that hand requests over; an application's router mounts by it. */
 export function mountingOf(app: Application): Mounting {
   return (prefix, mounted) => {
-    if (typeof prefix !== "string" || /[(*]/.test(prefix)) {
-      const rule = "the prefix must be a path without optional parts";
-      throw wrongKind("mount an application", rule, prefix);
-    }
     const fetch = fetchOf(mounted, prefix);
-    return {
-      pattern: `${prefix.replace(/\/+$/, "")}/*`,
-      callback: (...params) => handOver(app, fetch, params.at(-1) as Route),
-    };
+    return (...params) => handOver(app, fetch, params.at(-1) as Route);
   };
 }
 

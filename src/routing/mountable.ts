@@ -6,10 +6,10 @@ import type { Fetch } from "../fetch.ts";
 export type Mountable = Fetch | { readonly fetch: Fetch };
 
 /**
- * Makes the pattern and the callback of the route under which something is mounted, to be declared with
- * `passRoute`. Throws `TypeError` when the prefix has optional parts, or what is to be mounted has no `fetch`.
+ * Makes the callback of the route under which something is mounted, to be declared with `passRoute`. Throws
+ * `TypeError` when what is to be mounted has no `fetch`.
  */
-export type Mounting = (prefix: string, mounted: Mountable) => {
-  pattern: string;
-  callback: (...params: unknown[]) => Response | Promise<Response>;
-};
+export type Mounting = (
+  prefix: string,
+  mounted: Mountable,
+) => (...params: unknown[]) => Response | Promise<Response>;

@@ -76,16 +76,6 @@ export interface Declared {
 /** Reads what declaring a route has made: a private field of `Route`, so that users do not see it. */
 export let declared: (route: Route) => Declared;
 
-/** Lets a route hand its requests over to what is mounted, with their bodies unread. */
-export function mountOn(route: Route, mounted: object): void {
-  const prefix = route.pattern.slice(0, -"/*".length);
-  if (/[(*]/.test(prefix)) { // a group around may have them, too
-    const rule = "the prefix must be a path without optional parts";
-    throw wrongKind("mount an application", rule, prefix);
-  }
-  declared(route.streamed()).mounted = mounted;
-}
-
 /**
  * A route as declared, or, passed to its callback, as one request matched it.
  *

@@ -15,8 +15,8 @@ import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import type { Match } from "./match.ts";
 import type { Mountable, Mounting } from "./mountable.ts";
 import {
+  declared,
   type DeclareRoute,
-  mountOn,
   type PassRoute,
   Route,
   type RouteCallback,
@@ -199,9 +199,17 @@ export class Router {
    * anything else, and when the prefix has optional parts.
    */
   mount(prefix: string, app: Mountable): void {
-    const { pattern, callback } = this.#mounting(prefix, app);
+    const path = typeof prefix === "string"
+      ? joinPaths(this.#group.prefix, prefix)
+      : prefix;
+    if (typeof path !== "string" || /[(*]/.test(path)) {
+      const rule = "the prefix must be a path without optional parts";
+      throw wrongKind("mount an application", rule, path);
+    }
+    const callback = this.#mounting(prefix, app);
+    const pattern = `${prefix.replace(/\/+$/, "")}/*`;
     const route = this.route<string, true>(pattern, callback, true);
-    mountOn(route, app);
+    declared(route.streamed()).mounted = app;
   }
 
   /**
