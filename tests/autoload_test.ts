@@ -105,7 +105,7 @@ onEngine(
     await assertRejects(
       () => call(app, "nobody"),
       ReferenceError,
-      'Cannot load the class "NoBody": no folder was added with path(); give a class at hand without quotes',
+      'Cannot load the class "NoBody": no folder was added with path(); pass an imported class without quotes',
     );
     app.path(classes);
     app.path(more);

@@ -351,8 +351,8 @@ Deno.test("a server warns under debug of a variable that is named like a setting
     await (await fetch(`http://127.0.0.1:${server.addr.port}/`)).text();
   });
   assertEquals(log, [
-    'Warning: The variable "views.path" is no setting: did you mean "framework.views.path"?',
-    'Warning: The variable "flight.base_url" is no setting: did you mean "framework.base_url"?',
+    'Warning: The variable "views.path" is not a setting: did you mean "framework.views.path"?',
+    'Warning: The variable "flight.base_url" is not a setting: did you mean "framework.base_url"?',
   ]);
 });
 

@@ -81,7 +81,7 @@ async function search(name: string, folders: Iterable<string>): Promise<Class> {
     }
   }
   const where = tried.join(", ") ||
-    "no folder was added with path(); give a class at hand without quotes";
+    "no folder was added with path(); pass an imported class without quotes";
   throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
 }
 

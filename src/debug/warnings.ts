@@ -33,5 +33,5 @@ function warningsOfVariable(name: string): string[] {
     .find((setting) => setting in defaults);
   // A single word, such as "debug", may well be the application's own.
   if (meant === undefined || !/[._]/.test(name)) return [];
-  return [`The variable "${name}" is no setting: did you mean "${meant}"?`];
+  return [`The variable "${name}" is not a setting: did you mean "${meant}"?`];
 }
