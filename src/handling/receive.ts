@@ -97,13 +97,14 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
  * none has any, with the setting: a route for every path, such as one that logs, would undo the limits.
  */
 function limitOf(exchange: Exchange, first?: Match): number {
+  const { "framework.body_limit": usual } = exchange.plan.settings;
   const router = exchange.app.router(exchange.context);
+  if (!router.hasBodyLimits(exchange.layer)) return usual;
   const limits: number[] = [];
   for (let match = first; match; match = router.next(match)) {
     const limit = match.route.bodyLimit();
     if (limit !== undefined) limits.push(limit);
   }
-  const { "framework.body_limit": usual } = exchange.plan.settings;
   return limits.length > 0 ? Math.max(...limits) : usual;
 }
 

@@ -135,6 +135,7 @@ export class Router {
       middleware: [...this.#group.middleware],
       takesStream: false,
       bodyLimit: undefined,
+      onBodyLimit: () => tree.hasBodyLimits = true,
       mounted: undefined,
     });
     tree.add(route);
@@ -289,6 +290,15 @@ export class Router {
     if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
     if (methods.has("GET")) methods.add("HEAD");
     return [...methods.add("OPTIONS")];
+  }
+
+  /**
+   * Whether any route has a limit of its own for bodies.
+   *
+   * @ignore
+   */
+  hasBodyLimits(layer?: Layer | null): boolean {
+    return this.#trees(layer).some((tree) => tree.hasBodyLimits);
   }
 
   /** The methods of all routes that match a path; `*` for every method. */
