@@ -225,7 +225,7 @@ export function announce(line: string): void {
 
 /**
  * The characters that change how a log reads, or what a terminal does: controls, line separators, and those of
- * writing direction (Unicode's `Cc` and `Bidi_Control`, whose names take two milliseconds of a start to look up).
+ * writing direction (Unicode's `Cc` and `Bidi_Control`, written out: names are looked up at the start).
  */
 const UNPRINTABLE =
   // deno-lint-ignore no-control-regex -- control characters are what must be found
