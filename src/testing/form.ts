@@ -12,7 +12,11 @@ type Node = DefaultTreeAdapterTypes.Node;
  * A value for a field: text, true or false for a checkbox, or a file; a list for checkboxes of one name, and for a
  * field that is `multiple`.
  */
-export type FieldInput = FieldValue | readonly FieldValue[];
+export type FieldInput =
+  | string
+  | boolean
+  | File
+  | readonly (string | boolean | File)[];
 
 type FieldValue = string | boolean | File;
 
