@@ -86,7 +86,10 @@ class Lines implements Writer {
     }
   }
 
-  /** Writes what waits when the process ends by itself; waits for the write under way, unless its reader stalls. */
+  /**
+   * Writes what waits when the program calls `Deno.exit()`, which may cut off the write under way: the runtime tells
+   * nobody how far that came. Waits for no reader that stalls.
+   */
   #finish(): void {
     if (this.#writing === undefined) return;
     if (performance.now() - this.#began > STALLED_MS) return;
