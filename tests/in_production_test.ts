@@ -46,8 +46,8 @@ async function serve(
   return [process, `http://127.0.0.1:${port}`];
 }
 
-Deno.test("the examples of health, metrics and timers work under `deno serve --parallel`", async () => {
-  const [process, origin] = await serve("--parallel");
+Deno.test("the examples of health, metrics and timers work under `deno serve`", async () => {
+  const [process, origin] = await serve();
   await using _process = process;
   const text = async (path: string): Promise<string> =>
     await (await fetch(origin + path)).text();
@@ -58,7 +58,7 @@ Deno.test("the examples of health, metrics and timers work under `deno serve --p
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0);
   assertLess(performance.now() - began, 5_000); // it does not wait for the timer
-  assertEquals(process.printed.split("closed").length, 3); // by both workers
+  assertEquals(process.printed.split("closed").length, 2);
 });
 
 Deno.test("the example of maintenance is turned on and off by a signal", async () => {
