@@ -1,6 +1,6 @@
 /** Tests `router().check()`: which routes it warns of before a request comes. */
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Engine, Router } from "@framework/core";
 
 /** The warnings for routes that are declared in this order. */
@@ -22,6 +22,9 @@ const hidden: [earlier: string, later: string][] = [
   ["/blog(/@y(/@m))", "/blog/@year"],
   ["/a/*/b", "/a/*/b"],
   ["/a(/b)", "/a(/b)"],
+  ["/a/*/z", "/a/b/z"],
+  ["/a/*/z", "/a/z"],
+  ["/*/b/*/z", "/a/b/c/@d/z"],
 ];
 
 /** Routes that can all be reached. */
@@ -38,6 +41,8 @@ const reachable: string[][] = [
   ["/files/*", "/files/x"],
   ["/a(/*)", "/a/b"],
   ["/@a:.+-@b:.+", "/@a-@b"],
+  ["/a/b/z", "/a/*/z"],
+  ["/@a/z", "/*/z"],
 ];
 
 Deno.test("`check()` names each route that can never be reached, and the one before it", async () => {
@@ -52,6 +57,51 @@ Deno.test("`check()` says nothing of routes that can be reached, or behind one t
   for (const patterns of reachable) {
     assertEquals(await check(...patterns), [], patterns.join());
   }
+});
+
+/** All lists of up to a number of these texts. */
+function listsOf(texts: readonly string[], most: number): string[][] {
+  if (most === 0) return [[]];
+  const shorter = listsOf(texts, most - 1);
+  const longest = shorter.filter(({ length }) => length === most - 1);
+  return [
+    ...shorter,
+    ...longest.flatMap((list) => texts.map((text) => [...list, text])),
+  ];
+}
+
+Deno.test("`check()` warns of a route exactly when an earlier one takes all of its paths", async () => {
+  const patterns = listsOf(["a", "b", "@", "*"], 3).map((segments) =>
+    `/${segments.map((text, n) => text === "@" ? `@p${n}` : text).join("/")}`
+  );
+  // every path of up to four segments; "c" stands in no pattern, and only a star takes ""
+  const paths = listsOf(["a", "b", "c", ""], 4).map((segments) =>
+    `http://localhost/${segments.map((text) => `${text}/`).join("")}`
+  );
+  const taken = new Map<string, Set<string>>();
+  for (const pattern of patterns) {
+    const app = new Engine();
+    app.route<string>(pattern, () => {});
+    const found = await Promise.all(
+      paths.map(async (path) => (await app.fetch(new URL(path))).status),
+    );
+    taken.set(pattern, new Set(paths.filter((_, n) => found[n] === 200)));
+  }
+  for (const earlier of patterns.filter((one) => !one.endsWith("*"))) {
+    for (const later of patterns) {
+      const isHidden = taken.get(later)!.isSubsetOf(taken.get(earlier)!);
+      const warnings = await check(earlier, later);
+      assertEquals(warnings.length, isHidden ? 1 : 0, `${earlier}, ${later}`);
+    }
+  }
+});
+
+Deno.test("`check()` compares a route with few of thousands that begin alike", async () => {
+  const routes = Array.from({ length: 5_000 }, (_, n) => `/api/v1/item${n}`);
+  const started = performance.now();
+  assertEquals(await check(...routes), []);
+  const time = performance.now() - started;
+  assert(time < 3_000, `${time} ms`); // comparing all takes 20 seconds
 });
 
 Deno.test('`check()` names each `"Class->method"` that does not load', async () => {

@@ -5,6 +5,7 @@
 
 import { declared, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
+import { newNode, type Node, placeOf } from "./tree.ts";
 
 /** The warnings for routes, and for those of what is mounted among them, unless they were `seen`. */
 export async function check(
@@ -12,7 +13,7 @@ export async function check(
   seen: Set<Route> = new Set(routes),
 ): Promise<string[]> {
   const warnings: string[] = [];
-  const earlier = new Map<string, Route[]>();
+  const earlier = newNode();
   for (const route of routes) {
     warnings.push(
       ...reachWarnings(route, earlier),
@@ -23,22 +24,37 @@ export async function check(
   return warnings;
 }
 
-/** Warns of a route that an `earlier` one hides, and adds it to those, which are kept by their starts. */
-function reachWarnings(route: Route, earlier: Map<string, Route[]>): string[] {
-  const { pattern: { choices } } = declared(route);
-  const hiding = [startOf(choices[0]!), ""]
-    .flatMap((start) => earlier.get(start) ?? [])
-    .find((one) => shadows(one, route));
-  for (const start of new Set(choices.map(startOf))) {
-    const known = earlier.get(start);
-    if (known) known.push(route);
-    else earlier.set(start, [route]);
-  }
+/** Warns of a route that an `earlier` one hides, and adds it to those. */
+function reachWarnings(route: Route, earlier: Node): string[] {
+  const { choices } = declared(route).pattern;
+  const hiding = hidingBelow(earlier, choices[0]!, 0, route);
+  for (const segments of choices) placeOf(earlier, segments).push(route);
   if (hiding === undefined) return [];
   return [
     `The route "${written(route)}" can never be reached: ` +
     `"${written(hiding)}" is declared earlier and matches all of its paths`,
   ];
+}
+
+/**
+ * A route below a node that hides a later one, whose segments are given. A literal is hidden only by the same
+ * literal and by what is none, so that routes which begin differently are not compared.
+ */
+function hidingBelow(
+  { literals, other, ends, stars }: Node,
+  segments: readonly Segment[],
+  at: number,
+  later: Route,
+): Route | undefined {
+  const hides = (earlier: Route): boolean => shadows(earlier, later);
+  const { folded, isStar } = segments[at] ?? {};
+  const literal = folded === undefined ? undefined : literals.get(folded);
+  const found = at === segments.length
+    ? ends.find(hides)
+    : literal && hidingBelow(literal, segments, at + 1, later) ||
+      // only a star hides a star
+      !isStar && other && hidingBelow(other, segments, at + 1, later);
+  return found || stars.find(hides);
 }
 
 async function loadWarnings(route: Route): Promise<string[]> {
@@ -62,11 +78,6 @@ async function mountedWarnings(
   const warnings = await check(routes, seen);
   const prefix = route.pattern.slice(0, -"/*".length);
   return warnings.map((text) => `Below "${prefix}": ${text}`);
-}
-
-/** The literal with which segments begin; "" for none. Only a route that begins alike, or with none, can hide one. */
-function startOf(segments: readonly Segment[]): string {
-  return segments[0]?.literal ?? "";
 }
 
 /** A route as it is written. */
@@ -99,19 +110,33 @@ function shadows(earlier: Route, later: Route): boolean {
   );
 }
 
-/** Whether segments match every path that others match. */
+/**
+ * Whether segments match every path that others match: each of the others is covered by one of these, or, together
+ * with its neighbours, by a star. As in `pattern.ts`, no star but the last needs to take one more.
+ */
 function takes(all: readonly Segment[], some: readonly Segment[]): boolean {
-  const isOpen = all.at(-1)?.isStar === true;
-  const compared = isOpen ? all.slice(0, -1) : all;
-  const isLong = isOpen
-    ? some.length >= compared.length
-    : some.length === compared.length;
-  return isLong && compared.every((segment, n) => covers(segment, some[n]!));
+  let star: number | undefined;
+  let end = 0; // where what the star takes ends
+  for (let n = 0, at = 0; n < all.length || at < some.length;) {
+    const segment = all[n];
+    if (segment?.isStar) {
+      star = n++;
+      end = at;
+    } else if (segment && at < some.length && covers(segment, some[at]!)) {
+      n++;
+      at++;
+    } else {
+      if (star === undefined || end >= some.length) return false;
+      n = star + 1;
+      at = ++end;
+    }
+  }
+  return true;
 }
 
-/** Whether a segment matches every text that another one matches, whether or not case differs. */
+/** Whether one segment matches every text that another one matches, whether or not case differs. */
 function covers(all: Segment, some: Segment): boolean {
-  if (all.isStar || some.isStar) return all.isStar && some.isStar;
+  if (some.isStar) return false; // it takes any number of segments
   if (all.isFree) return true;
   if (all.shape === some.shape) return all.longest >= some.longest;
   const { literal, folded } = some;

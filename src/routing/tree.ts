@@ -10,7 +10,7 @@ import { declared, type Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 
 /** The routes whose segments begin alike. A route is in as many nodes as it has choices of optional parts. */
-interface Node {
+export interface Node {
   /** The nodes for literals, by their text in lower case. */
   readonly literals: Map<string, Node>;
   /** The node for every other segment. */
@@ -51,7 +51,7 @@ export class Tree {
     }
     if (alias !== "") this.aliases.set(alias, pattern);
     for (const segments of pattern.choices) {
-      const place = this.#place(segments);
+      const place = placeOf(this.#root, segments);
       if (place.at(-1) !== route) place.push(route);
     }
     this.routes.push(route);
@@ -75,25 +75,25 @@ export class Tree {
     }
     return methods;
   }
-
-  /** The list for a route with these segments. */
-  #place(segments: readonly Segment[]): Route[] {
-    let node = this.#root;
-    for (const { folded, isStar } of segments) {
-      if (isStar) return node.stars;
-      if (folded === undefined) node = node.other ??= newNode();
-      else {
-        const child = node.literals.get(folded) ?? newNode();
-        node.literals.set(folded, child);
-        node = child;
-      }
-    }
-    return node.ends;
-  }
 }
 
-function newNode(): Node {
+export function newNode(): Node {
   return { literals: new Map(), other: undefined, ends: [], stars: [] };
+}
+
+/** The list for a route with these segments, in nodes that are made where they are missing. */
+export function placeOf(root: Node, segments: readonly Segment[]): Route[] {
+  let node = root;
+  for (const { folded, isStar } of segments) {
+    if (isStar) return node.stars;
+    if (folded === undefined) node = node.other ??= newNode();
+    else {
+      const child = node.literals.get(folded) ?? newNode();
+      node.literals.set(folded, child);
+      node = child;
+    }
+  }
+  return node.ends;
 }
 
 /** The first match below a node for the segments from `at` on, or the one that is known, if that is earlier. */
