@@ -8,6 +8,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine, HttpError, Router } from "@framework/core";
+import { longestText, TooComplex, Work } from "../src/routing/backtracking.ts";
 import { Path } from "../src/routing/path.ts";
 
 /** A router with these routes; the alias of each is its place. */
@@ -619,8 +620,63 @@ Deno.test("`route()` refuses an expression that is slow on 255 characters, namin
     const named = parts.map((part) => `"${part}"`).join(" and ");
     assertStringIncludes(message, `repeats ${named}, which can match 255`);
   }
+  const optional = () => routerOf(`/@p:${"a?".repeat(30)}`);
+  assertThrows(optional, SyntaxError, "has an expression, which can match 255");
   const three = () => routerOf("/@a-@b:[0-9-]+-@c:[a-z-]+");
   assertThrows(three, SyntaxError, 'repeats "@a" and "[0-9-]+" and "[a-z-]+"');
+});
+
+/** Expressions of which it would take seconds, or for ever, to tell whether they are slow. */
+const COMPLEX = [
+  "(?:".repeat(6) + "\\b" + "){64}".repeat(6),
+  "\\p{L}{2}-{0,9}\\p{L}{0,9}[a-z]+?(?:\\p{L}{1,60}|[a-z]{2}[^a][bcd]?)",
+  `(?:${Array.from({ length: 3_000 }, (_, n) => `a${n}`).join("|")})+`,
+];
+
+Deno.test("`route()` refuses an expression that is too complex to tell how long it takes", () => {
+  for (const expression of COMPLEX) {
+    assertThrows(
+      () => routerOf(`/@id/@p:${expression}`),
+      SyntaxError,
+      "has an expression that is too complex to tell how long it takes: " +
+        "repeat less in it, or check the value in the callback, at 5",
+    );
+  }
+});
+
+const ATOMS = "a [a-z] [^a] . \\d \\w - [aeiou] \\p{L} \\b".split(" ");
+const QUANTIFIERS = "{2} {2,5} {0,9} {1,60} {64} * + ?".split(" ");
+
+/** An expression of atoms and groups that repeat in every way, from a source of numbers below a limit. */
+function someExpression(below: (limit: number) => number, depth = 3): string {
+  const part = () => {
+    const atom = depth > 0 && below(3) === 0
+      ? `(?:${someExpression(below, depth - 1)}|${
+        someExpression(below, depth - 1)
+      })`
+      : ATOMS[below(ATOMS.length)]!;
+    const quantified = below(2) === 0 && atom !== "\\b";
+    return atom + (quantified ? QUANTIFIERS[below(QUANTIFIERS.length)] : "");
+  };
+  return Array.from({ length: 1 + below(5) }, part).join("");
+}
+
+Deno.test("telling how slow an expression is takes a bounded number of steps", () => {
+  let seed = 1;
+  const below = (limit: number) => (seed = seed * 48_271 % 0x7fffffff) % limit;
+  let refused = 0;
+  for (let n = 0; n < 60; n++) {
+    const expression = someExpression(below);
+    const work = new Work();
+    try {
+      longestText(expression, work);
+      assert(work.done <= 5_000_000, `${expression}: ${work.done} steps`);
+    } catch (error) {
+      if (!(error instanceof TooComplex)) throw error;
+      refused++;
+    }
+  }
+  assert(refused > 0);
 });
 
 Deno.test("`route()` accepts a quick expression, and tries it on long segments in little time", () => {

@@ -19,6 +19,9 @@ const MAX_COPIES = 64;
 /** How many sets of places are told apart; beyond, they count as one. */
 const MAX_SETS = 256;
 
+/** How much work counting them may be: some tenths of a second. */
+const MAX_WORK = 5_000_000;
+
 /** An escape, a class, the start of a group, a quantifier, any other character. */
 const TOKENS =
   /\\(?:[pPu]\{[^}]*\}|x[\da-f]{2}|u[\da-f]{4}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|<\w+>|[a-z-]*:)|[*+?]\??|\{\d+(?:,\d*)?\}\??|./gisu;
@@ -66,15 +69,34 @@ interface Repeat {
 /** In how many ways a text can be read so far, by the place that was reached last. */
 type Ways = Map<Place, number>;
 
-/** The length of the longest text on which an expression is tried: `Infinity` for most expressions. */
-export function longestText(expression: string): number {
-  const { start, places } = new Automaton(expression);
-  if ([start, ...places].every(isSure)) return Infinity;
-  const symbols = distinctSymbols(places);
+/** Counts the work of counting steps, which itself can be exponentially much. */
+export class Work {
+  done = 0;
+
+  /** Throws {@linkcode TooComplex} when it becomes too much, before it is done. */
+  add(amount: number): void {
+    this.done += amount;
+    if (this.done > MAX_WORK) throw new TooComplex();
+  }
+}
+
+/** Thrown for an expression of which nothing can be told within {@linkcode MAX_WORK}. */
+export class TooComplex extends Error {}
+
+/**
+ * The length of the longest text on which an expression is tried: `Infinity` for most expressions. Throws
+ * {@linkcode TooComplex}.
+ */
+export function longestText(expression: string, work = new Work()): number {
+  const { start, places } = new Automaton(expression, work);
+  if ([start, ...places].every((place) => isSure(place, work))) return Infinity;
+  const symbols = distinctSymbols(places, work);
   let ways: Ways[] = [new Map([[start, 1]])];
   let [steps, half] = [0, 0];
   for (let length = 1; length <= COUNTED; length++) {
-    ways = merged(ways.flatMap((one) => symbols.map((to) => read(one, to))));
+    ways = merged(
+      ways.flatMap((one) => symbols.map((to) => read(one, to, work))),
+    );
     steps += Math.max(0, ...ways.map(total));
     if (steps > MAX_STEPS) return length - 1;
     if (length === COUNTED / 2) half = steps;
@@ -88,8 +110,16 @@ export function longestText(expression: string): number {
  * that are slow together.
  */
 export function slowParts(expression: string, length: number): string[] {
-  const { repeats } = new Automaton(expression);
-  const isSlow = (text: string) => longestText(text) < length;
+  const work = new Work();
+  const { repeats } = new Automaton(expression, work);
+  const isSlow = (text: string): boolean => {
+    try {
+      return longestText(text, work) < length;
+    } catch (error) {
+      if (error instanceof TooComplex) return false; // then the message names more parts than it needs to
+      throw error;
+    }
+  };
   const slow = repeats.filter(({ from, to }) =>
     isSlow(expression.slice(from, to))
   );
@@ -113,25 +143,28 @@ function written(expression: string, { from, to }: Repeat): string {
 }
 
 /** Whether each character that can follow a place leads to one place only. */
-function isSure({ next }: Place): boolean {
+function isSure({ next }: Place, work: Work): boolean {
+  work.add(next.length ** 2);
   return next.every(({ symbols }, n) =>
     next.slice(n + 1).every((other) => symbols.isDisjointFrom(other.symbols))
   );
 }
 
 /** One of the symbols for each set of places that take the same ones. */
-function distinctSymbols(places: readonly Place[]): string[] {
+function distinctSymbols(places: readonly Place[], work: Work): string[] {
   const known = new Map(SYMBOLS.map((symbol) => {
-    const taking = places.filter(({ symbols }) => symbols.has(symbol));
-    return [taking.map(({ bit }) => bit).join(), symbol];
+    work.add(places.length);
+    const taking = places.map(({ symbols }) => symbols.has(symbol) ? 1 : 0);
+    return [taking.join(""), symbol];
   }));
   return [...known.values()];
 }
 
 /** The ways to read one symbol more. */
-function read(ways: Ways, symbol: string): Ways {
+function read(ways: Ways, symbol: string, work: Work): Ways {
   const more: Ways = new Map();
   for (const [{ next }, count] of ways) {
+    work.add(1 + next.length);
     for (const place of next) {
       if (!place.symbols.has(symbol)) continue;
       more.set(place, (more.get(place) ?? 0) + count);
@@ -169,9 +202,11 @@ class Automaton {
   readonly repeats: Repeat[] = [];
   readonly #tokens: readonly RegExpExecArray[];
   readonly #length: number;
+  readonly #work: Work;
   #next = 0;
 
-  constructor(expression: string) {
+  constructor(expression: string, work: Work) {
+    this.#work = work;
     this.#tokens = [...expression.matchAll(TOKENS)];
     this.#length = expression.length;
     const next = [...this.#alternatives().first];
@@ -196,7 +231,7 @@ class Automaton {
         this.#next++;
         return either(sequence, this.#alternatives());
       }
-      sequence = joined(sequence, this.#repeated());
+      sequence = this.#joined(sequence, this.#repeated());
     }
   }
 
@@ -211,12 +246,12 @@ class Automaton {
     const isOpen = max * size > MAX_COPIES;
     const least = min * size > MAX_COPIES ? 1 : Math.max(1, min);
     const copies = isOpen ? least : max;
-    if (isOpen) joined(atom, atom);
+    if (isOpen) this.#joined(atom, atom);
     // Copies that are not made may each be empty: there are many ways to leave some out.
-    if (copies < min && atom.isOptional) joined(atom, atom);
+    if (copies < min && atom.isOptional) this.#joined(atom, atom);
     let repeated = EMPTY;
     for (let copy = copies; copy > 0; copy--) {
-      repeated = joined(atom, repeated);
+      repeated = this.#joined(atom, repeated);
       if (copy > min) repeated = { ...repeated, isOptional: true };
       this.#next = first;
       if (copy > 1) atom = this.#atom();
@@ -227,6 +262,7 @@ class Automaton {
   }
 
   #atom(): Fragment {
+    this.#work.add(1);
     const token = this.#token;
     this.#next++;
     if (/^(?:[$^]|\\b)$/i.test(token)) return EMPTY;
@@ -241,6 +277,19 @@ class Automaton {
     const place = { symbols, bit: 1n << BigInt(this.places.length), next: [] };
     this.places.push(place);
     return { first: [place], last: [place], isOptional: false };
+  }
+
+  /** Two fragments in sequence: the places that end the first now lead to those that begin the second. */
+  #joined(before: Fragment, after: Fragment): Fragment {
+    const [first, last] = [[...before.first], [...after.last]];
+    if (before.isOptional) first.push(...after.first);
+    if (after.isOptional) last.push(...before.last);
+    this.#work.add(
+      first.length + last.length + before.last.length * after.first.length,
+    );
+    for (const { next } of before.last) next.push(...after.first);
+    const isOptional = before.isOptional && after.isOptional;
+    return { first, last, isOptional };
   }
 }
 
@@ -260,16 +309,6 @@ function either(one: Fragment, other: Fragment): Fragment {
     first: [...one.first, ...other.first],
     last: [...one.last, ...other.last],
     isOptional: one.isOptional || other.isOptional,
-  };
-}
-
-/** Two fragments in sequence: the places that end the first now lead to those that begin the second. */
-function joined(before: Fragment, after: Fragment): Fragment {
-  for (const { next } of before.last) next.push(...after.first);
-  return {
-    first: before.isOptional ? [...before.first, ...after.first] : before.first,
-    last: after.isOptional ? [...before.last, ...after.last] : after.last,
-    isOptional: before.isOptional && after.isOptional,
   };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { decodeEscapes } from "../escapes.ts";
-import { slowParts } from "./backtracking.ts";
+import { longestText, slowParts, TooComplex } from "./backtracking.ts";
 import { escapeText, type Parameter, Segment, sourceOf } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
 
@@ -139,20 +139,39 @@ export class Parser {
     );
   }
 
-  /** A segment, made once for all choices. Throws when its expression could take too long. */
+  /** A segment, made once for all choices. */
   #segment(parts: readonly (string | Parameter)[], end: "" | "/"): Segment {
     const source = parts.map(sourceOf).join("");
     const known = this.#known.get(source + end);
     if (known !== undefined) return known;
-    const segment = new Segment(parts, end);
+    const expression = parts.find((part) => Object(part).expression);
+    const longest = expression === undefined
+      ? Infinity
+      : this.#longestText(source, (expression as Parameter).at);
+    const segment = new Segment(parts, end, longest);
     this.#known.set(source + end, segment);
-    if (segment.longest >= ORDINARY_LENGTH) return segment;
+    return segment;
+  }
+
+  /** How long the texts are on which an expression is tried. Throws when it could take too long on ordinary ones. */
+  #longestText(source: string, at: number): number {
+    try {
+      const longest = longestText(source);
+      if (longest >= ORDINARY_LENGTH) return longest;
+    } catch (error) {
+      if (!(error instanceof TooComplex)) throw error;
+      this.#fail(
+        "has an expression that is too complex to tell how long it takes: " +
+          "repeat less in it, or check the value in the callback,",
+        at,
+      );
+    }
     const repeated = slowParts(source, ORDINARY_LENGTH);
     const place = this.path.indexOf(repeated[0]!);
-    const { at } = parts.find((part) => typeof part !== "string")!;
     const named = repeated.map((part) => `"${part}"`).join(" and ");
+    const what = named === "" ? "has an expression" : `repeats ${named}`;
     this.#fail(
-      `repeats ${named}, which can match ${ORDINARY_LENGTH} characters in too many ways: ` +
+      `${what}, which can match ${ORDINARY_LENGTH} characters in too many ways: ` +
         "make sure that no character fits both a repeated part and what follows it,",
       place < 0 ? at : place,
     );

@@ -3,7 +3,6 @@
  * its parameters. The notation is parsed in `notation.ts`, sequences of segments are matched in `pattern.ts`.
  */
 
-import { longestText } from "./backtracking.ts";
 import { foldText } from "./path.ts";
 
 /** What stands in a segment in place of a text: a parameter, an expression without a name, or a star. */
@@ -43,10 +42,13 @@ export class Segment {
   readonly #expression: RegExp | undefined;
   /** The same, ignoring case. */
   readonly #foldedExpression: RegExp | undefined;
-  /** How long the texts are on which the expression is tried: on a longer one it could take too long. */
-  readonly longest: number;
 
-  constructor(parts: readonly (string | Parameter)[], end: "" | "/" = "") {
+  /** The expression is not tried on texts that are longer than `longest`: it could take too long. */
+  constructor(
+    parts: readonly (string | Parameter)[],
+    end: "" | "/",
+    readonly longest: number,
+  ) {
     const holes = parts.filter((part) => typeof part !== "string");
     const hasExpression = holes.some(({ expression }) => expression);
     this.parts = parts;
@@ -63,7 +65,6 @@ export class Segment {
       this.#expression = new RegExp(`^${this.#source}$`, "su");
       this.#foldedExpression = new RegExp(`^${this.#source}$`, "isu");
     }
-    this.longest = hasExpression ? longestText(this.#source) : Infinity;
   }
 
   /** Whether the segment is one parameter that takes any text. */
