@@ -1,6 +1,6 @@
 /** Tests the seal: the first response stands, whatever comes after it, awaited or not. */
 
-import { Engine } from "@framework/core";
+import { Engine, type HttpResponse } from "@framework/core";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type App, call, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -108,6 +108,57 @@ Deno.test("`header()` says under debug where it came too late, and what had seal
   );
   assertEquals(log.length, lines.length);
   for (const [index, line] of lines.entries()) assertMatch(log[index]!, line);
+});
+
+Deno.test('`header()` and `cookie()` say under debug that a filter of "send" is too late for them', async () => {
+  for (const path of ["/", "/json", "/missing"]) {
+    const app = new Engine();
+    app.set("framework.debug", true);
+    app.map("notFound", () => "Nothing here");
+    app.route("/", () => "text");
+    app.route("/json", () => app.json({}));
+    app.before("send", () => {
+      app.response().header("x-late", "1").cookie("late", "1");
+    });
+    const log = await logOf(async () => {
+      const { headers } = await visit(app, path);
+      assertEquals(headers.get("x-late"), null);
+      assertEquals(headers.getSetCookie(), []);
+    });
+    const place = String.raw`\(at .*seal_test\.ts:\d+:\d+\)+`;
+    const state =
+      'the web response was made before: in a filter of "send", change that one';
+    for (
+      const call of [
+        String.raw`header\("x-late"\)`,
+        String.raw`cookie\("late"\)`,
+      ]
+    ) {
+      const line = new RegExp(`^Ignored ${call} ${place}: ${state}$`);
+      assertMatch(log.shift()!, line);
+    }
+    assertEquals(log, []);
+  }
+});
+
+Deno.test("`header()` says under debug that it comes after the page of an error", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  let late: HttpResponse;
+  app.map("notFound", () => {
+    late = app.response();
+    throw new Error("no page");
+  });
+  app.map("error", () => {
+    late = app.response();
+    return "Sorry";
+  });
+  await logOf(() => visit(app, "/"));
+  const [line] = await logOf(() => late.header("x-late", "1"));
+  assertMatch(
+    line!,
+    /^Ignored header\("x-late"\) .*: the web response was made/,
+  );
 });
 
 onEngine("`redirect()` warns of nothing without debug", async (app) => {

@@ -14,7 +14,9 @@ export class ReportingReply extends Reply {
   }
 
   override ignore(call: string): void {
-    const state = `the response was sealed by ${this.sealedBy}`;
+    const state = this.isMade
+      ? 'the web response was made before: in a filter of "send", change that one'
+      : `the response was sealed by ${this.sealedBy}`;
     report(`Ignored ${call}${placeOf(call)}: ${state}`);
   }
 }

@@ -43,6 +43,8 @@ export class Reply {
   content: Exclude<BodyContent, string> | Response | undefined = undefined;
   /** The call that sealed the response: status and body cannot be changed any more. */
   sealedBy: string | undefined = undefined;
+  /** Whether the web response was made: no header and no cookie can be added any more. */
+  isMade = false;
   /** The reply that is sent in place of this one. */
   #page: Reply | undefined = undefined;
   /** The texts; a list once a section was opened. */
@@ -91,18 +93,20 @@ export class Reply {
 
   /**
    * Sets a header; a list sets several lines, null or an empty list removes it. After the seal, those that
-   * describe the body stay. Throws `TypeError`.
+   * describe the body stay; once the web response was made, all do. Throws `TypeError`.
    */
   setHeader(name: string, value: HeaderValue): void {
     const key = name.toLowerCase();
     const lines = typeof value === "object" ? [...value ?? []] : [`${value}`];
     for (const line of lines) checkHeader(name, line);
-    if (this.isSealed && isSealable(key)) this.ignore(`header("${name}")`);
+    const isTooLate = this.isMade || this.isSealed && isSealable(key);
+    if (isTooLate) this.ignore(`header("${name}")`);
     else this.#putHeader(key, lines);
   }
 
   /** Sets the line of a cookie, in place of those of the same name. */
   addCookie(name: string, line: string): void {
+    if (this.isMade) return this.ignore(`cookie("${name}")`);
     const headers: HeaderLines = this.headers ??= new Map();
     const others = headers.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
@@ -198,6 +202,7 @@ export class Reply {
   /** Removes the seal, and the body that it protected: making or sending that has failed. */
   reopen(): void {
     this.sealedBy = this.#page = undefined;
+    this.isMade = false;
     this.#replaceBody("");
   }
 
@@ -207,12 +212,18 @@ export class Reply {
    */
   toResponse(delivery: Delivery): Response {
     this.sealedBy ??= "the end of the request";
+    this.#markMade();
     try {
       return webResponse(this.final, delivery);
     } catch (error) {
       this.reopen();
       throw error;
     }
+  }
+
+  #markMade(): void {
+    this.isMade = true;
+    this.#page?.#markMade();
   }
 
   /** Called in place of a change after the seal; `src/debug/` reports the ignored call. */
