@@ -223,7 +223,7 @@ export class Reply {
 
   #markMade(): void {
     this.isMade = true;
-    this.#page?.#markMade();
+    if (this.#page !== undefined) this.#page.#markMade();
   }
 
   /** Called in place of a change after the seal; `src/debug/` reports the ignored call. */
