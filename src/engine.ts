@@ -144,7 +144,8 @@ export class Engine {
       defineMethod(
         Engine.prototype,
         name,
-        function (this: Engine, ...params: unknown[]): unknown {
+        function (this: Engine | undefined, ...params: unknown[]): unknown {
+          if (this === undefined) throw unbound(name);
           return this.#app.call(name, params);
         },
       );
@@ -367,6 +368,13 @@ export class Engine {
     if (name in this || this.#app.context()) return;
     defineMethod(this, name, (...params) => this.#app.call(name, params));
   }
+}
+
+/** The error for a method that is called without its engine. */
+function unbound(name: string): TypeError {
+  return new TypeError(
+    `Cannot call ${name}() on its own: pass (...params) => app.${name}(...params) instead of app.${name}`,
+  );
 }
 
 /** The extensible methods, which are called with their filters, and the components. */

@@ -105,7 +105,8 @@ export class Framework extends AnyMember {
     }
     if (replacement !== engine && applicationOf(engine).isServing) {
       throw new Error(
-        "Cannot replace the engine: the one behind Framework is serving",
+        "Cannot replace the engine: the one behind Framework is serving. Shut its server down first; " +
+          "after a Deno.serve of your own, whose end goes unnoticed, call Framework.init()",
       );
     }
     applicationOf(engine).isStatic = false;

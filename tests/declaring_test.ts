@@ -378,6 +378,25 @@ Deno.test("`Framework.app()` takes no other engine while the one behind it serve
   assertEquals(Framework.app(before), before);
 });
 
+Deno.test("`Framework.app()` says what to do after a server of one's own has shut down", async () => {
+  const before = Framework.app();
+  Framework.app(new Engine());
+  const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
+  const server = Deno.serve(
+    options,
+    Framework.fetch,
+  );
+  await (await fetch(`http://127.0.0.1:${server.addr.port}`)).text();
+  await server.shutdown();
+  assertThrows(
+    () => Framework.app(before),
+    Error,
+    "after a Deno.serve of your own, whose end goes unnoticed, call Framework.init()",
+  );
+  Framework.init();
+  assertEquals(Framework.app(before), before);
+});
+
 Deno.test("an engine that is mounted serves as the one around it", async () => {
   const [app, inner] = [new Engine(), new Engine()];
   app.mount("/inner", inner);

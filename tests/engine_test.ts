@@ -117,6 +117,17 @@ Deno.test("`app()` returns the engine behind either form", () => {
   withEngine(engine, () => assertStrictEquals(Framework.app(), engine));
 });
 
+Deno.test("a method that was taken off its engine says how to pass it on", () => {
+  for (const name of ["getUrl", "json", "view"] as const) {
+    const method = new Engine()[name] as () => unknown;
+    assertThrows(
+      () => method(),
+      TypeError,
+      `Cannot call ${name}() on its own: pass (...params) => app.${name}(...params) instead of app.${name}`,
+    );
+  }
+});
+
 Deno.test("`Framework.app(engine)` replaces the engine, and with it everything", async () => {
   const engine = new Engine();
   engine.set("name", "replaced");

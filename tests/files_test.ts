@@ -657,6 +657,33 @@ Deno.test("`files()` asks for what it may not read by an error, and for a folder
   });
 });
 
+Deno.test("`files()` says that a folder is missing, and what to write for one beside the module", async () => {
+  const missing = async (folder: string): Promise<string> => {
+    const app = new Engine();
+    files(app, "/public", folder);
+    app.map("error", (error: Error) => error.message);
+    return await (await visit(app, "/public/style.css")).text();
+  };
+  assertEquals(
+    await missing("./no-such-folder"),
+    'Cannot serve files from "./no-such-folder": there is no such folder where the process was started; ' +
+      'use new URL("./no-such-folder", import.meta.url) for one beside the module',
+  );
+  assertEquals(
+    await missing("/no-such-folder"),
+    'Cannot serve files from "/no-such-folder": there is no such folder',
+  );
+  assertEquals(
+    await missing(import.meta.filename!),
+    `Cannot serve files from "${import.meta.filename}": it is a file`,
+  );
+  assertThrows(
+    () => files(new Engine(), "/public", undefined as unknown as string),
+    TypeError,
+    "Cannot serve files: the folder must be a path or a file: URL, got undefined",
+  );
+});
+
 /** Serves a folder; `/growth` says by how many bytes the memory has grown. In a process of its own: others take memory, too. */
 const MEASURED = `
 import { Framework } from "@framework/core";

@@ -118,7 +118,7 @@ const LOST: [what: string, value: unknown, message: string][] = [
   [
     "an error with members",
     { a: new HttpError(404) },
-    "$.a is a HttpError: JSON cannot carry it",
+    "$.a is an HttpError: JSON cannot carry it",
   ],
   [
     "a web request",
@@ -127,6 +127,11 @@ const LOST: [what: string, value: unknown, message: string][] = [
   ],
   ["an upload", [new File([], "x")], "$[0] is a File: JSON cannot carry it"],
   ["an expression", { a: /x/ }, "$.a is a RegExp: JSON cannot carry it"],
+  [
+    "a query",
+    { a: new URLSearchParams("b=1") },
+    "$.a is a URLSearchParams: JSON cannot carry it",
+  ],
   [
     "private fields",
     { a: new Hidden() },

@@ -22,6 +22,26 @@ function guarded(...middleware: Middleware[]): [Engine, string[]] {
   return [app, inside];
 }
 
+Deno.test("`addMiddleware()` refuses what expects `next()`, which would let everybody in without a call of it", () => {
+  // deno-lint-ignore no-explicit-any -- as code without types has it
+  const members = async (context: any, next: any) => {
+    if (context.user) await next();
+  };
+  class Members {
+    // deno-lint-ignore no-explicit-any -- the same
+    before(context: any, next: any): Promise<void> {
+      return members(context, next);
+    }
+  }
+  for (const middleware of [members, { before: members }, Members]) {
+    assertThrows(
+      () => guarded(middleware as unknown as Middleware),
+      TypeError,
+      "Cannot add middleware: it is called with the parameters of the route alone, without a context and next()",
+    );
+  }
+});
+
 /** Middleware of each form whose `before` returns a value. */
 function formsOf(value: unknown): [form: string, Middleware][] {
   const before = () => value as boolean;

@@ -99,7 +99,8 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
  * URL of a file: with the base, the prefixes of groups, and a version that changes with the content. A request
  * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
- * Throws `TypeError` when the prefix has parameters or optional parts.
+ * Throws `TypeError` when the prefix has parameters or optional parts, or the folder is no path. A folder that is
+ * missing when a file is asked for is an error, a 500.
  */
 export function files(
   app: Engine | typeof Framework,
@@ -111,6 +112,12 @@ export function files(
     const got = Deno.inspect(prefix);
     throw new TypeError(
       `Cannot serve files: the prefix must be a path without parameters, got ${got}`,
+    );
+  }
+  if (typeof folder !== "string" && !(folder instanceof URL)) {
+    const got = Deno.inspect(folder);
+    throw new TypeError(
+      `Cannot serve files: the folder must be a path or a file: URL, got ${got}`,
     );
   }
   const server = new FolderServer(app, folder, options);
@@ -177,8 +184,7 @@ class FolderServer {
     const name = isFolder ? parent + index : splat;
     noteFile(`${this.#folder}/${name}`);
     const found = await shown(this.#folder, name);
-    // A missing folder is a mistake, and an error.
-    if (found === undefined) await Deno.realPath(this.#folder);
+    if (found === undefined) await checkFolder(this.#folder);
     const isRedirect = found?.fileInfo.isDirectory && !isFolder && index;
     return found?.fileInfo.isFile || isRedirect ? found : undefined;
   }
@@ -267,6 +273,18 @@ async function isUnchanged({ path, fileInfo }: Shown): Promise<boolean> {
   const now = await Deno.stat(path).catch(ignoreDeleted);
   return now?.ino === fileInfo.ino && now?.size === fileInfo.size &&
     Number(now?.mtime) === Number(fileInfo.mtime);
+}
+
+/** Throws when a folder is missing or a file: that is a mistake, for which nothing would ever be found. */
+async function checkFolder(folder: string): Promise<void> {
+  const info = await Deno.stat(folder).catch(ignoreDeleted);
+  if (info?.isDirectory) return;
+  const action = `Cannot serve files from "${folder}"`;
+  if (info) throw new Deno.errors.NotADirectory(`${action}: it is a file`);
+  const hint = /^(?:[/\\]|[A-Za-z]:)/.test(folder)
+    ? ""
+    : ` where the process was started; use new URL("${folder}", import.meta.url) for one beside the module`;
+  throw new Deno.errors.NotFound(`${action}: there is no such folder${hint}`);
 }
 
 /** Treats a deleted file as one that has changed. */

@@ -126,6 +126,9 @@ function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
   return new TypeError(`Cannot encode JSON: ${fault}`, options);
 }
 
+/** The name of a class that begins with a vowel as it is spoken, such as `HttpError` or `UploadedFile`. */
+const SPOKEN_AS_VOWEL = /^(?:[AEIO]|U[bdglmnp][a-hj-z]|Http|[FHLMNRSX][A-Z])/;
+
 /** Says what a value is that JSON cannot carry; undefined for any other. */
 function whyUnsendable(value: unknown): string | undefined {
   if (typeof value === "bigint") return "a BigInt";
@@ -137,7 +140,8 @@ function whyUnsendable(value: unknown): string | undefined {
   }
   if (!isOpaque(value)) return undefined;
   const name = value.constructor?.name || tagOf(value);
-  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}: JSON cannot carry it`;
+  const article = SPOKEN_AS_VOWEL.test(name) ? "an" : "a";
+  return `${article} ${name}: JSON cannot carry it`;
 }
 
 /** The members of an object that JSON shows: a promise of a library may have methods of its own. */

@@ -48,14 +48,16 @@ const HOOKS = ["before", "after", "error"] as const;
 /** Throws `TypeError` when a value is not middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
   if (typeof value === "function") checkPlaces(value);
-  if (typeof value === "function" && !isClass(value)) return;
+  if (typeof value === "function" && !isClass(value)) {
+    return checkParameters(value, value);
+  }
   const hooks: MiddlewareHooks = Object(
     isClass(value) ? value.prototype : value,
   );
   const types = HOOKS.map((name) => typeof hooks[name]);
   const areHooks = types.includes("function") &&
     types.every((type) => type === "function" || type === "undefined");
-  if (areHooks) return;
+  if (areHooks) return checkParameters(value, hooks.before);
   const rule = 'it must be a function, or have "before", "after" or "error"';
   throw wrongKind("add middleware", rule, value);
 }
@@ -68,6 +70,18 @@ function checkPlaces(value: object): void {
   const lost = HOOKS.find((name) => typeof holder[name] === "function");
   if (lost === undefined) return;
   const rule = `"${lost}" must be an instance method of a class`;
+  throw wrongKind("add middleware", rule, value);
+}
+
+/**
+ * Throws `TypeError` for middleware as other frameworks have it: one `(context, next)` that does not call `next` to
+ * refuse a request would let everybody in.
+ */
+function checkParameters(value: unknown, before?: { length: number }): void {
+  if (before === undefined || before.length < 2) return;
+  const rule =
+    "it is called with the parameters of the route alone, without a context and next(): use request(), " +
+    "return nothing to go on or false to refuse, and use { before, after } to run code afterwards";
   throw wrongKind("add middleware", rule, value);
 }
 
