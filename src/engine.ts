@@ -202,7 +202,7 @@ export class Engine {
     params: readonly unknown[] = [],
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
-    this.#app.register(name, { type, params, callback });
+    this.#app.register(name, type, params, callback);
     this.#expose(name);
     return this as this & Registered<Name, Type>;
   }

@@ -5,6 +5,7 @@
 
 import {
   type CallbackForm,
+  type Class,
   type Method,
   resolveCallback,
 } from "../callback.ts";
@@ -21,11 +22,7 @@ import { Context, type Exchange } from "./exchange.ts";
 import { MappedMethod, type Wrapper } from "./mapped_method.ts";
 import { checkName, type ComponentName, type Original } from "./names.ts";
 import { Plan } from "./plan.ts";
-import {
-  type Component,
-  RegisteredClass,
-  type Registration,
-} from "./registered_class.ts";
+import { type Component, RegisteredClass } from "./registered_class.ts";
 import { checkSetting, defaults, type Settings } from "./settings.ts";
 
 /** A default method; the application is bound as its first parameter. */
@@ -93,7 +90,7 @@ export class Application implements LayerSource {
     this.set({ ...defaults });
     for (const [name, method] of this.#originals) this.map(name, method);
     for (const [name, { type }] of Object.entries(this.#components)) {
-      this.register(name, { type, params: [] });
+      this.register(name, type);
     }
   }
 
@@ -139,9 +136,13 @@ export class Application implements LayerSource {
    * component's parameters when it is given none. Throws `TypeError` when the type is not a class, the parameters are
    * not an array, or the callback is not a function.
    */
-  register(name: string, registration: Registration): void {
+  register(
+    name: string,
+    type: Class | string,
+    params: readonly unknown[] = [],
+    callback?: Method,
+  ): void {
     checkName(name, "register");
-    const { type, params, callback } = registration;
     const action = `register "${name}"`;
     const isClass = typeof type === "function" && "prototype" in type;
     if (typeof type !== "string" && !isClass) {
@@ -157,10 +158,9 @@ export class Application implements LayerSource {
     }
     if (this.#method(name)) return;
     const component = this.#components[name];
-    const isOfRequest = this.context() !== undefined;
     this.#declare(
       name,
-      new RegisteredClass(name, registration, component, this, isOfRequest),
+      new RegisteredClass(name, type, params, callback, component, this),
     );
   }
 

@@ -16,16 +16,6 @@ export type Registered<Name extends string, Type> = string extends Name
 /** @internal */
 type MadeOf<Type> = Type extends Class ? InstanceOf<Type> : Promise<object>;
 
-/** How a class is registered. */
-export interface Registration {
-  /** The class, or the name of an autoloaded one. */
-  readonly type: Class | string;
-  /** The arguments of the constructor. */
-  readonly params: readonly unknown[];
-  /** Runs at once after each construction, with the new object. */
-  readonly callback?: Method | undefined;
-}
-
 /** A class that the framework registers itself, for a name that it asks for. */
 export interface Component {
   readonly type: Class;
@@ -34,53 +24,51 @@ export interface Component {
     context: Context | undefined,
     isNew: boolean,
   ) => readonly unknown[];
-  /** Where each request keeps an instance of its own; without it, the application shares one. */
-  readonly slot?: Slot;
-}
-
-/** The place of an instance. */
-export interface Slot {
-  get(context: Context): object | undefined;
-  set(context: Context, instance: object): void;
+  /** The instance that a request keeps, made on first use; without this, the application shares one. */
+  readonly ofRequest?: (
+    context: Context,
+    registered: RegisteredClass,
+  ) => object;
 }
 
 type Instance = object | Promise<object>;
 
 /** A registered class with its shared instance. */
 export class RegisteredClass {
+  /** Whether a request has registered it, for itself. */
+  readonly #isOfRequest: boolean;
   #shared: Instance | undefined;
 
   /**
-   * `component` is that of the same name, if any; it gives its arguments to its own class and those that extend
-   * it. `isOfRequest` tells that the class was registered by a request.
+   * `type` is the class, or the name of an autoloaded one; `callback` runs at once after each construction, with the
+   * new object. `component` is that of the same name, if any; it gives its arguments to its own class and those that
+   * extend it.
    */
   constructor(
     readonly name: string,
-    readonly registration: Registration,
+    readonly type: Class | string,
+    readonly params: readonly unknown[],
+    readonly callback: Method | undefined,
     readonly component: Component | undefined,
     readonly app: Application,
-    readonly isOfRequest: boolean,
-  ) {}
+  ) {
+    this.#isOfRequest = app.context() !== undefined;
+  }
 
   /** The shared instance, made on first use; a new one for `false`. */
   call(params: unknown[], context?: Context): Instance {
     const isNew = params[0] === false;
-    const slot = this.component?.slot;
-    if (slot === undefined) {
-      return isNew ? this.#make() : this.#shared ?? this.#share();
+    const ofRequest = this.component?.ofRequest;
+    if (ofRequest === undefined) {
+      return isNew ? this.make() : this.#shared ?? this.#share();
     }
     const within = context ?? this.app.context(`${this.name}()`);
-    if (isNew) return this.#make(within, true);
-    const known = slot.get(within);
-    if (known !== undefined) return known;
-    const made = this.#make(within);
-    slot.set(within, made);
-    return made;
+    return isNew ? this.make(within, true) : ofRequest(within, this);
   }
 
   /** A new instance; a promise when the class is autoloaded. */
-  #make(context?: Context, isNew = false): Instance {
-    const { type } = this.registration;
+  make(context?: Context, isNew = false): Instance {
+    const { type } = this;
     return typeof type === "string"
       ? this.app.autoload.find(type)
         .then((found) => this.#construct(found, context, isNew))
@@ -89,8 +77,8 @@ export class RegisteredClass {
 
   /** Makes the shared instance; that of the application without a request, so that it cannot keep one. */
   #share(): Instance {
-    const make = (): Instance => this.#make();
-    const made = this.isOfRequest ? make() : this.app.configure(make);
+    const make = (): Instance => this.make();
+    const made = this.#isOfRequest ? make() : this.app.configure(make);
     this.#shared = made;
     if (made instanceof Promise) {
       made.catch(() => this.#shared = undefined); // the next call tries again
@@ -103,8 +91,7 @@ export class RegisteredClass {
     context: Context | undefined,
     isNew: boolean,
   ): object {
-    const { params, callback } = this.registration;
-    const { component } = this;
+    const { params, callback, component } = this;
     const inherits = component !== undefined && params.length === 0 &&
       (type === component.type || type.prototype instanceof component.type);
     const instance = new type(

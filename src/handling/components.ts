@@ -24,11 +24,8 @@ export function components(
     request: {
       type: HttpRequest,
       params: (context) => [context?.exchange],
-      slot: {
-        get: ({ exchange }) => exchange.request,
-        set: ({ exchange }, request) =>
-          exchange.request = request as HttpRequest,
-      },
+      ofRequest: (context, registered) =>
+        context.exchange.request ??= registered.make(context) as HttpRequest,
     },
     response: {
       type: HttpResponse,
@@ -37,10 +34,8 @@ export function components(
         context,
         isNew ? undefined : context?.section,
       ],
-      slot: {
-        get: (context) => context.response,
-        set: (context, response) => context.response = response as HttpResponse,
-      },
+      ofRequest: (context, registered) =>
+        context.response ??= registered.make(context) as HttpResponse,
     },
     router: {
       type: Router,
