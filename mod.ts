@@ -8,8 +8,9 @@
  *
  * Guides: [routing](./docs/routing.md), [requests](./docs/requests.md), [responses](./docs/responses.md),
  * [views](./docs/views.md), [forms and sessions](./docs/forms_and_sessions.md), [errors](./docs/errors.md),
- * [testing](./docs/testing.md), [extending](./docs/extensions.md), [settings](./docs/settings.md),
- * [recipes](./docs/recipes.md), [in production](./docs/in_production.md).
+ * [testing](./docs/testing.md), [extending](./docs/extending.md), [extensions](./docs/extensions.md),
+ * [development](./docs/development.md), [settings](./docs/settings.md), [recipes](./docs/recipes.md),
+ * [in production](./docs/in_production.md).
  *
  * @example
  * ```ts

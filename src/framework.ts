@@ -29,7 +29,7 @@ const /** @internal */ AnyMember: any = class {};
  * In a handler, a filter and anything they call, the methods concern the request being handled, even after
  * an `await`. Mapped methods and registered classes are called by their names.
  *
- * Guide: [docs/extensions.md](./docs/extensions.md)
+ * Guide: [docs/extending.md](./docs/extending.md)
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Tests what helps at the desk, under `framework.debug`: the terminal, pages of errors, warnings, and times. */
+/** Tests what `framework.debug` shows: the terminal, pages of errors, warnings, and times. */
 
 import {
   assert,

@@ -6,7 +6,7 @@
  * writes it into the folder `my-site`, and without a name into the current one. It asks nothing, and it writes
  * nothing when one of its files already exists.
  *
- * Guide: [docs/at_the_desk.md](./docs/at_the_desk.md)
+ * Guide: [docs/development.md](./docs/development.md)
  *
  * @example
  * ```ts

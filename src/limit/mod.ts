@@ -11,7 +11,7 @@
  * clients count as one. Each process keeps the counts of up to 10,000 keys in memory and drops the oldest
  * first. Several workers or machines need a `store` that they share.
  *
- * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
+ * Guide: [docs/extensions.md](./docs/extensions.md)
  *
  * @example
  * ```ts
