@@ -1,11 +1,12 @@
 /** Owns what every request needs of an application, looked up once. */
 
+import { basePath } from "../base.ts";
 import { Reply } from "../response/reply.ts";
 import type { Router } from "../routing/router.ts";
 import type { MaybePromise } from "../steps.ts";
 import { type DebugTools, debugTools, loadDebugTools } from "./debug_tools.ts";
 import type { MappedMethod } from "./mapped_method.ts";
-import { basePath, type Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 
 /**
  * What every request needs of the application. A declaration drops the plan, and the next request compiles a new one;

@@ -194,10 +194,3 @@ const rules: Readonly<Record<string, Rule>> = {
     (value) => typeof value === "number" && value >= 0,
   ],
 };
-
-/** The base path of `framework.base_url`, a path or a whole URL, encoded and without a slash at its end. */
-export function basePath(base: string | null): string {
-  const path = `http://localhost/${base ?? ""}`;
-  const { pathname } = URL.parse(base ?? "") ?? new URL(path);
-  return pathname.replace(/\/+$/, "").replace(/^\/*(?=.)/, "/");
-}

@@ -35,6 +35,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { withoutBase } from "../base.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOrigin } from "../origin.ts";
@@ -191,8 +192,7 @@ function isBelow(
   if (prefix.length === 1) return true; // the root
   const { url, base } = app.request();
   const path = url.split("?", 1)[0]!;
-  const isUnderBase = base !== "/" && `${path}/`.startsWith(`${base}/`);
-  const segments = segmentsOf(isUnderBase ? path.slice(base.length) : path);
+  const segments = segmentsOf(base === "/" ? path : withoutBase(path, base));
   const isExact = app.get("framework.case_sensitive") === true;
   return prefix.every((expected, index) => {
     const segment = segments[index];

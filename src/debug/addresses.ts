@@ -1,7 +1,7 @@
 /** Owns the addresses of debug itself, such as that of its style: all below `/.framework/` of an application. */
 
 import type { Exchange } from "../application/exchange.ts";
-import { withoutBase } from "../response/location.ts";
+import { withoutBase } from "../base.ts";
 
 /** The folder of these addresses, below the base. */
 const FOLDER = "/.framework/";

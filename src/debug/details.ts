@@ -8,7 +8,7 @@ import type { Exchange } from "../application/exchange.ts";
 import { defaults, type Settings } from "../application/settings.ts";
 import { TemplateError, titleOf } from "../errors.ts";
 import { escape } from "../html.ts";
-import { withoutBase } from "../response/location.ts";
+import { withoutBase } from "../base.ts";
 import type { Route } from "../routing/route.ts";
 import { MASK, masked, maskedIfSecret } from "../secrets.ts";
 import { framesOf } from "../stack.ts";

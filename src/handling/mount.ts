@@ -4,7 +4,7 @@ import type { Application } from "../application/application.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
-import { withoutBase } from "../response/location.ts";
+import { withoutBase } from "../base.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import type { Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";

@@ -5,10 +5,11 @@
 
 import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
+import { baseOrigin } from "../base.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
-import { locationOf, originOf } from "../response/location.ts";
+import { locationOf } from "../response/location.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import type { Match } from "../routing/match.ts";
 import { messagePage } from "./default_page.ts";
@@ -61,7 +62,7 @@ export function redirect(app: Application, url: string, code = 303): void {
   const { exchange, reply } = app.context("redirect()");
   checkStatus("redirect", code, 300, 399);
   const { base, settings } = exchange.plan;
-  const origin = originOf(settings["framework.base_url"]);
+  const origin = baseOrigin(settings["framework.base_url"]);
   const headers = { location: locationOf(url, base, origin) };
   reply.respond("redirect()", { status: code, headers });
 }

@@ -1,7 +1,7 @@
 /** Owns asking the router about the path of a request, which it sees below the application's base. */
 
 import type { Exchange } from "../application/exchange.ts";
-import { withoutBase } from "../response/location.ts";
+import { withoutBase } from "../base.ts";
 import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 

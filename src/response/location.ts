@@ -1,8 +1,6 @@
-/**
- * Owns the place of the application on its site: the part of a path below its base, and the targets of
- * redirects.
- */
+/** Owns the targets of redirects. */
 
+import { isWithinBase } from "../base.ts";
 import { wrongKind } from "../errors.ts";
 
 /** The schemes that make a client run the code in a target. */
@@ -34,12 +32,6 @@ function refused(url: string, why: string): TypeError {
   return new TypeError(`Cannot redirect to ${JSON.stringify(url)}: ${why}`);
 }
 
-/** The scheme and host of a base URL; "" for a path. */
-export function originOf(baseUrl: string | null): string {
-  const url = URL.parse(baseUrl ?? "");
-  return url && /^https?:$/.test(url.protocol) ? url.origin : "";
-}
-
 function onThisSite(target: string, base: string, origin: string): string {
   const site = "http://localhost";
   if (/^[?#]/.test(target)) {
@@ -50,16 +42,6 @@ function onThisSite(target: string, base: string, origin: string): string {
   // Clients read a second slash as the beginning of another host.
   const path = pathname.replace(/^\/+/, "/");
   const isRooted = /^[/\\]/.test(target);
-  const prefix = isRooted && isUnder(path, base) ? "" : base;
+  const prefix = isRooted && isWithinBase(path, base) ? "" : base;
   return origin + prefix + path + search + hash;
-}
-
-/** The path below the base; a path that does not begin with the base stays as it is. */
-export function withoutBase(path: string, base: string): string {
-  return isUnder(path, base) ? path.slice(base.length) || "/" : path;
-}
-
-/** Whether a path is the base or lies below it. */
-function isUnder(path: string, base: string): boolean {
-  return path === base || path.startsWith(`${base}/`);
 }
