@@ -40,6 +40,8 @@ export class Pattern {
   readonly names: readonly string[];
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   readonly choices: readonly (readonly Segment[])[];
+  /** The values before any is read. */
+  readonly #absent: Values;
 
   /** Throws `SyntaxError` when the path is malformed, quoting it and the position. */
   constructor(methods: readonly string[], path: string) {
@@ -48,6 +50,7 @@ export class Pattern {
     const parser = new Parser(this.path);
     this.choices = parser.parse();
     this.names = parser.names;
+    this.#absent = this.names.map(() => null);
   }
 
   /**
@@ -56,7 +59,7 @@ export class Pattern {
    */
   match(path: Path, splats?: string[]): Values | undefined {
     for (const segments of this.choices) {
-      const values: Values = this.names.map(() => null);
+      const values = this.#absent.slice();
       if (matches(segments, path, values, splats)) return values;
     }
     return undefined;

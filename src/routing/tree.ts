@@ -21,15 +21,6 @@ export interface Node {
   readonly stars: Route[];
 }
 
-/** What is searched for. */
-interface Wanted {
-  readonly path: Path;
-  /** Undefined for any method. */
-  readonly method: string | undefined;
-  /** The route behind which the search begins; undefined for all routes. */
-  readonly after: Route | undefined;
-}
-
 /** The routes of the application, or those of one request. */
 export class Tree {
   /** In the order of declaration. */
@@ -63,7 +54,7 @@ export class Tree {
 
   /** The first route that matches, of those behind `after`; without a method, one of any method. */
   find(path: Path, method?: string, after?: Route): Match | undefined {
-    return firstBelow(this.#root, 0, { path, method, after });
+    return firstBelow(this.#root, 0, path, method, after);
   }
 
   /** The methods of the routes that match a path, `*` for those that take every method. */
@@ -96,38 +87,53 @@ export function placeOf(root: Node, segments: readonly Segment[]): Route[] {
   return node.ends;
 }
 
-/** The first match below a node for the segments from `at` on, or the one that is known, if that is earlier. */
+/**
+ * The first match below a node for the segments from `at` on, of the routes behind `after`; or the one that is
+ * known, if that is earlier.
+ */
 function firstBelow(
   node: Node,
   at: number,
-  wanted: Wanted,
+  path: Path,
+  method?: string,
+  after?: Route,
   known?: Match,
 ): Match | undefined {
+  const { stars, ends, literals, other } = node;
   let first = known;
-  if (node.stars.length > 0) first = firstOf(node.stars, wanted, first);
-  const segment = wanted.path.folded[at];
-  if (segment === undefined) return firstOf(node.ends, wanted, first);
+  if (stars.length > 0) first = firstOf(stars, path, method, after, first);
+  if (at === path.folded.length) {
+    return firstOf(ends, path, method, after, first);
+  }
+  const segment = path.folded[at]!;
   if (segment === "") return first; // only a star matches an empty segment
-  const literal = node.literals.get(segment);
-  if (literal) first = firstBelow(literal, at + 1, wanted, first);
-  return node.other ? firstBelow(node.other, at + 1, wanted, first) : first;
+  // Looking a text up hashes it, which takes as long as the rest of a step.
+  const literal = literals.size > 0 ? literals.get(segment) : undefined;
+  if (literal !== undefined) {
+    first = firstBelow(literal, at + 1, path, method, after, first);
+  }
+  return other === undefined
+    ? first
+    : firstBelow(other, at + 1, path, method, after, first);
 }
 
 /** The first of some routes that matches, or the match that is known, if that is earlier. */
 function firstOf(
   routes: readonly Route[],
-  { path, method, after }: Wanted,
+  path: Path,
+  method: string | undefined,
+  after: Route | undefined,
   known: Match | undefined,
 ): Match | undefined {
-  const end = known ? declared(known.route).order : Infinity;
-  const start = after ? indexAfter(routes, after) : 0;
+  const end = known === undefined ? Infinity : declared(known.route).order;
+  const start = after === undefined ? 0 : indexAfter(routes, after);
   for (let n = start; n < routes.length; n++) {
     const route = routes[n]!;
     const { order, pattern } = declared(route);
     if (order >= end) return known;
     if (!takes(pattern, method)) continue;
     const values = pattern.match(path);
-    if (values) return new Match(route, path, method, values);
+    if (values !== undefined) return new Match(route, path, method, values);
   }
   return known;
 }
