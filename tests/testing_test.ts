@@ -74,6 +74,7 @@ Deno.test("`submit()` sends what the fields hold and leaves out what a browser l
     agree: "yes",
     size: "m",
     color: "g",
+    button: "Save",
   });
 });
 
@@ -338,9 +339,53 @@ Deno.test("`submit()` sends the button that the form was chosen by", async () =>
   const sent = async (which?: string) => (await page.form(which).submit()).text;
   assertEquals(await sent("Keep"), "title=&to=draft");
   assertEquals(await sent("Publish"), "title=&to=Publish");
-  assertEquals(await sent(), "title=");
   assertEquals(page.form("Help").names, ["title"]);
   assertEquals(await sent("Help"), "title=");
+});
+
+Deno.test("`submit()` presses the first button that submits when none was chosen, as the Enter key does", async () => {
+  const buttons = {
+    "": "",
+    "<button>Save</button>": "",
+    '<button type="button" name="a">1</button><button type="reset" name="b">2</button>':
+      "",
+    '<button type="button" name="a"></button><button type="odd" name="c" value="3">3</button>':
+      "c=3",
+    '<input type="SUBMIT" name="d" value="4"><button name="e">5</button>':
+      "d=4",
+    '<button><b>6</b></button><button name="f">7</button>': "",
+    '<input type="image" name="g"><button name="h">8</button>': "g.x=0&g.y=0",
+    '<input type="image">': "x=0&y=0",
+  };
+  const app = new Engine();
+  app.route(
+    "GET /",
+    () =>
+      Object.keys(buttons).map((each) => `<form method="post">${each}</form>`)
+        .join(""),
+  );
+  app.route("POST /", () => app.request().getBody());
+  const page = await new Visitor(app).visit("/");
+  for (const [index, expected] of Object.values(buttons).entries()) {
+    assertEquals((await page.form(index).submit()).text, expected);
+  }
+});
+
+Deno.test("`submit()` refuses a disabled button, as the first one or the chosen one", async () => {
+  const app = new Engine();
+  app.route(
+    "/",
+    () => `<form><button disabled>No</button><button>Yes</button></form>`,
+  );
+  const page = await new Visitor(app).visit("/");
+  for (const which of [undefined, "No"]) {
+    await assertRejects(
+      () => page.form(which).submit(),
+      RangeError,
+      'Cannot submit the form: the button "No" is disabled',
+    );
+  }
+  assertEquals((await page.form("Yes").submit()).status, 200);
 });
 
 Deno.test("`fill()` takes a list for what holds several values, and for nothing else", async () => {

@@ -64,6 +64,8 @@ interface Field {
  */
 export class Form<Result> {
   readonly #element: Element;
+  /** The button that submits the form; undefined when it has none. */
+  readonly #button: Element | undefined;
   /** What a submission sends, in the order of the page: the fields, and the button that submits. */
   readonly #entries: readonly Field[];
   readonly #fields: readonly Field[];
@@ -77,9 +79,10 @@ export class Form<Result> {
   constructor(
     element: Element,
     send: (request: FormRequest) => Promise<Result>,
-    button: Element | undefined,
+    button: Element | undefined = defaultButton(element),
   ) {
     this.#element = element;
+    this.#button = button;
     this.#entries = elementsOf(element).flatMap((each) =>
       each === button ? buttonOf(each) : fieldOf(each)
     );
@@ -117,10 +120,16 @@ export class Form<Result> {
   }
 
   /**
-   * Submits the form, by the button that it was chosen by if there is one. Rejects with `RangeError` when a
-   * required field is empty, where a browser refuses.
+   * Submits the form by the button that it was chosen by, or else by its first submit button, as the Enter key does
+   * (HTML standard, section 4.10.21.2): its name and value are sent with the fields. Rejects with `RangeError` where
+   * a browser refuses: when a required field is empty, or the button is disabled.
    */
   async submit(): Promise<Result> {
+    const button = this.#button;
+    if (button !== undefined && isDisabled(button)) {
+      const problem = `the button "${buttonText(button)}" is disabled`;
+      throw new RangeError(`Cannot submit the form: ${problem}`);
+    }
     const empty = this.#fields.find((field) =>
       field.required && this.#isEmpty(field)
     );
@@ -185,14 +194,54 @@ function rawText(node: Node): string {
   return "childNodes" in node ? node.childNodes.map(rawText).join("") : "";
 }
 
-/** What a button that submits its form sends: its value, if it has a name. */
+/** The buttons of a form, in the order of the page; images are buttons that submit. */
+export function buttonsOf(form: Element): Element[] {
+  return elementsOf(form).filter((element) => {
+    if (element.tagName === "button") return true;
+    return element.tagName === "input" && isSubmit(element);
+  });
+}
+
+/** The text on a button. */
+export function buttonText(button: Element): string {
+  if (button.tagName === "button") return textOf(button);
+  return attribute(button, "value") ?? attribute(button, "alt") ?? "";
+}
+
+/** The button that the Enter key presses in a form. */
+function defaultButton(form: Element): Element | undefined {
+  return buttonsOf(form).find(isSubmit);
+}
+
+function isSubmit(button: Element): boolean {
+  const type = (attribute(button, "type") ?? "").toLowerCase();
+  return button.tagName === "button"
+    ? type !== "button" && type !== "reset"
+    : type === "submit" || type === "image";
+}
+
+function isDisabled(element: Element): boolean {
+  return attribute(element, "disabled") !== undefined;
+}
+
+/** What a button that submits its form sends: its value, if it has a name; an image, where it was pressed. */
 function buttonOf(element: Element): Field[] {
+  if (!isSubmit(element)) return [];
   const name = attribute(element, "name");
-  const isOther = /^(?:button|reset)$/i.test(attribute(element, "type") ?? "");
-  if (!name || isOther) return [];
-  const values = [attribute(element, "value") ?? ""];
   const common = { required: false, maxLength: 0, isMultiple: false };
-  return [{ ...common, name, type: "submit", values }];
+  const type = "submit";
+  if (/^image$/i.test(attribute(element, "type") ?? "")) {
+    const names = name ? [`${name}.x`, `${name}.y`] : ["x", "y"];
+    return names.map((each) => ({
+      ...common,
+      name: each,
+      type,
+      values: ["0"],
+    }));
+  }
+  if (!name) return [];
+  const values = [attribute(element, "value") ?? ""];
+  return [{ ...common, name, type, values }];
 }
 
 /** The types of inputs that are buttons, which send nothing unless they are pressed. */
@@ -200,7 +249,7 @@ const BUTTONS: readonly string[] = ["submit", "button", "reset", "image"];
 
 function fieldOf(element: Element): Field[] {
   const name = attribute(element, "name");
-  if (!name || attribute(element, "disabled") !== undefined) return [];
+  if (!name || isDisabled(element)) return [];
   const common = {
     name,
     required: attribute(element, "required") !== undefined,

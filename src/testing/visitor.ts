@@ -5,7 +5,14 @@
 
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
 import { CookieJar } from "./cookies.ts";
-import { attribute, elementsOf, Form, textOf } from "./form.ts";
+import {
+  attribute,
+  buttonsOf,
+  buttonText,
+  elementsOf,
+  Form,
+  textOf,
+} from "./form.ts";
 
 /** What handles requests: an `Engine`, `Framework`, or anything else with a `fetch`. */
 export interface Door {
@@ -233,12 +240,14 @@ export class Page {
 
   /**
    * A form of the page, by its position from 0 or by the text of a button in it, which then submits it; the first
-   * one when neither is given. Throws `RangeError` when there is none.
+   * form when neither is given. Throws `RangeError` when there is none.
    */
   form(which: number | string = 0): Form<Page> {
     const forms = this.#elements("form");
     const buttons = forms.flatMap((form) =>
-      buttonsOf(form).map((button) => ({ form, ...button }))
+      buttonsOf(form).map((button) => (
+        { form, button, text: buttonText(button) }
+      ))
     );
     const pressed = buttons.find(({ text }) => text === which);
     const form = typeof which === "number" ? forms[which] : pressed?.form;
@@ -258,7 +267,7 @@ export class Page {
         [...body].map(([name, value]) => [name, String(value)]),
       ).toString();
       return this.#visitor.visit(url.href);
-    }, pressed?.element);
+    }, pressed?.button);
   }
 
   #elements(tag: string): DefaultTreeAdapterTypes.Element[] {
@@ -272,22 +281,6 @@ function requestOf({ json, ...init }: VisitOptions): RequestInit {
   const headers = new Headers(init.headers);
   headers.set("content-type", "application/json");
   return { method: "POST", ...init, headers, body: JSON.stringify(json) };
-}
-
-/** The buttons of a form, with their texts. */
-function buttonsOf(
-  form: DefaultTreeAdapterTypes.Element,
-): { element: DefaultTreeAdapterTypes.Element; text: string }[] {
-  return elementsOf(form).flatMap((element) => {
-    if (element.tagName === "button") {
-      return [{ element, text: textOf(element) }];
-    }
-    const isSubmit = element.tagName === "input" &&
-      attribute(element, "type") === "submit";
-    return isSubmit
-      ? [{ element, text: attribute(element, "value") ?? "" }]
-      : [];
-  });
 }
 
 /** What a browser sends after a redirect: after a form, a plain GET (Fetch standard, section 4.4). */
