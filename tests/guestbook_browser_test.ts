@@ -96,7 +96,7 @@ async function logIn(page: Page, origin: string): Promise<void> {
 async function read(page: Page): Promise<(string | null)[]> {
   return await page.read(`[
     location.pathname,
-    document.querySelector("[role=status]")?.innerText ?? null,
+    document.querySelector("output")?.innerText ?? null,
     document.querySelector("[action$=logout] button, a[href='/login']")?.innerText,
   ]`);
 }

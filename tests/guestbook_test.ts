@@ -53,8 +53,7 @@ async function logIn(visitor: Visitor, password = PASSWORD): Promise<Page> {
 }
 
 /** The notice of a page. */
-const noticeOf = (page: Page): string | undefined =>
-  /role="status">([^<]*)/.exec(page.text)?.[1];
+const noticeOf = (page: Page): string | undefined => page.texts("output")[0];
 
 guestbookTest(
   "shows what was written, escaped, to everybody, and its notice once to who wrote",
@@ -114,7 +113,7 @@ guestbookTest(
       "Me",
       new File([bytes], "../me.png", { type }),
     );
-    const [, path] = /<img src="([^"]+)"/.exec(page.text)!;
+    const [path] = page.attributes("img", "src");
     assertMatch(path!, /^\/photos\/[\w-]+\.png$/);
     const photo = await visitor.visit(path!);
     assertEquals(photo.response.headers.get("content-type"), type);
@@ -140,7 +139,7 @@ guestbookTest(
     assertEquals([wrong.path, noticeOf(wrong)], ["/login", "Wrong password"]);
     const page = await logIn(admin);
     assertEquals([page.path, noticeOf(page)], ["/", "Welcome back"]);
-    const [, action] = /action="(\/admin\/delete\/[^"]+)"/.exec(page.text)!;
+    const [action] = page.attributes("form", "action");
     assertEquals((await ada.visit("/")).text.includes("/admin/"), false);
     for (
       const path of [

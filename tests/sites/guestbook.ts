@@ -1,12 +1,6 @@
 /** A guestbook: pages of entries with photos, and an administrator who may delete them. */
 
-import {
-  Engine,
-  html,
-  type Markup,
-  UploadedFile,
-  ValidationError,
-} from "@framework/core";
+import { Engine, html, UploadedFile, ValidationError } from "@framework/core";
 import { files } from "@framework/core/files";
 import { guard } from "@framework/core/guard";
 import { sessions } from "@framework/core/sessions";
@@ -22,6 +16,8 @@ export interface GuestbookOptions {
   readonly secret: string;
 }
 
+const ENTRIES_PER_PAGE = 5;
+
 interface Entry {
   readonly id: string;
   readonly name: string;
@@ -29,23 +25,15 @@ interface Entry {
   readonly photo: string | undefined;
 }
 
-const ENTRIES_PER_PAGE = 5;
-
-/** The kinds of photos, by media type. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  "image/jpeg": "jpg",
-  "image/png": "png",
-};
+const Position = z.object({ page: z.coerce.number().int().min(1).catch(1) });
 
 const Signature = z.object({
   name: z.string("Your name?").min(1, "Your name?"),
   text: z.string("A text?").min(1, "A text?"),
   photo: z.instanceof(UploadedFile)
-    .refine(({ type }) => Object.hasOwn(EXTENSIONS, type), "JPEG or PNG?")
+    .refine(({ type }) => /^image\/(?:jpeg|png)$/.test(type), "JPEG or PNG?")
     .optional(),
 });
-
-const Position = z.object({ page: z.coerce.number().int().min(1).catch(1) });
 
 /** Makes a guestbook without entries. */
 export function guestbook(options: GuestbookOptions): Engine {
@@ -56,34 +44,28 @@ export function guestbook(options: GuestbookOptions): Engine {
   const session = sessions<{ admin: true }>(app, options);
   const isAdmin = (): boolean => session().has("admin");
 
-  app.route("GET /", async () => {
-    const query = await app.request().validate(Position, "query");
-    const number = query.page;
-    const start = (number - 1) * ENTRIES_PER_PAGE;
-    const end = start + ENTRIES_PER_PAGE;
-    const shown = entries.slice(start, end);
-    if (number > 1 && shown.length === 0) return app.notFound();
-    const older = entries.length > end ? linkTo(number + 1, "Older") : null;
-    const newer = number > 1 ? linkTo(number - 1, "Newer") : null;
-    const list = shown.map((entry) => entryOf(entry, isAdmin()));
-    return page(html`${entryForm()}${list}${newer}${older}`);
-  });
+  app.route("GET /", showEntries, false, "entries");
+
+  async function showEntries() {
+    const { page } = await app.request().validate(Position, "query");
+    const end = page * ENTRIES_PER_PAGE;
+    const shown = entries.slice(end - ENTRIES_PER_PAGE, end);
+    if (page > 1 && shown.length === 0) return app.notFound();
+    const newer = page > 1 ? linkTo(page - 1, "Newer") : null;
+    const older = end < entries.length ? linkTo(page + 1, "Older") : null;
+    return layout([form(), shown.map(article), newer, older]);
+  }
 
   app.route("POST /", async () => {
-    const request = app.request();
-    try {
-      const { name, text, photo } = await request.validate(Signature);
-      const stored = photo && await store(photo, options.photos);
-      entries.unshift({ id: crypto.randomUUID(), name, text, photo: stored });
-      return goBack("Thank you");
-    } catch (error) {
-      if (!(error instanceof ValidationError)) throw error;
-      app.response().status(error.status);
-      return page(entryForm(request.data, error.fields));
-    }
-  });
+    const { photo, ...entry } = await app.request().validate(Signature);
+    const id = crypto.randomUUID();
+    const name = photo && `${id}.${photo.type.replace("image/", "")}`;
+    await photo?.moveTo(`${options.photos}/${name}`);
+    entries.unshift({ ...entry, id, photo: name });
+    goBack("Thank you");
+  }).addMiddleware({ error: showAgain });
 
-  app.route("GET /login", () => page(LOGIN_FORM));
+  app.route("GET /login", () => layout(LOGIN));
   app.route("POST /login", () => {
     if (app.request().data.password !== options.password) {
       return goBack("Wrong password", "/login");
@@ -105,76 +87,69 @@ export function guestbook(options: GuestbookOptions): Engine {
     });
   }, [isAdmin]);
 
-  function goBack(notice: string, path = "/"): void {
+  function goBack(notice: string, path = "/") {
     session().flash("notice", notice);
     app.redirect(path);
   }
 
-  function page(content: Markup): Markup {
+  function showAgain(error: unknown) {
+    if (error instanceof ValidationError) return layout(form(error.fields));
+  }
+
+  function layout(content: unknown) {
     // After the logout, the back button must not show the page again.
-    if (isAdmin()) app.response().header("cache-control", "no-store");
+    if (isAdmin()) app.response().cache(false);
     const notice = session().flash("notice");
     return html`<!DOCTYPE html>
       <title>Guestbook</title>
       <h1>Guestbook</h1>
-      ${notice ? html`<p role="status">${notice}</p>` : null}
+      ${notice && html`<output>${notice}</output>`}
       ${content}
-      ${isAdmin() ? LOGOUT_FORM : html`<a href="/login">Log in</a>`}`;
+      ${isAdmin() ? LOGOUT : html`<a href="/login">Log in</a>`}`;
+  }
+
+  function linkTo(page: number, text: string) {
+    return html`<a href="${app.getUrl("entries", {}, { page })}">${text}</a>`;
+  }
+
+  /** The form for an entry: with what was typed, and what is wrong beside it. */
+  function form(wrong: ValidationError["fields"] = {}) {
+    const { name, text } = app.request().data;
+    return html`
+      <form method="post" enctype="multipart/form-data">
+        <input name="name" value="${name}" required maxlength="50">
+        <em>${wrong.name}</em>
+        <textarea name="text" required>${text}</textarea>
+        <em>${wrong.text}</em>
+        <input type="file" name="photo">
+        <em>${wrong.photo}</em>
+        <button>Sign</button>
+      </form>
+    `;
+  }
+
+  function article({ id, name, text, photo }: Entry) {
+    return html`
+      <article>
+        <h2>${name}</h2>
+        <p>${text}</p>
+        ${photo && html`<img src="/photos/${photo}" alt="">`}
+        ${isAdmin() ? buttonTo(`/admin/delete/${id}`, "Delete") : null}
+      </article>
+    `;
   }
 
   return app;
 }
 
-/** The form for an entry: with what was typed, and what is wrong beside it. */
-function entryForm(
-  typed: Record<string, unknown> = {},
-  wrong: ValidationError["fields"] = {},
-): Markup {
-  return html`
-    <form method="post" enctype="multipart/form-data">
-      <input name="name" value="${typed.name}" required maxlength="50">
-      <em>${wrong.name}</em>
-      <textarea name="text" required>${typed.text}</textarea>
-      <em>${wrong.text}</em>
-      <input type="file" name="photo">
-      <em>${wrong.photo}</em>
-      <button>Sign</button>
-    </form>
-  `;
-}
-
-const LOGIN_FORM = html`
+const LOGIN = html`
   <form method="post">
     <input type="password" name="password" required autofocus>
     <button>Log in</button>
   </form>
 `;
 
-const LOGOUT_FORM = html`
-  <form method="post" action="/admin/logout"><button>Log out</button></form>
-`;
+const buttonTo = (action: string, text: string) =>
+  html`<form method="post" action="${action}"><button>${text}</button></form>`;
 
-function linkTo(page: number, text: string): Markup {
-  return html`<a href="/?page=${page}">${text}</a>`;
-}
-
-function entryOf({ id, name, text, photo }: Entry, isAdmin: boolean): Markup {
-  const action = `/admin/delete/${id}`;
-  const form =
-    html`<form method="post" action="${action}"><button>Delete</button></form>`;
-  return html`
-    <article>
-      <h2>${name}</h2>
-      <p>${text}</p>
-      ${photo ? html`<img src="/photos/${photo}" alt="">` : null}
-      ${isAdmin ? form : null}
-    </article>
-  `;
-}
-
-/** Stores a photo; returns its name. */
-async function store(photo: UploadedFile, folder: string): Promise<string> {
-  const name = `${crypto.randomUUID()}.${EXTENSIONS[photo.type]}`;
-  await photo.moveTo(`${folder}/${name}`);
-  return name;
-}
+const LOGOUT = buttonTo("/admin/logout", "Log out");
