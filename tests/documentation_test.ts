@@ -3,7 +3,8 @@
  * their own, and that README's ten minutes work as written.
  */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { example, ignoredExamples } from "./examples.ts";
 
 const ROOT = new URL("../", import.meta.url);
 const ROOT_PAGES = [
@@ -14,8 +15,8 @@ const ROOT_PAGES = [
   "bench/README.md",
 ];
 
-/** The pages whose ignored examples a test of their own runs: `in_production_test.ts`. */
-const TESTED_ELSEWHERE = ["docs/in_production.md"];
+/** A test that takes an example of a page, by a text in it. */
+const USE_OF_EXAMPLE = /\bexample\(\s*"([^"]+)",\s*"([^"]+)"/g;
 
 /** Code between fences, which has no links and no headings. */
 const CODE = /^```.*?^```$/gms;
@@ -29,7 +30,6 @@ const NAMED_FILE = /`((?:src|tests|tasks|docs)\/[\w./]+\.\w+)`/g;
 
 /** A code block, after the sentence that ends with the name of its file. */
 const FILE = /`([\w./]+)`[^`\n]*:\n\n```\w+[^\n]*\n(.*?)^```$/gms;
-const IGNORED_EXAMPLE = /^```ts ignore\n(.*?)^```$/gms;
 
 for (const page of [...ROOT_PAGES, ...await docs()]) {
   Deno.test(`the links of \`${page}\` lead somewhere`, async () => {
@@ -88,60 +88,129 @@ for (const page of await docs()) {
   });
 }
 
-Deno.test("the examples that `--doc` cannot run compile", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    await Deno.writeTextFile(`${folder}/app.ts`, "export {};\n");
-    await Deno.writeTextFile(`${folder}/main.ts`, "export {};\n");
-    for (const page of [...ROOT_PAGES, ...await docs()]) {
-      if (TESTED_ELSEWHERE.includes(page)) continue;
-      let number = 0;
-      for (const [, code] of (await read(page)).matchAll(IGNORED_EXAMPLE)) {
-        const name = `${page.replaceAll(/\W/g, "_")}_${number++}.ts`;
-        await Deno.writeTextFile(`${folder}/${name}`, code!);
-      }
-    }
-    const { success, output } = await deno(["check", "-q", "."], folder);
-    assertEquals(success, true, output);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+Deno.test("a test runs each example that `deno test --doc` leaves out", async () => {
+  const uses: string[][] = [];
+  for (const file of await filesIn("tests/", "_test.ts")) {
+    uses.push(...(await read(file)).matchAll(USE_OF_EXAMPLE));
   }
+  const untested: string[] = [];
+  for (const page of [...ROOT_PAGES, ...await docs()]) {
+    for (const code of await ignoredExamples(page)) {
+      const isTested = uses.some(([, of, text]) =>
+        of === page && code.includes(text!)
+      );
+      if (!isTested) untested.push(`${page}: ${code}`);
+    }
+  }
+  assertEquals(untested, []);
 });
 
 Deno.test("the ten minutes of `README.md` end with a test that passes", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    await Deno.mkdir(`${folder}/views`);
-    const files = [...(await read("README.md")).matchAll(FILE)];
-    for (const [, path, text] of files) {
-      await Deno.writeTextFile(`${folder}/${path}`, text!);
-    }
-    assertEquals([...new Set(files.map(([, path]) => path))].sort(), [
-      "main.ts",
-      "main_test.ts",
-      "views/home.vto",
-      "views/layout.vto",
-    ]);
-    const test = ["test", "--allow-read=views"];
-    const { success, output } = await deno(test, folder);
+  const found = [...(await read("README.md")).matchAll(FILE)];
+  const files = Object.fromEntries(
+    found.map(([, path, text]) => [path!, text!]),
+  );
+  const names = ["main.ts", "main_test.ts", "views/home.vto"];
+  assertEquals(Object.keys(files).sort(), [...names, "views/layout.vto"]);
+  const test = await example("README.md", "a visitor signs the guestbook");
+  assertEquals(files["main_test.ts"], test);
+  await inFolder(files, async (deno) => {
+    const { success, output } = await deno(["test", "--allow-read=views"]);
     assertEquals(success, true, output);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });
 
-/** Runs Deno in a folder, with the stand-ins for `@std`. */
-async function deno(
-  [command, ...args]: readonly string[],
+Deno.test("the example of typed variables and methods types them in other files", async () => {
+  const declared = await example("docs/extensions.md", "declare module");
+  const program = (name: string) => `
+    import { Framework } from "@framework/core";
+    import "./declared.ts";
+    console.log(Framework.greet(${name}));`;
+  const files = {
+    "declared.ts": declared,
+    "right.ts": program('Framework.get("member")!.name'),
+    "wrong.ts": program('Framework.get("member")!.nam'),
+  };
+  await inFolder(files, async (deno) => {
+    const right = await deno(["run", "--check", "right.ts"]);
+    assertStringIncludes(right.output, "Hello, Ada!");
+    assertStringIncludes((await deno(["check", "wrong.ts"])).output, "TS2551");
+  });
+});
+
+Deno.test("the example of an error as a test fails until the error is fixed", async () => {
+  const test = await example("docs/at_the_desk.md", "GET /boom/7");
+  const main = (body: string) => `
+    import { Framework } from "@framework/core";
+    Framework.route("/boom/@number", (number) => { ${body} });`;
+  const failing = main('throw new Error("boom " + number)');
+  const files = { "main.ts": failing, "boom_test.ts": test };
+  await inFolder(files, async (deno) => {
+    const before = await deno(["test"]);
+    assertEquals(before.success, false);
+    assertStringIncludes(before.output, "boom 7");
+  });
+  const fixed = { ...files, "main.ts": main("return number") };
+  await inFolder(fixed, async (deno) => {
+    const { success, output } = await deno(["test"]);
+    assertEquals(success, true, output);
+  });
+});
+
+Deno.test("the example of a request from the terminal works in `deno repl`", async () => {
+  const lines = await example("docs/at_the_desk.md", "await import(");
+  const app = `
+    import { Framework } from "@framework/core";
+    Framework.route("/hello/@name", (name) => \`Hello, \${name}!\`);`;
+  await inFolder({ "app.ts": app, "lines.ts": lines }, async (deno) => {
+    const { output } = await deno(["repl", "-A"], lines);
+    assertStringIncludes(output, '"Hello, Ada!"');
+    const { success, output: complaint } = await deno(["check", "lines.ts"]);
+    assertEquals(success, true, complaint);
+  });
+});
+
+/** Runs Deno, with the stand-ins for `@std`, and gives it a text to read. */
+type RunDeno = (
+  args: readonly [command: string, ...args: string[]],
+  input?: string,
+) => Promise<{ success: boolean; output: string }>;
+
+/** Works in a folder with the given files, which is removed in the end. */
+async function inFolder(
+  files: Readonly<Record<string, string>>,
+  work: (deno: RunDeno) => Promise<void>,
+): Promise<void> {
+  const cwd = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${cwd}/views`); // as every new site has it
+    for (const [path, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${cwd}/${path}`, text);
+    }
+    await work((args, input) => runDeno(args, cwd, input));
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+}
+
+async function runDeno(
+  [command, ...args]: readonly [string, ...string[]],
   cwd: string,
+  input = "",
 ): Promise<{ success: boolean; output: string }> {
   const map = new URL("compat/import_map.json", ROOT);
-  const options = [`--import-map=${map}`, "--no-lock"];
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [command!, ...options, ...args],
+  const process = new Deno.Command(Deno.execPath(), {
+    args: [command, `--import-map=${map}`, "--no-lock", ...args],
     cwd,
     env: { NO_COLOR: "1" },
-  }).output();
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const [{ success, stdout, stderr }] = await Promise.all([
+    process.output(),
+    new Blob([input]).stream().pipeTo(process.stdin),
+  ]);
   const [output, errors] = [stdout, stderr].map((bytes) =>
     new TextDecoder().decode(bytes)
   );

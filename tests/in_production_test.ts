@@ -1,4 +1,7 @@
-/** Tests the examples of `docs/in_production.md` that need a process or a folder; `nginx_test.ts` tests those of nginx. */
+/**
+ * Tests the examples of `docs/in_production.md` that need a process or a folder, and the recipe for several workers;
+ * `nginx_test.ts` and `caddy_test.ts` test those of the proxies.
+ */
 
 import {
   assertEquals,
@@ -7,16 +10,11 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { Process } from "../tasks/process.ts";
+import { example } from "./examples.ts";
 import { freePort } from "./postgres.ts";
 import { ServerProcess } from "./server_child.ts";
 
-/** The example of the documentation that has a text in it. */
-async function example(part: string): Promise<string> {
-  const document = new URL("../docs/in_production.md", import.meta.url);
-  const text = await Deno.readTextFile(document);
-  const blocks = [...text.matchAll(/```ts[^\n]*\n([^]*?)```/g)];
-  return blocks.map(([, block]) => block!).find((each) => each.includes(part))!;
-}
+const RECIPES = new URL("../docs/recipes.md", import.meta.url);
 
 /** Runs the examples under `deno serve`, with its flags. */
 async function serve(
@@ -36,8 +34,11 @@ async function serve(
       }, 100),
     };
     Framework.get("/", () => \`rate \${Framework.get("rate")}\`);
-    ${(await example("setInterval")).replace("60_000", "10")}
-    ${await example("beforeunload")}
+    ${
+    (await example("docs/in_production.md", "setInterval"))
+      .replace("60_000", "10")
+  }
+    ${await example("docs/in_production.md", "beforeunload")}
     export default Framework;`;
   const command = ["serve", ...flags, "--host=127.0.0.1", `--port=${port}`];
   const env = { DENO_JOBS: "2" };
@@ -85,7 +86,7 @@ Deno.test("the example of compression makes files that `files` may send", async 
   await Deno.writeTextFile(`${folder}/public/photo.png`, "no text");
   await Deno.writeTextFile(
     `${folder}/compress.ts`,
-    await example("brotliCompressSync"),
+    await example("docs/in_production.md", "brotliCompressSync"),
   );
   {
     const permissions = ["--allow-read=public", "--allow-write=public"];
@@ -110,6 +111,42 @@ Deno.test("the example of compression makes files that `files` may send", async 
   ).text();
   assertStringIncludes(text, "a {}a {}");
   await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("the recipe of a message reaches every worker of `deno serve`, and does not hold up its exit", async () => {
+  const recipe = await example("docs/recipes.md", "BroadcastChannel");
+  const [imports, code] = recipe.split("\n\n"); // up to the lines that try it
+  const page = await Deno.readTextFile(RECIPES);
+  const close = /by `(Deno\.addSignalListener\(.*\))`/.exec(page)![1];
+  const source = `
+    ${imports}
+    const worker = crypto.randomUUID();
+    const cache = new Map([["rate", 1.08]]);
+    ${code}
+    ${close}
+    Framework.get("/", () => [worker, cache.size]);
+    export default Framework;`;
+  const port = freePort();
+  const command = ["serve", "--parallel", "--host=127.0.0.1", `--port=${port}`];
+  const env = { DENO_JOBS: "3" };
+  await using process = await ServerProcess.start(source, { command, env });
+  await process.prints(/Listening on/);
+  const url = `http://127.0.0.1:${port}/`;
+  const workers = new Map<string, number>();
+  const ask = async () => {
+    const response = await fetch(url, { headers: { connection: "close" } });
+    const [worker, size] = await response.json();
+    workers.set(worker, size);
+  };
+  while (workers.size < 3) await ask();
+  assertEquals([...workers.values()], [1, 1, 1]);
+  const cleared = await fetch(`${url}clear`, { method: "POST" });
+  await cleared.body?.cancel();
+  while ([...workers.values()].some((size) => size > 0)) await ask();
+  const began = performance.now();
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0, process.printed);
+  assertLess(performance.now() - began, 5_000);
 });
 
 function later(milliseconds: number): Promise<void> {
