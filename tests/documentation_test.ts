@@ -121,7 +121,7 @@ Deno.test("the ten minutes of `README.md` end with a test that passes", async ()
 });
 
 Deno.test("the example of typed variables and methods types them in other files", async () => {
-  const declared = await example("docs/extensions.md", "declare module");
+  const declared = await example("docs/extending.md", "declare module");
   const program = (name: string) => `
     import { Framework } from "@framework/core";
     import "./declared.ts";
@@ -139,7 +139,7 @@ Deno.test("the example of typed variables and methods types them in other files"
 });
 
 Deno.test("the example of an error as a test fails until the error is fixed", async () => {
-  const test = await example("docs/at_the_desk.md", "GET /boom/7");
+  const test = await example("docs/development.md", "GET /boom/7");
   const main = (body: string) => `
     import { Framework } from "@framework/core";
     Framework.route("/boom/@number", (number) => { ${body} });`;
@@ -158,7 +158,7 @@ Deno.test("the example of an error as a test fails until the error is fixed", as
 });
 
 Deno.test("the example of a request from the terminal works in `deno repl`", async () => {
-  const lines = await example("docs/at_the_desk.md", "await import(");
+  const lines = await example("docs/development.md", "await import(");
   const app = `
     import { Framework } from "@framework/core";
     Framework.route("/hello/@name", (name) => \`Hello, \${name}!\`);`;
