@@ -39,6 +39,7 @@ import { withoutBase } from "../base.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOrigin } from "../origin.ts";
+import { varyBy } from "../vary.ts";
 
 /** The options of {@linkcode cors}. */
 export interface CorsOptions {
@@ -229,7 +230,7 @@ function addHeaders(
   isAllowed: boolean,
 ): void {
   const isForAll = policy.origins === "*";
-  if (!isForAll) vary(headers, "Origin");
+  if (!isForAll) headers.set("vary", varyBy("Origin", headers.get("vary")));
   if (!isAllowed) return;
   const isAsking = isPreflight(request);
   const origin = isForAll ? "*" : request.getHeader("origin");
@@ -238,13 +239,7 @@ function addHeaders(
   for (const [name, value] of added) headers.set(name, value);
   if (!isAsking || !policy.takesEveryHeader) return;
   const asked = request.getHeader("access-control-request-headers");
-  vary(headers, "Access-Control-Request-Headers");
+  const name = "Access-Control-Request-Headers";
+  headers.set("vary", varyBy(name, headers.get("vary")));
   if (asked !== "") headers.set("access-control-allow-headers", asked);
-}
-
-/** Tells caches to keep a response for each value of a request header. */
-function vary(headers: Headers, name: string): void {
-  const names = headers.get("vary")?.toLowerCase().split(/\s*,\s*/) ?? [];
-  if (names.includes("*") || names.includes(name.toLowerCase())) return;
-  headers.append("vary", name);
 }

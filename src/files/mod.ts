@@ -68,6 +68,7 @@ import { fromFileUrl } from "@std/path/from-file-url";
 import { type Compressed, compressedForms, preferred } from "./compressed.ts";
 import { type Shown, shown, shownSync } from "./shown.ts";
 import { noteFile } from "../used_files.ts";
+import { varyBy } from "../vary.ts";
 import { Versions } from "./versions.ts";
 
 /** The options of {@linkcode files}. */
@@ -201,7 +202,11 @@ class FolderServer {
       serveFile(fileRequest("HEAD"), path, { fileInfo }),
       compressedForms(this.#folder, file),
     ]);
-    if (forms.length > 0) this.#varyByEncoding();
+    if (forms.length > 0) {
+      const response = this.#app.response();
+      const vary = response.header("vary");
+      response.header("vary", varyBy("Accept-Encoding", vary));
+    }
     const range = this.#range(fileInfo, forms.length > 0);
     const accepted = this.#app.request().getHeader("accept-encoding");
     const form = range === undefined ? preferred(forms, accepted) : undefined;
@@ -240,15 +245,6 @@ class FolderServer {
     if (id !== undefined) app.etag(form ? `${id}-${form.coding}` : id, "weak");
     const { mtime } = file.fileInfo;
     if (mtime !== null) app.lastModified(mtime.getTime() / 1000);
-  }
-
-  /** Adds `Accept-Encoding` to what the response varies by. */
-  #varyByEncoding(): void {
-    const response = this.#app.response();
-    const vary = response.header("vary");
-    const name = "Accept-Encoding";
-    if (vary?.includes(name)) return; // at a further attempt
-    response.header("vary", vary ? `${vary}, ${name}` : name);
   }
 
   /**

@@ -11,6 +11,7 @@ import { JSON_TYPE } from "../media_type.ts";
 import type { ReplyInit } from "../response/reply.ts";
 import { HTML } from "../response/web_response.ts";
 import { headerOf } from "../runtime.ts";
+import { varyBy } from "../vary.ts";
 
 const PROBLEM = "application/problem+json";
 
@@ -65,15 +66,7 @@ export function messagePage(
   const page = wantsJson(exchange)
     ? problemPage(status, { detail: text || undefined })
     : { status, text };
-  return { ...page, headers: { vary: varyWith(vary) } };
-}
-
-/** The value of `Vary` for a response that may have one already. */
-export function varyWith(vary: string | null): string {
-  if (!vary) return VARY;
-  return /(?:^|[\s,])(?:accept|\*)(?:[\s,]|$)/i.test(vary)
-    ? vary
-    : `${vary}, ${VARY}`;
+  return { ...page, headers: { vary: varyBy(VARY, vary) } };
 }
 
 function problemPage(

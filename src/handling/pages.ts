@@ -13,10 +13,11 @@ import { headerOf } from "../runtime.ts";
 import { enter } from "../state/current.ts";
 import { run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
-import { type DefaultPage, pageOf, varyWith } from "./default_page.ts";
+import { type DefaultPage, pageOf } from "./default_page.ts";
 import { noteError } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
+import { varyBy } from "../vary.ts";
 
 /** The error that stands for a `notFound`. */
 const MISS = new HttpError(404);
@@ -196,7 +197,9 @@ class ErrorPage implements Failure {
     };
     const page = pageOf(exchange, reply.status, problem, details?.html);
     const vary = reply.header("vary");
-    return vary ? { ...page, headers: { vary: varyWith(vary) } } : page;
+    return vary
+      ? { ...page, headers: { vary: varyBy(page.headers.vary, vary) } }
+      : page;
   }
 
   #note(): void {

@@ -11,6 +11,7 @@ import { isSealable, PAGE_HEADERS } from "../response/header.ts";
 import { HTML, mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
+import { varyBy } from "../vary.ts";
 import { seesDetails } from "./client.ts";
 import { pageOf } from "./default_page.ts";
 import { logError } from "./error_log.ts";
@@ -98,6 +99,6 @@ function* failed(
   const problem = { ...details.problem, detail: error.message };
   const page = pageOf(exchange, 500, problem, details.html);
   headers.set("content-type", page.type ?? HTML);
-  headers.append("vary", page.headers.vary);
+  headers.set("vary", varyBy(page.headers.vary, headers.get("vary")));
   return new Response(page.text, { status: 500, headers });
 }

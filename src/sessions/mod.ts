@@ -84,6 +84,7 @@
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { report } from "../errors.ts";
+import { varyBy } from "../vary.ts";
 import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
@@ -215,7 +216,7 @@ class CurrentSession {
     const state = this.#states.get(request);
     if (!state?.isUsed) return;
     state.closed = "the response has already been made";
-    headers.append("vary", "Cookie");
+    headers.set("vary", varyBy("Cookie", headers.get("vary")));
     const isChanged = checkedTextOf(state) !== state.before;
     if (!isChanged) return renewUse(state, request, this.#rules, headers);
     return save(state, request, this.#rules, headers).then((isSaved) => {
