@@ -12,6 +12,7 @@ import {
 import { Process } from "../tasks/process.ts";
 import { example } from "./examples.ts";
 import { freePort } from "./postgres.ts";
+import { sendRaw } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
 const RECIPES = new URL("../docs/recipes.md", import.meta.url);
@@ -33,6 +34,8 @@ async function serve(
         console.log("closed");
       }, 100),
     };
+    const worker = crypto.randomUUID();
+    Framework.get("/worker", () => worker);
     Framework.get("/", () => \`rate \${Framework.get("rate")}\`);
     ${
     (await example("docs/in_production.md", "setInterval"))
@@ -47,19 +50,24 @@ async function serve(
   return [process, `http://127.0.0.1:${port}`];
 }
 
-Deno.test("the examples of health, metrics and timers work under `deno serve`", async () => {
-  const [process, origin] = await serve();
+Deno.test("the examples of health, metrics and timers work under `deno serve --parallel`", async () => {
+  const [process, origin] = await serve("--parallel");
   await using _process = process;
   const text = async (path: string): Promise<string> =>
     await (await fetch(origin + path)).text();
   assertEquals(await text("/health"), "noon");
   assertMatch(await text("/metrics"), /^http_requests_total \d+\n$/);
   while (!/^rate \d+$/.test(await text("/"))) await later(5);
+  const workers = new Set<string>();
+  while (workers.size < 2) {
+    const head = "GET /worker HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    workers.add((await sendRaw(Number(new URL(origin).port), head)).body);
+  }
   const began = performance.now();
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0);
   assertLess(performance.now() - began, 5_000); // it does not wait for the timer
-  assertEquals(process.printed.split("closed").length, 2);
+  assertEquals(process.printed.split("closed").length, 3); // by both workers
 });
 
 Deno.test("the example of maintenance is turned on and off by a signal", async () => {

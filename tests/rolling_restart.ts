@@ -30,7 +30,6 @@ const SOURCE = `
     return n;
   });
   Framework.route("POST /form", () => Framework.request().data.n);
-  console.log("loaded");
 `;
 
 const SOURCES: Readonly<Record<Way, string>> = {
@@ -112,8 +111,6 @@ async function serve(way: Way, port: number): Promise<ServerProcess> {
     { command: command[way], env: { DENO_JOBS: "2" }, limit: 120 },
   );
   await server.prints(/Listening on/);
-  // A worker that is still loading does not hear SIGTERM.
-  if (way === "parallel") await server.prints(/loaded[^]*loaded/);
   return server;
 }
 

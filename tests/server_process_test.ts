@@ -270,6 +270,16 @@ Deno.test("`Framework` as the default export runs under `deno serve`", async () 
   assertEquals((await process.ended()).code, 0);
 });
 
+Deno.test("`deno serve` ends with status 1 where its port is taken", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  await using process = await ServerProcess.start(SERVED, {
+    command: ["serve", "--host=127.0.0.1", `--port=${port}`],
+  });
+  assertEquals((await process.ended()).code, 1);
+  assertStringIncludes(process.printed, "AddrInUse");
+});
+
 Deno.test("`Framework` as the default export runs under `deno serve --parallel`", async () => {
   await using process = await ServerProcess.start(SERVED, {
     command: ["serve", "--parallel", "--host=127.0.0.1", "--port=0"],

@@ -4,22 +4,23 @@
  *
  * Deno tells an application in no documented way that it serves it. The first request would be too late: until
  * then an error would end the process, and a signal would wait for a stream without end. Deno does read the
- * property `onListen` of the default export, once when the module is loaded and once more when it listens, so a
- * getter counts these reads. Where a later Deno reads it less often, `deno serve` keeps its own rules, and the
- * tests of `server_process_test.ts` fail.
+ * property `onListen` of the default export when it has loaded the main module, and under `deno serve` calls
+ * `Deno.serve` in the same turn: a getter notices the one and watches for the other. Where a later Deno does
+ * neither, `deno serve` keeps its own rules, and the tests of `server_process_test.ts` fail.
  */
 
 import { abandonAll, flushAll } from "../flush.ts";
 import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
-import { sleep, until } from "../timer.ts";
+import { settles, sleep, until } from "../timer.ts";
 import { exit, onSignals } from "./process.ts";
-import { CLEAN_UP_SECONDS, type Served } from "./server.ts";
+import { CLEAN_UP_SECONDS, type Served, type Server } from "./server.ts";
+import { ParallelWorker } from "./workers.ts";
 
-/** How many seconds the runtime gets to send the last response: it does not tell when that is sent. */
+/** How many seconds the last response gets, and the reader of a log. */
 const FLUSH_SECONDS = 0.2;
 
-/** How often the runtime has read `onListen`: once for any default export, once more when it listens. */
+/** How often the runtime has read `onListen`: the main worker does so once more when it listens. */
 let reads = 0;
 
 /**
@@ -40,32 +41,87 @@ export function whenServed<Application extends object>(
 /** Call when the runtime reads `onListen`: keeps the process alive on uncaught errors, and bounds a drain. */
 export function endWithRuntime(served: Served): void {
   reads += 1;
-  if (reads === 1) surviveErrors(() => void endProcess(served.unfinished));
-  if (reads < 2) return;
-  served.isUnderDenoServe = true;
-  served.warnOfMistakes();
-  if (reads === 2) drainOnSignals(served.unfinished);
+  if (reads > 1) return;
+  watchServe((server, isParallel) => {
+    const isMain = reads > 1;
+    served.isUnderDenoServe = true;
+    surviveErrors(() => void endProcess(server, served.unfinished));
+    if (isMain) served.warnOfMistakes();
+    drainOnSignals(server, served.unfinished, isParallel, isMain);
+  });
+}
+
+/** Calls back with the server that the runtime starts in this turn, if it starts one. */
+function watchServe(
+  callback: (server: Server, isParallel: boolean) => void,
+): void {
+  const { serve } = Deno;
+  const restore = (): boolean => Reflect.set(Deno, "serve", serve);
+  Reflect.set(
+    Deno,
+    "serve",
+    (options: Deno.ServeTcpOptions & Deno.ServeInit) => {
+      restore();
+      const server = serve(options);
+      callback(server, isLoadBalanced(options));
+      return server;
+    },
+  );
+  queueMicrotask(restore);
+}
+
+/** Whether several workers listen on one port, as under `--parallel`: the runtime has a symbol for that. */
+function isLoadBalanced(options: object): boolean {
+  return Object.getOwnPropertySymbols(options)
+    .some((key) => Reflect.get(options, key) === true);
 }
 
 /** Finishes pending work, then ends the process with status 1. */
-async function endProcess(unfinished: Unfinished): Promise<void> {
+async function endProcess(
+  server: Server,
+  unfinished: Unfinished,
+): Promise<void> {
   await until(
     () => inWords(unfinished).length === 0,
     unfinished.timeoutSeconds(),
   );
-  await Promise.all([sleep(FLUSH_SECONDS), flushAll(FLUSH_SECONDS)]);
+  await Promise.all([
+    settles(server.shutdown(), FLUSH_SECONDS),
+    flushAll(FLUSH_SECONDS),
+  ]);
   exit(1);
 }
 
-/** Ends the process on a signal, once the time-out is over. A second signal is left to Deno's own listener. */
-function drainOnSignals(unfinished: Unfinished): void {
-  const leaveToDeno = onSignals(async () => {
+/**
+ * Ends the process on a signal, once the time-out is over. A second signal is left to Deno's own listener. Among
+ * parallel workers, one that is told of a signal too late drains as if it had heard it.
+ */
+function drainOnSignals(
+  server: Server,
+  unfinished: Unfinished,
+  isParallel: boolean,
+  isMain: boolean,
+): void {
+  const drain = async (): Promise<void> => {
     leaveToDeno();
     unfinished.beginDrain();
+    const work = finish(server, unfinished);
+    worker?.beginDrain(work);
     await sleep(unfinished.timeoutSeconds(), false);
     unfinished.abortStreams();
     await sleep(CLEAN_UP_SECONDS, false);
     abandonAll();
     exit(0);
-  });
+  };
+  const leaveToDeno = onSignals(drain);
+  const worker = isParallel ? new ParallelWorker(isMain, drain) : undefined;
+}
+
+/** Finishes requests and deferred work. On a signal, Deno has shut the server down itself: twice is once. */
+async function finish(server: Server, unfinished: Unfinished): Promise<void> {
+  await server.shutdown().catch(() => {});
+  await until(
+    () => inWords(unfinished).length === 0,
+    unfinished.timeoutSeconds(),
+  );
 }
