@@ -15,7 +15,7 @@
  * Filters of `send` that are added later may still replace the response: call `log` after the other
  * extensions.
  *
- * Guide: [docs/errors.md](./docs/errors.md)
+ * Guide: [docs/logging.md](./docs/logging.md)
  *
  * @example A record for each request in place of the line, such as for logs in JSON
  * ```ts
