@@ -9,6 +9,7 @@ import findMyWay from "npm:find-my-way@9";
 import { RegExpRouter } from "npm:hono@4/router/reg-exp-router";
 import { TrieRouter } from "npm:hono@4/router/trie-router";
 import { addRoute, createRouter, findRoute } from "npm:rou3@1";
+import { firstMatch } from "../src/routing/lookup.ts";
 import { Path } from "../src/routing/path.ts";
 import { Router } from "../src/routing/router.ts";
 
@@ -68,7 +69,8 @@ const contenders: Record<string, Contender> = {
     for (const route of routes) {
       router.route<string>(`GET ${ours(route)}`, () => {});
     }
-    return (path) => router.match("GET", new Path(path, false))?.values;
+    return (path) =>
+      firstMatch(router, "GET", new Path(path, false), null)?.values;
   },
   "find-my-way": (routes) => {
     const router = findMyWay();

@@ -8,6 +8,7 @@ import {
   Router,
   type UrlParameters,
 } from "@framework/core";
+import { firstMatch } from "../src/routing/lookup.ts";
 import { Path } from "../src/routing/path.ts";
 
 function routeOf(source: string): Route {
@@ -25,7 +26,7 @@ function urlOf(source: string, values: UrlParameters): string {
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const router = new Router();
   router.route<string>(source, () => {});
-  const match = router.match("GET", new Path(sent, caseSensitive));
+  const match = firstMatch(router, "GET", new Path(sent, caseSensitive), null);
   if (match === undefined) return undefined;
   const { values, splat } = match;
   return splat === "" ? values : [...values, { splat }];

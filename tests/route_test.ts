@@ -2,6 +2,7 @@
 
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { type Middleware, type Route, Router } from "@framework/core";
+import { firstMatch } from "../src/routing/lookup.ts";
 import { Path } from "../src/routing/path.ts";
 
 Deno.test("`Route` as declared has its pattern and no values", () => {
@@ -19,14 +20,16 @@ Deno.test("`methods` is a star for every method", () => {
 Deno.test("`params` has every name, null for a part that is absent", () => {
   const router = new Router();
   router.route("/@a(/@b)", () => {});
-  const route = router.match("GET", new Path("/x%2Fy", false))!.toRoute();
+  const route = firstMatch(router, "GET", new Path("/x%2Fy", false), null)!
+    .toRoute();
   assertEquals({ ...route.params }, { a: "x/y", b: null });
 });
 
 Deno.test("`params` takes a name such as __proto__ as data", () => {
   const router = new Router();
   router.route("/@__proto__/@constructor", () => {});
-  const { params } = router.match("GET", new Path("/x/y", false))!.toRoute();
+  const { params } = firstMatch(router, "GET", new Path("/x/y", false), null)!
+    .toRoute();
   assertEquals(Object.entries(params), [["__proto__", "x"], [
     "constructor",
     "y",
@@ -36,7 +39,7 @@ Deno.test("`params` takes a name such as __proto__ as data", () => {
 Deno.test("`Route` of a request shares nothing that can be changed", () => {
   const router = new Router();
   router.route("GET /@a", () => {});
-  const match = router.match("GET", new Path("/x", false))!;
+  const match = firstMatch(router, "GET", new Path("/x", false), null)!;
   const route = match.toRoute();
   route.methods.push("PUT");
   route.params.a = "changed";
@@ -80,6 +83,7 @@ Deno.test("`addMiddleware()` throws for a value that is no middleware", () => {
 Deno.test("`addMiddleware()` throws on the route of a request", () => {
   const router = new Router();
   router.get("/", () => {});
-  const route = router.match("GET", new Path("/", false))!.toRoute();
+  const route = firstMatch(router, "GET", new Path("/", false), null)!
+    .toRoute();
   assertThrows(() => route.addMiddleware(() => {}), Error, "being handled");
 });

@@ -9,7 +9,13 @@ import {
 } from "@std/assert";
 import { Engine, HttpError, Router } from "@framework/core";
 import { longestText, TooComplex, Work } from "../src/routing/backtracking.ts";
+import {
+  allowedMethods,
+  firstMatch,
+  nextMatch,
+} from "../src/routing/lookup.ts";
 import { Path } from "../src/routing/path.ts";
+import { layersOf } from "../src/routing/router.ts";
 
 /** A router with these routes; the alias of each is its place. */
 function routerOf(...patterns: string[]): Router {
@@ -23,42 +29,54 @@ function routerOf(...patterns: string[]): Router {
 /** The aliases of all matches, in the order of passing on. */
 function matches(router: Router, method: string, path: string): string[] {
   const found: string[] = [];
-  let match = router.match(method, new Path(path, false));
-  for (; match; match = router.next(match)) found.push(match.route.alias);
+  const { layer } = layersOf(router);
+  let match = firstMatch(router, method, new Path(path, false), layer);
+  for (; match; match = nextMatch(router, match, layer)) {
+    found.push(match.route.alias);
+  }
   return found;
 }
 
-Deno.test("`match()` finds the first route in the order of definition", () => {
+Deno.test("`firstMatch()` finds the first route in the order of definition", () => {
   const router = routerOf("/a/@x", "/a/b", "/*", "/@x/b", "/a/(?:b|c)", "/a/b");
   assertEquals(matches(router, "GET", "/a/b"), ["0", "1", "2", "3", "4", "5"]);
   assertEquals(matches(router, "GET", "/x/b"), ["2", "3"]);
 });
 
-Deno.test("`match()` takes the methods before the path, or every method", () => {
+Deno.test("`firstMatch()` takes the methods before the path, or every method", () => {
   const router = routerOf("GET|POST /x", "/x", "PUT /x");
   assertEquals(matches(router, "GET", "/x"), ["0", "1"]);
   assertEquals(matches(router, "PUT", "/x"), ["1", "2"]);
   assertEquals(matches(router, "BREW", "/x"), ["1"]);
 });
 
-Deno.test("`match()` takes HEAD for GET, unless a route for the path names HEAD", () => {
+Deno.test("`firstMatch()` takes HEAD for GET, unless a route for the path names HEAD", () => {
   const router = routerOf("GET /x", "/x", "HEAD /y", "GET /y", "HEAD /@a/z");
   assertEquals(matches(router, "HEAD", "/x"), ["0", "1"]);
   assertEquals(matches(router, "HEAD", "/y"), ["2"]);
 });
 
-Deno.test("`match()` takes its case sensitivity from each call", () => {
+Deno.test("`firstMatch()` takes its case sensitivity from each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
   assertEquals(
-    router.match("GET", new Path("/aBOUT", false))?.route.alias,
+    firstMatch(router, "GET", new Path("/aBOUT", false), null)?.route.alias,
     "0",
   );
-  assertEquals(router.match("GET", new Path("/about", true))?.route.alias, "1");
-  assertEquals(router.match("GET", new Path("/aBOUT", true)), undefined);
-  assertEquals(router.match("GET", new Path("/about/X", false))?.values, ["X"]);
+  assertEquals(
+    firstMatch(router, "GET", new Path("/about", true), null)?.route.alias,
+    "1",
+  );
+  assertEquals(
+    firstMatch(router, "GET", new Path("/aBOUT", true), null),
+    undefined,
+  );
+  assertEquals(
+    firstMatch(router, "GET", new Path("/about/X", false), null)?.values,
+    ["X"],
+  );
 });
 
-Deno.test("`match()` tells similar texts apart", () => {
+Deno.test("`firstMatch()` tells similar texts apart", () => {
   const router = routerOf("/a_/x", "/b\\@/x", "/@any/x", "/b`/y");
   assertEquals(matches(router, "GET", "/a_/x"), ["0", "2"]);
   assertEquals(matches(router, "GET", "/B@/x"), ["1", "2"]);
@@ -67,44 +85,47 @@ Deno.test("`match()` tells similar texts apart", () => {
   assertEquals(matches(router, "GET", "/a_/y"), []);
 });
 
-Deno.test("`match()` finds a text with a percent sign; half a surrogate pair matches no path", () => {
+Deno.test("`firstMatch()` finds a text with a percent sign; half a surrogate pair matches no path", () => {
   const router = routerOf("/\\%", "/\ud800", "/100\\%");
   assertEquals(matches(router, "GET", "/%25"), ["0"]);
   assertEquals(matches(router, "GET", "/100%25"), ["2"]);
 });
 
-Deno.test("`match()` throws a 400 for a malformed escape, whatever routes there are", () => {
+Deno.test("`firstMatch()` throws a 400 for a malformed escape, whatever routes there are", () => {
   for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
     for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {
       const error = assertThrows(
-        () => router.match("GET", new Path(path, false)),
+        () => firstMatch(router, "GET", new Path(path, false), null),
         HttpError,
       );
       assertEquals(error.status, 400, path);
-      assertThrows(() => router.allowed(new Path(path, false)), HttpError);
+      assertThrows(
+        () => allowedMethods(router, new Path(path, false), null),
+        HttpError,
+      );
     }
   }
 });
 
-Deno.test("`next()` continues on its own path after a malformed one", () => {
+Deno.test("`nextMatch()` continues on its own path after a malformed one", () => {
   const router = routerOf("/a/@x", "/a/*");
-  const match = router.match("GET", new Path("/a/b", false))!;
+  const match = firstMatch(router, "GET", new Path("/a/b", false), null)!;
   assertThrows(
-    () => router.match("GET", new Path("/longer/%", false)),
+    () => firstMatch(router, "GET", new Path("/longer/%", false), null),
     HttpError,
   );
-  assertEquals(router.next(match)?.route.alias, "1");
+  assertEquals(nextMatch(router, match, null)?.route.alias, "1");
 });
 
-Deno.test("`next()` continues from its own match, whatever was matched in between", () => {
+Deno.test("`nextMatch()` continues from its own match, whatever was matched in between", () => {
   const router = routerOf("/@a", "/@b", "/x");
-  const match = router.match("GET", new Path("/x", false))!;
-  router.match("POST", new Path("/a/b/c", true));
-  const next = router.next(match)!;
+  const match = firstMatch(router, "GET", new Path("/x", false), null)!;
+  firstMatch(router, "POST", new Path("/a/b/c", true), null);
+  const next = nextMatch(router, match, null)!;
   assertEquals([next.route.alias, next.values], ["1", ["x"]]);
 });
 
-Deno.test("`match()` tries the routes of a request after those of the application", async () => {
+Deno.test("`firstMatch()` tries the routes of a request after those of the application", async () => {
   const app = new Engine();
   app.get("/a", () => "", false, "a");
   app.route("HEAD /b", () => "", false, "b");
@@ -130,17 +151,25 @@ Deno.test("`match()` tries the routes of a request after those of the applicatio
 Deno.test("`call()` passes the values in order, null for a part that is absent", () => {
   const router = new Router();
   router.route("/@a(/@b(/@c))", (...values) => values);
-  assertEquals(router.match("GET", new Path("/1/2", false))?.call(), [
-    "1",
-    "2",
-    null,
-  ]);
+  assertEquals(
+    firstMatch(router, "GET", new Path("/1/2", false), null)?.call(),
+    [
+      "1",
+      "2",
+      null,
+    ],
+  );
 });
 
 Deno.test("`call()` passes a new route object last under `passRoute`", () => {
   const router = new Router();
   router.route("GET|POST /f/@id/*", (_id, route) => route, true, "files");
-  const match = router.match("POST", new Path("/F/7/a%20b/c", false))!;
+  const match = firstMatch(
+    router,
+    "POST",
+    new Path("/F/7/a%20b/c", false),
+    null,
+  )!;
   const [first, second] = [match.toRoute(), match.toRoute()];
   assertEquals({ ...first.params }, { id: "7" });
   assertEquals([first.methods, first.splat], [["GET", "POST"], "a b/c"]);
@@ -149,7 +178,7 @@ Deno.test("`call()` passes a new route object last under `passRoute`", () => {
   assert(first !== second && first.params !== second.params);
 });
 
-Deno.test("`allowed()` lists the methods of every route for the path", () => {
+Deno.test("`allowedMethods()` lists the methods of every route for the path", () => {
   const router = routerOf("GET /x", "POST /@a", "/any", "HEAD /h", "PUT /x/*");
   const rows: [string, string[]][] = [
     ["/x", ["GET", "POST", "PUT", "HEAD", "OPTIONS"]],
@@ -159,10 +188,14 @@ Deno.test("`allowed()` lists the methods of every route for the path", () => {
     ["/a/b/c", []],
   ];
   for (const [path, methods] of rows) {
-    assertEquals(router.allowed(new Path(path, false)), methods, path);
+    assertEquals(
+      allowedMethods(router, new Path(path, false), null),
+      methods,
+      path,
+    );
   }
   assertEquals(
-    router.allowed(new Path("/any", false)).includes("DELETE"),
+    allowedMethods(router, new Path("/any", false), null).includes("DELETE"),
     true,
   );
 });
@@ -218,10 +251,16 @@ Deno.test("`route()` makes an instance of a class for each call", () => {
   router.route("/@id", [Page, "show"]);
   router.route("/p/list", [Page, "list"]);
   assertEquals(made, 0);
-  assertEquals(router.match("GET", new Path("/a", false))?.call(), "1:a");
-  assertEquals(router.match("GET", new Path("/b", false))?.call(), "2:b");
   assertEquals(
-    router.match("GET", new Path("/p/list", false))?.call(),
+    firstMatch(router, "GET", new Path("/a", false), null)?.call(),
+    "1:a",
+  );
+  assertEquals(
+    firstMatch(router, "GET", new Path("/b", false), null)?.call(),
+    "2:b",
+  );
+  assertEquals(
+    firstMatch(router, "GET", new Path("/p/list", false), null)?.call(),
     "static",
   );
 });
@@ -245,7 +284,7 @@ Deno.test("`route()` takes the method of an object, and of an autoloaded class",
   router.route("/s/@id", "Page::show");
   router.route("/m/@id", "Page->missing");
   const call = (path: string) =>
-    router.match("GET", new Path(path, false))!.call();
+    firstMatch(router, "GET", new Path(path, false), null)!.call();
   assertEquals(call("/o/1"), "instance 1");
   assertEquals(await call("/i/1"), "instance 1");
   assertEquals(await call("/s/1"), "static 1");
@@ -361,7 +400,10 @@ Deno.test("`resource()` declares seven routes with their aliases", () => {
     ["DELETE", "/admin/posts/7", "destroy 7"],
   ];
   for (const [method, path, outcome] of rows) {
-    assertEquals(router.match(method, new Path(path, false))?.call(), outcome);
+    assertEquals(
+      firstMatch(router, method, new Path(path, false), null)?.call(),
+      outcome,
+    );
   }
   assertEquals(router.getUrl("posts.edit", { id: 7 }), "/admin/posts/7/edit");
 });
@@ -493,12 +535,12 @@ function milliseconds(work: () => void): number {
 
 /** Looks a path up, with all routes that pass and the methods of the path. */
 function lookUp(router: Router, path: string): void {
-  let match = router.match("HEAD", new Path(path, false));
-  for (; match; match = router.next(match));
-  router.allowed(new Path(path, false));
+  let match = firstMatch(router, "HEAD", new Path(path, false), null);
+  for (; match; match = nextMatch(router, match, null));
+  allowedMethods(router, new Path(path, false), null);
 }
 
-Deno.test("`match()` takes about as long among thousands of routes as among ten", () => {
+Deno.test("`firstMatch()` takes about as long among thousands of routes as among ten", () => {
   const kinds: [(n: number) => string, string][] = [
     [(n) => `/page${n}`, "/page7"],
     [(n) => `/thing${n}/@id/x`, "/thing7/42/x"],
@@ -512,7 +554,7 @@ Deno.test("`match()` takes about as long among thousands of routes as among ten"
       const router = routerOf(...Array.from({ length }, (_, n) => pattern(n)));
       return milliseconds(() => {
         for (let n = 0; n < 2_000; n++) {
-          router.match("GET", new Path(path, false));
+          firstMatch(router, "GET", new Path(path, false), null);
         }
       });
     });
@@ -523,7 +565,7 @@ Deno.test("`match()` takes about as long among thousands of routes as among ten"
   }
 });
 
-Deno.test("`match()` takes time in proportion to a hostile path", () => {
+Deno.test("`firstMatch()` takes time in proportion to a hostile path", () => {
   const router = routerOf(
     "/@a(/@b(/@c(/@d(/@e))))/end",
     "/*/a/*/a/*/a/*/b",
@@ -553,7 +595,7 @@ Deno.test("`match()` takes time in proportion to a hostile path", () => {
   }
 });
 
-Deno.test("`match()` reads a long segment once for hundreds of routes", () => {
+Deno.test("`firstMatch()` reads a long segment once for hundreds of routes", () => {
   const items = Array.from({ length: 200 }, (_, n) => `/item${n}-@id`);
   const passing = Array.from({ length: 500 }, () => "/@id");
   const router = routerOf(...items, ...passing, "/@id-x");
@@ -563,11 +605,11 @@ Deno.test("`match()` reads a long segment once for hundreds of routes", () => {
   assert(time < 50, `${time} ms`);
 });
 
-Deno.test("`match()` tells long segments apart that begin alike", () => {
+Deno.test("`firstMatch()` tells long segments apart that begin alike", () => {
   const start = "x".repeat(100);
   const router = routerOf(`/${start}a`, `/${start}b/c`, `/${start}c/`);
   const found = (path: string) =>
-    router.match("GET", new Path(path, false))?.route.alias;
+    firstMatch(router, "GET", new Path(path, false), null)?.route.alias;
   assertEquals(found(`/${start}a`), "0");
   assertEquals(found(`/${start}A/`), "0");
   assertEquals(found(`/${start}b/c`), "1");
@@ -687,7 +729,7 @@ Deno.test("`route()` accepts a quick expression, and tries it on long segments i
       for (const length of [255, 2_000, 30_000]) {
         const path = `/${shape.repeat(length / shape.length)}?`;
         const time = milliseconds(() =>
-          router.match("GET", new Path(path, false))
+          firstMatch(router, "GET", new Path(path, false), null)
         );
         assert(
           time < 100,
@@ -698,7 +740,7 @@ Deno.test("`route()` accepts a quick expression, and tries it on long segments i
   }
 });
 
-Deno.test("`match()` tries every expression on segments of any ordinary length", () => {
+Deno.test("`firstMatch()` tries every expression on segments of any ordinary length", () => {
   const router = routerOf(
     "/@y:[0-9]{4}-@m:[0-9]{2}-@slug",
     "/@slug-@id:[0-9]+",
@@ -707,7 +749,7 @@ Deno.test("`match()` tries every expression on segments of any ordinary length",
     "/@year-@month-@slug:[a-z]+(?:-[a-z]+)*",
   );
   const found = (path: string) =>
-    router.match("GET", new Path(path, false))?.route.alias;
+    firstMatch(router, "GET", new Path(path, false), null)?.route.alias;
   assertEquals(found(`/2024-05-${"x".repeat(60_000)}`), "0");
   assertEquals(found(`/${"x-".repeat(500)}1`), "1");
   assertEquals(found(`/${"7".repeat(60_000)}`), "2");

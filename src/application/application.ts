@@ -308,7 +308,10 @@ export class Application implements LayerSource {
     return [...new Set(exchanges)];
   }
 
-  #method(name: string, layer?: Layer | null): MappedMethod | undefined {
+  #method(
+    name: string,
+    layer: Layer | null = this.layer,
+  ): MappedMethod | undefined {
     const callable = this.#callables.get(name, layer);
     return callable instanceof MappedMethod ? callable : undefined;
   }

@@ -13,10 +13,11 @@ import {
   readBody,
   tooLarge,
 } from "../request/body.ts";
+import { hasBodyLimits, nextMatch } from "../routing/lookup.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
-import { allowedMethods, search } from "./search.ts";
+import { methodsOfPath, search } from "./search.ts";
 
 /** The methods that a form can ask for. */
 const OVERRIDES = ["PUT", "PATCH", "DELETE"];
@@ -39,7 +40,7 @@ export async function receive(
   if (match?.route.takesStream) return checkStream(exchange, match.route);
   const isForm = mayOverride(exchange);
   if (match === undefined) {
-    const isPathTaken = isForm && allowedMethods(exchange).length > 0;
+    const isPathTaken = isForm && methodsOfPath(exchange).length > 0;
     if (!isPathTaken) return;
   }
   const others = isForm
@@ -99,9 +100,13 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
 function limitOf(exchange: Exchange, first?: Match): number {
   const { "framework.body_limit": usual } = exchange.plan.settings;
   const router = exchange.app.router(exchange.context);
-  if (!router.hasBodyLimits(exchange.layer)) return usual;
+  if (!hasBodyLimits(router, exchange.layer)) return usual;
   const limits: number[] = [];
-  for (let match = first; match; match = router.next(match)) {
+  for (
+    let match = first;
+    match;
+    match = nextMatch(router, match, exchange.layer)
+  ) {
     const limit = match.route.bodyLimit();
     if (limit !== undefined) limits.push(limit);
   }

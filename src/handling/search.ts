@@ -2,6 +2,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import { withoutBase } from "../base.ts";
+import { allowedMethods, firstMatch } from "../routing/lookup.ts";
 import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 
@@ -12,13 +13,13 @@ export function search(
 ): Match | undefined {
   const { app, context, layer, plan } = exchange;
   const router = plan.router ?? app.router(context);
-  return router.match(method, pathOf(exchange), layer);
+  return firstMatch(router, method, pathOf(exchange), layer);
 }
 
 /** The methods for which the path of a request has routes; empty when no route takes it. */
-export function allowedMethods(exchange: Exchange): string[] {
+export function methodsOfPath(exchange: Exchange): string[] {
   const { app, context, layer } = exchange;
-  return app.router(context).allowed(pathOf(exchange), layer);
+  return allowedMethods(app.router(context), pathOf(exchange), layer);
 }
 
 /** The path below the base, decoded once. */

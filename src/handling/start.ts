@@ -8,13 +8,14 @@ import type { Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
+import { nextMatch } from "../routing/lookup.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/match.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { respondWith, routeName } from "./respond.ts";
-import { allowedMethods, search } from "./search.ts";
+import { methodsOfPath, search } from "./search.ts";
 
 /** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
 export function callStart(exchange: Exchange): unknown {
@@ -166,7 +167,7 @@ function checkAllowed(
 function follow(context: Context, match: Match, returned: unknown): unknown {
   const { app } = context.exchange;
   while (returned === true) {
-    const next = app.router(context).next(match);
+    const next = nextMatch(app.router(context), match, context.exchange.layer);
     if (next === undefined) {
       context.exchange.match = undefined;
       return app.call("notFound");
@@ -186,7 +187,7 @@ function follow(context: Context, match: Match, returned: unknown): unknown {
 function respondUnmatched(context: Context): unknown {
   const { exchange, reply } = context;
   const { app, plan: { settings }, target: { method } } = exchange;
-  const allowed = allowedMethods(exchange);
+  const allowed = methodsOfPath(exchange);
   if (allowed.length === 0) return app.call("notFound", [], context);
   const methods = allowed.join(", ");
   reply.setHeader("allow", methods);

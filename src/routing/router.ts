@@ -1,6 +1,6 @@
 /**
- * Owns declaring routes, also in groups and as resources, and finding those that match a request. Patterns are
- * parsed in `notation.ts`, routes are searched in `tree.ts`, and called in `handling/start.ts`.
+ * Owns declaring routes, also in groups and as resources. Patterns are parsed in `notation.ts`, routes are searched
+ * in `lookup.ts`, and called in `handling/start.ts`.
  */
 
 import { type Classes, loaderOf, resolveCallback } from "../callback.ts";
@@ -9,10 +9,8 @@ import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
-import type { Path } from "./path.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
-import type { Match } from "./match.ts";
 import type { Mountable, Mounting } from "./mountable.ts";
 import {
   declared,
@@ -21,13 +19,13 @@ import {
   Route,
   type RouteCallback,
 } from "./route.ts";
-import { type Layer, Layered } from "../state/layer.ts";
+import { Layered } from "../state/layer.ts";
 import { isThenable } from "../steps.ts";
 import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
-/** The methods that a route without methods allows, besides OPTIONS. */
-const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+/** Reads the routes of a router: a private field, so that users do not see it. `lookup.ts` searches them. */
+export let layersOf: (router: Router) => Layered<Tree>;
 
 /**
  * The routes of an application, followed by those of the current request.
@@ -55,6 +53,11 @@ export class Router {
   readonly #layers: Layered<Tree>;
   readonly #classes: Classes;
   readonly #mounting: Mounting;
+
+  static {
+    layersOf = (router) => router.#layers;
+  }
+
   /** The prefix and the middleware of the current group. */
   #group = { prefix: "", middleware: [] as readonly Middleware[] };
 
@@ -249,66 +252,9 @@ export class Router {
     return await check(this.routes());
   }
 
-  /**
-   * The first route for a method and a path. HEAD is matched as GET, unless a route for the path names HEAD.
-   *
-   * @ignore
-   */
-  match(
-    method: string,
-    path: Path,
-    layer?: Layer | null,
-  ): Match | undefined {
-    const asGet = method === "HEAD" &&
-      !this.#methods(path, layer).includes("HEAD");
-    const wanted = asGet ? "GET" : method;
-    const found = this.#layers.shared.find(path, wanted);
-    return found ?? this.#layers.private(layer)?.find(path, wanted);
-  }
-
-  /**
-   * The next route in the order of declaration that matches the same method and path.
-   *
-   * @ignore
-   */
-  next({ route, path, method }: Match): Match | undefined {
+  #trees(): Tree[] {
     const { shared } = this.#layers;
     const ofRequest = this.#layers.private();
-    if (!shared.has(route)) return ofRequest?.find(path, method, route);
-    return shared.find(path, method, route) ?? ofRequest?.find(path, method);
-  }
-
-  /**
-   * The methods for which a path has routes, for the `Allow` header; empty when the path has no route.
-   *
-   * @ignore
-   */
-  allowed(path: Path, layer?: Layer | null): string[] {
-    const found = this.#methods(path, layer);
-    if (found.length === 0) return [];
-    const methods = new Set(found);
-    if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
-    if (methods.has("GET")) methods.add("HEAD");
-    return [...methods.add("OPTIONS")];
-  }
-
-  /**
-   * Whether any route has a limit of its own for bodies.
-   *
-   * @ignore
-   */
-  hasBodyLimits(layer?: Layer | null): boolean {
-    return this.#trees(layer).some((tree) => tree.hasBodyLimits);
-  }
-
-  /** The methods of all routes that match a path; `*` for every method. */
-  #methods(path: Path, layer?: Layer | null): string[] {
-    return this.#trees(layer).flatMap((tree) => tree.methods(path));
-  }
-
-  #trees(layer?: Layer | null): Tree[] {
-    const { shared } = this.#layers;
-    const ofRequest = this.#layers.private(layer);
     return ofRequest ? [shared, ofRequest] : [shared];
   }
 

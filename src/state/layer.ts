@@ -37,8 +37,13 @@ export class Layered<State> {
     this.shared = create();
   }
 
+  /** The layer of the current request. */
+  get layer(): Layer | null {
+    return this.#source.layer;
+  }
+
   /** What the current request has of its own, if anything. Pass its layer where that is known. */
-  private(layer: Layer | null = this.#source.layer): State | undefined {
+  private(layer: Layer | null = this.layer): State | undefined {
     return layer?.get(this) as State | undefined;
   }
 
@@ -64,7 +69,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
   }
 
   /** The value for the current request, or for that of the given layer; undefined when there is none. */
-  get(key: string, layer?: Layer | null): Value | undefined {
+  get(key: string, layer: Layer | null = this.layer): Value | undefined {
     const values = this.private(layer);
     return values?.has(key) ? values.get(key) : this.shared.get(key);
   }

@@ -1,0 +1,71 @@
+/**
+ * Owns finding the routes of a router that match a request: those of the application, followed by those of the
+ * request, which are in its layer. Each is searched in `tree.ts`.
+ */
+
+import type { Layer } from "../state/layer.ts";
+import type { Match } from "./match.ts";
+import type { Path } from "./path.ts";
+import { layersOf, type Router } from "./router.ts";
+import type { Tree } from "./tree.ts";
+
+/** The methods that a route without methods allows, besides OPTIONS. */
+const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+/** The first route for a method and a path. HEAD is matched as GET, unless a route for the path names HEAD. */
+export function firstMatch(
+  router: Router,
+  method: string,
+  path: Path,
+  layer: Layer | null,
+): Match | undefined {
+  const asGet = method === "HEAD" &&
+    !methodsOf(router, path, layer).includes("HEAD");
+  const wanted = asGet ? "GET" : method;
+  const layers = layersOf(router);
+  return layers.shared.find(path, wanted) ??
+    layers.private(layer)?.find(path, wanted);
+}
+
+/** The next route in the order of declaration that matches the same method and path. */
+export function nextMatch(
+  router: Router,
+  { route, path, method }: Match,
+  layer: Layer | null,
+): Match | undefined {
+  const layers = layersOf(router);
+  const ofRequest = layers.private(layer);
+  if (!layers.shared.has(route)) return ofRequest?.find(path, method, route);
+  return layers.shared.find(path, method, route) ??
+    ofRequest?.find(path, method);
+}
+
+/** The methods for which a path has routes, for the `Allow` header; empty when the path has no route. */
+export function allowedMethods(
+  router: Router,
+  path: Path,
+  layer: Layer | null,
+): string[] {
+  const found = methodsOf(router, path, layer);
+  if (found.length === 0) return [];
+  const methods = new Set(found);
+  if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
+  if (methods.has("GET")) methods.add("HEAD");
+  return [...methods.add("OPTIONS")];
+}
+
+/** Whether any route has a limit of its own for bodies. */
+export function hasBodyLimits(router: Router, layer: Layer | null): boolean {
+  return treesOf(router, layer).some((tree) => tree.hasBodyLimits);
+}
+
+/** The methods of all routes that match a path; `*` for every method. */
+function methodsOf(router: Router, path: Path, layer: Layer | null): string[] {
+  return treesOf(router, layer).flatMap((tree) => tree.methods(path));
+}
+
+function treesOf(router: Router, layer: Layer | null): Tree[] {
+  const layers = layersOf(router);
+  const ofRequest = layers.private(layer);
+  return ofRequest ? [layers.shared, ofRequest] : [layers.shared];
+}
