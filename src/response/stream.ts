@@ -7,6 +7,7 @@ import { isStop, reportError, toError, wrongKind } from "../errors.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind } from "../state/current.ts";
 import { settles } from "../timer.ts";
+import type { Delivery } from "./web_response.ts";
 
 /** What a body can be: text, bytes, or a stream of bytes or text. */
 export type BodyContent =
@@ -15,12 +16,6 @@ export type BodyContent =
   | ArrayBuffer
   | Blob
   | ReadableStream;
-
-/** A request, which a stream keeps open while it is sent. */
-export interface Holder {
-  /** Keeps the request open until the returned function is called; `abort` ends the stream. */
-  hold(abort: (reason: unknown) => void): () => void;
-}
 
 /** How many seconds the source of an abandoned stream has for cleaning up in the context of its request. */
 const CANCEL_SECONDS = 0.5;
@@ -33,13 +28,13 @@ const CANCEL_SECONDS = 0.5;
  */
 export function bindStream(
   source: ReadableStream,
-  holder: Holder,
+  delivery: Delivery,
 ): ReadableStream {
   if ((resourceOf(source) ?? null) !== null) return source;
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array>;
-  // No function here may refer to the holder: a source that waits would keep it.
-  let release: (() => void) | undefined = holder.hold(bind((reason) => {
+  // No function here may refer to the delivery: a source that waits would keep it.
+  let release: (() => void) | undefined = delivery.hold(bind((reason) => {
     controller.error(reason);
     giveUp(reason);
   }));

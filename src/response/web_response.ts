@@ -3,20 +3,16 @@
 import { NULL_BODY } from "../null_body.ts";
 import type { HeaderLines } from "./header.ts";
 import type { Reply } from "./reply.ts";
-import {
-  bindStream,
-  type BodyContent,
-  discard,
-  type Holder,
-  valueOf,
-} from "./stream.ts";
+import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
-/** What sending a response needs to know of its request. */
-export interface Delivery extends Holder {
+/** What sending a response needs of its request, which this room does not know. */
+export interface Delivery {
   /** Whether the request is a HEAD, which gets the headers of a GET and no body. */
   readonly isHead: boolean;
   /** Whether texts of a middle length go out in one chunk. */
   readonly coalesces: boolean;
+  /** Keeps the request open, for a stream, until the returned function is called; `abort` ends the stream. */
+  hold(abort: (reason: unknown) => void): () => void;
 }
 
 /** The content type of a text. */
