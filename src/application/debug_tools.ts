@@ -32,7 +32,7 @@ export interface DebugTools extends TemplateTools {
   /** A reply that reports calls which come after the seal. */
   readonly Reply: typeof Reply;
 
-  /** Handles a request by `handle`, and watches it and its `start`. */
+  /** Handles a request by `handle`, times it and its `start`, and adds live reload. */
   handle(
     exchange: Exchange,
     runStart: RunStart,
@@ -49,8 +49,8 @@ export interface DebugTools extends TemplateTools {
   /** An error with its causes for the terminal. */
   errorText(error: Error): string;
 
-  /** Fetches the text of a template by `fetch`, and watches that. */
-  watchRender(
+  /** A `fetch` of the text of a template that is timed, and names the line which asked for a missing one. */
+  timedRender(
     exchange: Exchange,
     file: string,
     fetch: () => Promise<string>,

@@ -12,11 +12,11 @@ export function nameIn({ target, plan }: Exchange): string | undefined {
   return path.startsWith(FOLDER) ? path.slice(FOLDER.length) : undefined;
 }
 
-/** The path of an address as clients see it: the watched application may be mounted in another one. */
+/** The path of an address as clients see it: the application under debug may be mounted in another one. */
 export function pathOf(exchange: Exchange, name: string): string {
   const { nesting } = exchange;
-  const watched = nesting.findLast(({ plan }) => plan.debug) ?? exchange;
-  const { target, plan: { base } } = watched;
+  const outermost = nesting.findLast(({ plan }) => plan.debug) ?? exchange;
+  const { target, plan: { base } } = outermost;
   const below = withoutBase(target.path, base);
   const path = nesting.at(-1)!.target.path;
   const isRoot = below === "/" && !path.endsWith("/");

@@ -15,20 +15,20 @@ import { Timing } from "./timing.ts";
 import { warn } from "./warnings.ts";
 
 /** Handles a request by `handle`, with what debug adds for a client who sees details. */
-export function handleWatched(
+export function handleUnderDebug(
   exchange: Exchange,
   runStart: RunStart,
   handle: Handle,
 ): MaybePromise<Response> {
   if (exchange.isServed) warn(exchange.app);
-  // An application around this one that is under debug, too, watches the request.
+  // An application around this one that is under debug, too, does the same.
   const isInner = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
   if (isInner || !seesDetails(exchange)) return handle(exchange, runStart);
-  return watch(exchange, runStart, handle);
+  return handleTimed(exchange, runStart, handle);
 }
 
-async function watch(
+async function handleTimed(
   exchange: Exchange,
   runStart: RunStart,
   handle: Handle,

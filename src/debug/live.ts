@@ -52,7 +52,7 @@ const files = new LiveFiles(() => {
 onUsedFile((file) => files.add(file));
 
 /**
- * Responds to a request in place of every route; `exchange.target` and `exchange.base` are known. Only clients
+ * Responds to a request in place of every route; `exchange.target` is known. Only clients
  * who see details get here, and only at the outermost application under debug.
  */
 export function respondLive(exchange: Exchange): Response | undefined {

@@ -3,19 +3,19 @@
 import type { DebugTools } from "../application/debug_tools.ts";
 import { detailsOf } from "./details.ts";
 import { foldedErrorText } from "./frames.ts";
-import { handleWatched } from "./handling.ts";
+import { handleUnderDebug } from "./handling.ts";
 import { ReportingReply } from "./reporting_reply.ts";
-import { watchRender } from "./rendering.ts";
-import { watched } from "./undefined_names.ts";
+import { timedRender } from "./rendering.ts";
+import { reporting } from "./undefined_names.ts";
 import { warn } from "./warnings.ts";
 
 /** The tools, as the rooms below call them. */
 export const tools: DebugTools = {
   Reply: ReportingReply,
-  handle: handleWatched,
+  handle: handleUnderDebug,
   detailsOf,
   errorText: foldedErrorText,
-  watchRender,
-  watched,
+  timedRender,
+  reporting,
   warn,
 };

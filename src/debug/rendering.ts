@@ -1,12 +1,12 @@
-/** Owns watching renders: how long each takes, and which line asked for a missing template. */
+/** Owns what debug tells of a render: how long it takes, and which line asked for a missing template. */
 
 import type { Exchange } from "../application/exchange.ts";
 import { MissingTemplate } from "../errors.ts";
 import { callSite } from "./frames.ts";
 import { timingOf } from "./timing.ts";
 
-/** Fetches the text of a template by `fetch`; called where the application calls `render()`. */
-export function watchRender(
+/** A `fetch` of the text of a template that is timed; made where the application calls `render()`. */
+export function timedRender(
   exchange: Exchange,
   file: string,
   fetch: () => Promise<string>,

@@ -2,7 +2,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 
-/** The requests that are watched. */
+/** The times of the requests that are timed. */
 const timings = new WeakMap<Exchange, Timing>();
 
 /** The times of one request, in milliseconds. */
@@ -10,7 +10,7 @@ export class Timing {
   readonly #began = performance.now();
   readonly #metrics: string[] = [];
 
-  /** Watches a request from now on. */
+  /** Times a request from now on. */
   constructor(exchange: Exchange) {
     timings.set(exchange, this);
   }
@@ -35,7 +35,7 @@ export class Timing {
   }
 }
 
-/** The times of a request, or of the one around it that is watched. */
+/** The times of a request, or of the one around it that is timed. */
 export function timingOf(exchange: Exchange): Timing | undefined {
   return exchange.nesting.map((each) => timings.get(each))
     .find((timing) => timing !== undefined);

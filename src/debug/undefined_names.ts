@@ -21,7 +21,10 @@ const EXEMPTIONS = [
 ];
 
 /** A template that reports its undefined names before it runs, each once: `reported` has those that were. */
-export function watched(template: Template, reported: Set<string>): Template {
+export function reporting(
+  template: Template,
+  reported: Set<string>,
+): Template {
   const run = (locals: Record<string, unknown> = {}) => {
     reportUndefined(template, locals, reported);
     return template(locals);

@@ -42,10 +42,10 @@ export function render(
   }
   const stored = exchange.layer?.get(STORING);
   const fetch = () => view.fetch(file, data);
-  const watched = exchange.plan.debug?.watchRender(exchange, file, fetch);
+  const timed = exchange.plan.debug?.timedRender(exchange, file, fetch);
   const renderText = async (): Promise<string> => {
     if (stored) await stored;
-    return await (watched ?? fetch)();
+    return await (timed ?? fetch)();
   };
   if (key === null) {
     const place = reply.openSection(section);

@@ -105,7 +105,7 @@ export class Templates {
     const found = await this.#find(path);
     if (typeof found !== "string") throw this.#missing(path, found);
     const template = this.#vento.compile(await Deno.readTextFile(found), path);
-    return this.#debug?.watched(template, this.#reported) ?? template;
+    return this.#debug?.reporting(template, this.#reported) ?? template;
   }
 
   /** The error for a template without a file. The configured extension is named last: that file is often meant. */

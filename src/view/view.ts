@@ -23,7 +23,7 @@ export interface ViewSettings {
 /** What a view needs under debug. */
 export interface TemplateTools {
   /** A template that reports its undefined names when it runs; `reported` has those that were reported before. */
-  watched(template: Template, reported: Set<string>): Template;
+  reporting(template: Template, reported: Set<string>): Template;
 }
 
 /**
