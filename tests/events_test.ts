@@ -5,6 +5,8 @@ import { Engine, type ServerSentEvent } from "@framework/core";
 import { secondsOf } from "./clock.ts";
 import { type App, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
+import { RawConnection, sendRaw } from "./raw_http.ts";
+import { ServerProcess } from "./server_child.ts";
 
 function later(milliseconds = 0): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -275,5 +277,119 @@ for (const [event, message] of NO_EVENTS) {
     app.route("/", () => app.response().events([event] as ServerSentEvent[]));
     const error = await (await visit(app, "/")).text().catch(String);
     assertEquals(error, `TypeError: Cannot send the event: ${message}`);
+  });
+}
+
+/** Options of a server for a test: a free port, nothing printed, no signals. */
+const QUIET = { port: 0, signals: false, onListen() {} } as const;
+
+/** An application whose events never end, mounted in another; what it has cleaned up, and in which scope. */
+function mountedEvents(): { app: Engine; cleaned: unknown[] } {
+  const [app, inner] = [new Engine(), new Engine()];
+  const cleaned: unknown[] = [];
+  app.mount("/inner", inner);
+  inner.route("/events/@name", (name) => {
+    inner.set("name", name);
+    return inner.response().events(events());
+  });
+  async function* events(): AsyncGenerator<ServerSentEvent> {
+    const { signal } = inner.request();
+    const left = new Promise((resolve) =>
+      signal.addEventListener("abort", resolve)
+    );
+    try {
+      yield { data: "first" };
+      await left;
+    } finally {
+      cleaned.push(inner.get("name"));
+    }
+  }
+  return { app, cleaned };
+}
+
+Deno.test("`shutdown()` ends `events()` at once, of a mounted engine too", async () => {
+  const { app, cleaned } = mountedEvents();
+  const server = app.start(QUIET);
+  const { port } = server.addr as Deno.NetAddr;
+  const url = `http://127.0.0.1:${port}/inner/events/ada`;
+  const log = await logOf(async () => {
+    const waited = await secondsOf(async () => {
+      const response = await fetch(url);
+      await server.shutdown();
+      assertEquals(await response.text(), "data: first\n\n");
+    });
+    assertEquals(waited, 0);
+  });
+  assertEquals([cleaned, log], [["ada"], []]);
+});
+
+Deno.test("`shutdown()` ends `events()` that a running request begins later", async () => {
+  const app = new Engine();
+  const [begun, go] = [Promise.withResolvers(), Promise.withResolvers()];
+  app.route("/", async () => {
+    begun.resolve(null);
+    await go.promise;
+    return app.response().events(new Endless());
+  });
+  const server = app.start(QUIET);
+  const { port } = server.addr as Deno.NetAddr;
+  const response = fetch(`http://127.0.0.1:${port}/`);
+  await begun.promise;
+  const ended = server.shutdown();
+  go.resolve(null);
+  assertEquals(await (await response).text(), "");
+  await ended;
+});
+
+Deno.test("`shutdown()` ends `events()` once it listens no more: after a 503, clients would not connect again", async () => {
+  const app = new Engine();
+  const source = new Endless([{ data: "first" }]);
+  app.route("GET /", () => app.response().events(source));
+  app.route("POST /", () => app.request().getBody());
+  const server = app.start(QUIET);
+  const { port } = server.addr as Deno.NetAddr;
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  using upload = await RawConnection.open(port);
+  await upload.send(
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nha",
+  );
+  await upload.receive("100 Continue");
+  const ended = server.shutdown();
+  const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  await logOf(async () => {
+    assertEquals((await sendRaw(port, get)).status, 503);
+  });
+  assertEquals(source.returned, 0);
+  await upload.send("lf");
+  await upload.receive("half");
+  assertEquals(await response.text(), "data: first\n\n");
+  await ended;
+  assertEquals(source.returned, 1);
+});
+
+for (
+  const [name, end, command] of [
+    ["`start()`", "Framework.start({ port: 0 });", ["run"]],
+    ["`deno serve`", "export default Framework;", [
+      "serve",
+      "--host=127.0.0.1",
+      "--port=0",
+    ]],
+  ] as const
+) {
+  Deno.test(`${name} ends \`events()\` on SIGTERM, long before the time to drain is over`, async () => {
+    const source = `
+      import { Framework } from "@framework/core";
+      Framework.set("framework.shutdown_timeout", 3600);
+      Framework.route("/", () => Framework.response().events(
+        new ReadableStream({ start: (events) => events.enqueue({ data: "first" }) }),
+      ));
+      ${end}
+    `;
+    await using process = await ServerProcess.start(source, { command });
+    const response = await fetch(`http://127.0.0.1:${await process.port()}/`);
+    process.kill("SIGTERM");
+    assertEquals(await response.text(), "data: first\n\n");
+    assertEquals((await process.ended()).code, 0);
   });
 }

@@ -95,7 +95,7 @@ Deno.test("`shutdown()` does not wait for `onShutdown` longer than `framework.sh
   timer.resolve();
   assertEquals(seconds >= 0.09 && seconds < 1, true, `${seconds} s`);
   assertEquals(lines, [
-    "The server shut down without waiting for: onShutdown (over 0.1 s)",
+    "Shut down after 0.1 s with onShutdown unfinished",
   ]);
 });
 

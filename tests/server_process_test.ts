@@ -115,8 +115,8 @@ Deno.test("`start()` under `deno run --watch` drains on Ctrl+C, without an error
 Deno.test("`start()` says on Ctrl+C what it finishes, and on SIGTERM without the hint", async () => {
   const finishing = {
     SIGINT:
-      "Finishing 1 request and 2 streams (press Ctrl+C again to stop now)\n",
-    SIGTERM: "Finishing 1 request and 2 streams\n",
+      "Waiting for 1 request and 2 open streams (press Ctrl+C again to stop now)\n",
+    SIGTERM: "Waiting for 1 request and 2 open streams\n",
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     await using process = await ServerProcess.start(slowWith(0.2));
@@ -140,7 +140,10 @@ Deno.test("`start()` aborts an endless stream when the time to drain is over, an
   process.kill("SIGTERM");
   await assertRejects(() => response.text());
   assertEquals((await process.ended()).code, 0);
-  assertMatch(process.printed, /for: 1 stream \(over 0\.2 s\)\n$/);
+  assertMatch(
+    process.printed,
+    /after 0\.2 s with 1 open stream unfinished\n$/,
+  );
 });
 
 Deno.test("`start()` leaves a handler that never returns when the time to drain is over", async () => {
@@ -150,7 +153,7 @@ Deno.test("`start()` leaves a handler that never returns when the time to drain 
   process.kill("SIGINT");
   await assertRejects(() => response);
   assertEquals((await process.ended()).code, 0);
-  assertMatch(process.printed, /for: 1 request \(over 0\.2 s\)\n$/);
+  assertMatch(process.printed, /after 0\.2 s with 1 request unfinished\n$/);
 });
 
 Deno.test("`start()` with `signals: false` leaves the signals to Deno", async () => {
@@ -188,7 +191,7 @@ Deno.test("`start()` of two applications says in one number what both finish", a
   process.kill("SIGTERM");
   await assertRejects(() => response);
   await process.ended();
-  assertStringIncludes(process.printed, "\nFinishing 2 requests\n");
+  assertStringIncludes(process.printed, "\nWaiting for 2 requests\n");
 });
 
 since29.test("`start()` on a Unix socket names the flags it needs, and works with them", async () => {
@@ -367,7 +370,7 @@ Deno.test("`start()` lets an upload finish on SIGTERM, and meanwhile refuses new
   await connection.send(UPLOAD.head);
   await (await visit(process, "/begun")).text();
   process.kill("SIGTERM");
-  await process.prints(/Finishing 1 request/);
+  await process.prints(/Waiting for 1 request/);
   const refused = await sendRaw(
     await process.port(),
     "GET /begun HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",

@@ -178,7 +178,7 @@ Deno.test("`shutdown()` drains once, however often and by whom it is called", as
     await Promise.all([server.finished, ...others]);
   });
   assertEquals(log, [
-    "The server shut down without waiting for: 1 deferred task (over 0 s)",
+    "Shut down after 0 s with 1 deferred task unfinished",
   ]);
 });
 
@@ -230,7 +230,7 @@ Deno.test("`shutdown()` does not wait for deferred work longer than `framework.s
   });
   assertEquals(waited, 10);
   assertEquals(log, [
-    "The server shut down without waiting for: 1 deferred task (over 10 s)",
+    "Shut down after 10 s with 1 deferred task unfinished",
   ]);
 });
 
@@ -252,7 +252,7 @@ Deno.test("`shutdown()` aborts an endless stream at `framework.shutdown_timeout`
   await assertRejects(() => response.text());
   assertEquals(reasons.map(String), ["Interrupted: The server has shut down"]);
   assertEquals(log, [
-    "The server shut down without waiting for: 1 stream (over 10 s)",
+    "Shut down after 10 s with 1 open stream unfinished",
   ]);
 });
 

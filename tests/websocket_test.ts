@@ -74,6 +74,31 @@ Deno.test("`upgrade()` works in an engine that is mounted in another one", async
   await server.shutdown();
 });
 
+Deno.test("`shutdown()` closes WebSockets with 1001 at once, while requests finish", async () => {
+  const app = new Engine();
+  const asked = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<number>();
+  app.route("/talk", () => {
+    const { socket, response } = app.request().upgrade();
+    socket.onopen = () => socket.send("welcome");
+    return response;
+  });
+  app.route("/slow", async () => {
+    asked.resolve();
+    return `closed with ${await closed.promise}`;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/talk`);
+  socket.onclose = ({ code }) => closed.resolve(code);
+  await new Promise((resolve) => socket.onmessage = resolve);
+  const response = fetch(`http://127.0.0.1:${port}/slow`);
+  await asked.promise;
+  const ended = server.shutdown();
+  assertEquals(await (await response).text(), "closed with 1001");
+  await ended;
+});
+
 Deno.test("`upgrade()` is a 426 for a client that asks for no WebSocket", async () => {
   const app = new Engine();
   app.route("/talk", () => app.request().upgrade().response);

@@ -148,10 +148,12 @@ export class Exchange implements Delivery, Running {
 
   /**
    * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that
-   * shuts down calls it to end the stream.
+   * shuts down calls it when the stream takes too long, and `end` at once, as do those of the applications around.
    */
-  hold(abort?: (reason: unknown) => void): () => void {
+  hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
     const { streams } = this.app.unfinished;
+    const undo = end &&
+      this.nesting.map(({ app }) => app.unfinished.endAtDrain(end));
     this.remember();
     this.#holds += 1;
     if (abort) streams.add(abort);
@@ -161,6 +163,7 @@ export class Exchange implements Delivery, Running {
       isHeld = false;
       this.#holds -= 1;
       if (abort) streams.delete(abort);
+      undo?.forEach((each) => each());
       if (this.hasResponse) this.end();
     };
   }

@@ -102,12 +102,12 @@ function responseOf(body: BodyInit, type: string): Response {
 /** Sends the state now and after each change, for a while, or until the client leaves or a drain begins. */
 function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
   let send: () => void;
-  let end: () => void;
+  let stay: () => void;
   let timer: ReturnType<typeof setTimeout>;
   const forget = (): void => {
     clearTimeout(timer);
     listeners.delete(send);
-    unfinished.endings.delete(end);
+    stay();
     if (listeners.size === 0) files.stop();
   };
   return new ReadableStream({
@@ -117,16 +117,15 @@ function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
         const event = `retry: ${RETRY_MS}\ndata: ${state()}\n\n`;
         controller.enqueue(encoder.encode(event));
       };
-      end = () => {
+      const end = (): void => {
         forget();
         controller.close();
       };
       files.start(); // which may find changes
       send();
       listeners.add(send);
-      unfinished.endings.add(end);
+      stay = unfinished.endAtDrain(end);
       timer = setTimeout(end, LIFETIME_MS);
-      if (unfinished.isDraining) end();
     },
     cancel: forget,
   });

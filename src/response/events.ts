@@ -32,38 +32,41 @@ const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
 
 /**
  * The events as bytes, read no faster than by the client. When the client leaves, the iterator's
- * `return()` is called: see `streamOf()`. Throws `RangeError` for a negative heartbeat.
+ * `return()` is called: see `streamOf()`.
  */
-export function eventStream(
-  source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
-  { heartbeat = 15 }: EventsOptions,
-): ReadableStream<Uint8Array> {
-  if (!(heartbeat >= 0)) {
-    throw new RangeError(
-      `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
-    );
-  }
-  const events = streamOf(source).getReader();
-  let next: ReturnType<typeof events.read> | undefined;
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        next ??= events.read();
-        const settled = Promise.allSettled([next]);
-        if (heartbeat > 0 && !await settles(settled, heartbeat)) {
-          return controller.enqueue(encode(HEARTBEAT));
+export class EventStream extends ReadableStream<Uint8Array> {
+  /** Throws `RangeError` for a negative heartbeat. */
+  constructor(
+    source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
+    { heartbeat = 15 }: EventsOptions,
+  ) {
+    if (!(heartbeat >= 0)) {
+      throw new RangeError(
+        `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
+      );
+    }
+    const events = streamOf(source).getReader();
+    let next: ReturnType<typeof events.read> | undefined;
+    super({
+      async pull(controller) {
+        try {
+          next ??= events.read();
+          const settled = Promise.allSettled([next]);
+          if (heartbeat > 0 && !await settles(settled, heartbeat)) {
+            return controller.enqueue(encode(HEARTBEAT));
+          }
+          const { done, value } = await next;
+          next = undefined;
+          if (done) controller.close();
+          else controller.enqueue(encode(value));
+        } catch (error) {
+          await events.cancel(error).catch(() => {}); // the first error counts
+          throw error;
         }
-        const { done, value } = await next;
-        next = undefined;
-        if (done) controller.close();
-        else controller.enqueue(encode(value));
-      } catch (error) {
-        await events.cancel(error).catch(() => {}); // the first error counts
-        throw error;
-      }
-    },
-    cancel: (reason) => events.cancel(reason),
-  }, { highWaterMark: 0 });
+      },
+      cancel: (reason) => events.cancel(reason),
+    }, { highWaterMark: 0 });
+  }
 }
 
 /** The bytes of an event. Throws `TypeError` or `SyntaxError` for what is not an event, or cannot be sent. */

@@ -7,7 +7,7 @@ import type { Markup } from "../html.ts";
 import { typeByExtension } from "../media_type.ts";
 import {
   type EventsOptions,
-  eventStream,
+  EventStream,
   type ServerSentEvent,
 } from "./events.ts";
 import {
@@ -179,7 +179,11 @@ export class HttpResponse {
    * Sends server-sent events: sets the content type, keeps caches and proxies from storing them, and makes the
    * events the body. The iterable still belongs to the request. When the client leaves, its `return()` is called,
    * which ends a generator at its next `yield`: one that waits for something else must also wait for
-   * `request().signal` to abort. Throws `RangeError` for a negative heartbeat.
+   * `request().signal` to abort.
+   *
+   * A server that shuts down ends the events in the same way, since an `EventSource` connects again by itself. Return
+   * the stream of a client that does not (`fetch()` for one) from the callback: it is sent to its end.
+   * Throws `RangeError` for a negative heartbeat.
    *
    * @example
    * ```ts
@@ -205,7 +209,7 @@ export class HttpResponse {
     source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
     options: EventsOptions = {},
   ): this {
-    const stream = eventStream(source, options);
+    const stream = new EventStream(source, options);
     if (this.sent) {
       discard(stream);
       this.#reply.ignore("events()");

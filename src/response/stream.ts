@@ -6,6 +6,7 @@
 import { isStop, reportError, toError, wrongKind } from "../errors.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind } from "../state/current.ts";
+import { ABORTED } from "../state/unfinished.ts";
 import { settles } from "../timer.ts";
 import type { Delivery } from "./web_response.ts";
 
@@ -24,20 +25,31 @@ const CANCEL_SECONDS = 0.5;
  * Binds a stream to the current request: its source runs in the context of the request at each read. The
  * request stays open until the stream has ended, failed or was aborted, or the client has left. A stream of
  * the runtime itself, such as that of a file, runs no code of the application and is returned as it is, so
- * that the runtime can send it natively.
+ * that the runtime can send it natively. `isEndedAtDrain` is for streams whose clients connect again.
  */
 export function bindStream(
   source: ReadableStream,
   delivery: Delivery,
+  isEndedAtDrain = false,
 ): ReadableStream {
   if ((resourceOf(source) ?? null) !== null) return source;
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array>;
+  let isGivenUp = false;
   // No function here may refer to the delivery: a source that waits would keep it.
-  let release: (() => void) | undefined = delivery.hold(bind((reason) => {
+  const abort = bind((reason: unknown) => {
     controller.error(reason);
     giveUp(reason);
-  }));
+  });
+  const endEarly = bind(() => {
+    if (isGivenUp) return;
+    controller.close();
+    giveUp(ABORTED);
+  });
+  let release: (() => void) | undefined = delivery.hold(
+    abort,
+    isEndedAtDrain ? endEarly : undefined,
+  );
   return new ReadableStream<Uint8Array>({
     start: (given) => void (controller = given),
     pull: bind(async (controller) => {
@@ -56,6 +68,7 @@ export function bindStream(
   }, { highWaterMark: 0 });
 
   function giveUp(reason: unknown): Promise<void> {
+    isGivenUp = true;
     const cancelled = reader.cancel(reason).catch((error) => {
       if (error !== reason) reportError(error, "at the end of a stream");
     });

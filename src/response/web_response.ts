@@ -1,6 +1,7 @@
 /** Owns making the web `Response` of a reply, in the way that the runtime sends fastest. */
 
 import { NULL_BODY } from "../null_body.ts";
+import { EventStream } from "./events.ts";
 import type { HeaderLines } from "./header.ts";
 import type { Reply } from "./reply.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
@@ -11,8 +12,11 @@ export interface Delivery {
   readonly isHead: boolean;
   /** Whether texts of a middle length go out in one chunk. */
   readonly coalesces: boolean;
-  /** Keeps the request open, for a stream, until the returned function is called; `abort` ends the stream. */
-  hold(abort: (reason: unknown) => void): () => void;
+  /**
+   * Keeps the request open, for a stream, until the returned function is called. A server that shuts down calls
+   * `abort` when the stream takes too long, and `end` at once.
+   */
+  hold(abort: (reason: unknown) => void, end?: () => void): () => void;
 }
 
 /** The content type of a text. */
@@ -165,7 +169,9 @@ function append(
 function sendable(body: BodyContent, delivery: Delivery): BodyInit | null {
   if (body === "") return null;
   if (!delivery.isHead) {
-    return isStream(body) ? bindStream(body, delivery) : body;
+    return isStream(body)
+      ? bindStream(body, delivery, body instanceof EventStream)
+      : body;
   }
   discard(body);
   // Without a body, the runtime would say that a GET has the length 0 (RFC 9110, section 8.6).

@@ -104,8 +104,9 @@ function drainOnSignals(
 ): void {
   const drain = async (): Promise<void> => {
     leaveToDeno();
-    unfinished.beginDrain();
+    unfinished.isDraining = true;
     const work = finish(server, unfinished);
+    unfinished.endStreams();
     worker?.beginDrain(work);
     await sleep(unfinished.timeoutSeconds(), false);
     unfinished.abortStreams();

@@ -82,7 +82,7 @@ function announceEnd(signal: Deno.Signal): void {
   if (parts.length === 0) return;
   const list = new Intl.ListFormat("en").format(parts);
   const hint = signal === "SIGINT" ? " (press Ctrl+C again to stop now)" : "";
-  announce(`Finishing ${list}${hint}`);
+  announce(`Waiting for ${list}${hint}`);
 }
 
 /** Ends the process; under `deno run --watch` only the program, where `Deno.exit()` then throws. */

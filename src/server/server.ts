@@ -130,16 +130,14 @@ export class DrainingServer implements Server {
   /** Finishes requests and deferred work, and then calls `onShutdown`, both within the time-out. */
   async #drain(): Promise<void> {
     const { unfinished } = this.served;
-    unfinished.beginDrain();
+    unfinished.isDraining = true;
     const seconds = unfinished.timeoutSeconds();
     const end = performance.now() + seconds * 1_000;
     const left = (): number => (end - performance.now()) / 1_000;
     await this.#finishOrAbort(seconds, left);
     const rest = Math.min(seconds, Math.max(left(), CLEAN_UP_SECONDS));
     if (await settles(this.#callOnShutdown(), rest)) return;
-    report(
-      `The server shut down without waiting for: onShutdown (over ${seconds} s)`,
-    );
+    report(`Shut down after ${seconds} s with onShutdown unfinished`);
   }
 
   /**
@@ -151,13 +149,13 @@ export class DrainingServer implements Server {
     await until(() => unfinished.receiving === 0, seconds);
     const uploads = unfinished.receiving;
     const done = this.#finish();
+    unfinished.endStreams();
     if (await settles(done, Math.max(0, left()))) return;
     const late = inWords(unfinished);
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
-    const names = late.join(", ") || "connections";
-    report(
-      `The server shut down without waiting for: ${names} (over ${seconds} s)`,
-    );
+    if (late.length === 0) late.push("connections");
+    const names = new Intl.ListFormat("en").format(late);
+    report(`Shut down after ${seconds} s with ${names} unfinished`);
     const stopped = unfinished.abortStreams() + uploads;
     if (stopped > 0) await settles(done, CLEAN_UP_SECONDS);
   }

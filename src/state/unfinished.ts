@@ -1,6 +1,7 @@
 /**
  * Owns what an application has not finished: requests without a response, streams that are being sent,
- * and deferred work. A server that drains waits for them, and aborts the streams that take too long.
+ * and deferred work. A server that drains waits for them, ends the streams whose clients connect again, and
+ * aborts those that take too long.
  */
 
 /** The reason with which a server that shuts down aborts its streams. */
@@ -19,8 +20,8 @@ export class Unfinished {
   readonly deferred: Set<Promise<unknown>> = new Set();
   /** The functions that abort the streams being sent. */
   readonly streams: Set<(reason: unknown) => void> = new Set();
-  /** Called when a drain begins: they end work that need not finish. */
-  readonly endings: Set<() => void> = new Set();
+  /** The functions that end streams which a drain does not wait for. */
+  readonly #endings = new Set<() => void>();
 
   /** `running` returns the running requests, `timeoutSeconds` how long a drain may take. */
   constructor(
@@ -33,10 +34,21 @@ export class Unfinished {
     return this.running().filter(({ isReceiving }) => isReceiving).length;
   }
 
-  /** Notes that the server is shutting down, and ends work that need not finish. */
-  beginDrain(): void {
-    this.isDraining = true;
-    for (const end of this.endings) end();
+  /** Has a drain end a stream whose client connects again. Call the returned function to undo. */
+  endAtDrain(end: () => void): () => void {
+    this.#endings.add(end);
+    if (this.isDraining) queueMicrotask(() => this.endStreams());
+    return () => void this.#endings.delete(end);
+  }
+
+  /**
+   * Ends the streams whose clients connect again. Call it when the server no longer listens: a client of
+   * server-sent events that gets a 503 does not try again.
+   */
+  endStreams(): void {
+    const endings = [...this.#endings];
+    this.#endings.clear();
+    for (const end of endings) end();
   }
 
   /** Aborts the streams that are being sent, and returns how many there were. */
@@ -47,11 +59,11 @@ export class Unfinished {
   }
 }
 
-/** What is unfinished of all of them, in words such as "2 streams". */
+/** What is unfinished of all of them, in words such as "2 open streams". */
 export function inWords(...all: Unfinished[]): string[] {
   const counts = {
     request: all.flatMap(({ running }) => running()).length,
-    stream: all.flatMap(({ streams }) => [...streams]).length,
+    "open stream": all.flatMap(({ streams }) => [...streams]).length,
     "deferred task": all.flatMap(({ deferred }) => [...deferred]).length,
   };
   return Object.entries(counts)
