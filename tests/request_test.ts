@@ -293,6 +293,52 @@ Deno.test("`query` reads names of the language as plain data", async () => {
   assertEquals(({} as Record<string, unknown>).polluted, undefined);
 });
 
+Deno.test("a record of a query or a form is refused with 400 where a handler makes text of it", async () => {
+  const app = new Engine();
+  app.route("/query", () => String(app.request().query.name));
+  app.route("POST /form", () => `Hello, ${app.request().data.name}!`);
+  const post = { method: "POST" };
+  const table: [string, RequestInit, number, string][] = [
+    ["/query?name=Ada", {}, 200, "Ada"],
+    ["/query?name[]=a&name[]=b", {}, 200, "a,b"],
+    [
+      "/query?name[first]=Ada",
+      {},
+      400,
+      'Cannot read the field "name": it is a record, not text',
+    ],
+    [
+      "/query?name[0][first]=Ada",
+      {},
+      400,
+      'Cannot read the field "name[0]": it is a record, not text',
+    ],
+    [
+      "/form",
+      { ...post, body: new URLSearchParams("name[first]=Ada") },
+      400,
+      'Cannot read the field "name": it is a record, not text',
+    ],
+  ];
+  app.map("error", (error: Error) => error.message);
+  for (const [path, init, status, text] of table) {
+    const response = await app.fetch(
+      new Request(`http://localhost${path}`, init),
+    );
+    assertEquals([response.status, await response.text()], [status, text]);
+  }
+});
+
+Deno.test("a record of a query is a plain record to all else that reads it", async () => {
+  const { query } = await requestOf({}, { path: "/?name[first]=Ada" });
+  const name = query.name as Record<string, unknown>;
+  assertEquals(query, { name: { first: "Ada" } });
+  assertEquals(Object.getPrototypeOf(name), null);
+  assertEquals(Reflect.ownKeys({ ...name }), ["first"]);
+  assertEquals(structuredClone(query), { name: { first: "Ada" } });
+  assertEquals(JSON.stringify(query), '{"name":{"first":"Ada"}}');
+});
+
 Deno.test("`query` refuses more than 1,000 fields and more than eight brackets with 400", async () => {
   assertEquals(
     Object.keys(await queryOf("a=1&".repeat(999) + "b=2") as object),

@@ -199,7 +199,8 @@ export class HttpRequest {
 
   /**
    * The fields of the query: a repeated name keeps its last value, and `a[]=1&b[c]=2` is a list and a
-   * record. Throws `HttpError` 400 beyond 1,000 fields, or eight brackets in a name.
+   * record. Throws `HttpError` 400 beyond 1,000 fields, or eight brackets in a name; so does `String()` of
+   * such a record.
    */
   get query(): Fields {
     const { search } = this.#exchange.target;

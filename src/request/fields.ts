@@ -77,10 +77,12 @@ export function nest<Leaf>(
   for (const [name, value] of entries) {
     let parent: AnyRecord = root;
     let [key, ...rest] = keysOf(name);
+    let path = key;
     // A repeated text replaces the one before; any other repeated value goes into a list.
     while (rest.length > 0 || key in parent && typeof value !== "string") {
-      parent = childOf(parent, key);
+      parent = childOf(parent, key, path);
       key = rest.shift() || nextIndex(parent);
+      path += `[${key}]`;
     }
     parent[key] = value;
   }
@@ -95,15 +97,26 @@ function keysOf(name: string): [string, ...string[]] {
   const keys = name.slice(open + 1, -1).split("][");
   if (keys.some((key) => /[[\]]/.test(key))) return [name];
   if (keys.length <= MAX_DEPTH) return [name.slice(0, open), ...keys];
-  const field = `the field ${JSON.stringify(name.slice(0, 40))}`;
-  throw refusal(400, field, `it is nested deeper than ${MAX_DEPTH}`);
+  const state = `it is nested deeper than ${MAX_DEPTH}`;
+  throw refusal(400, fieldName(name), state);
+}
+
+/** Names a field in messages; the client chooses how long its name is. */
+function fieldName(name: string): string {
+  return `the field ${JSON.stringify(name.slice(0, 40))}`;
 }
 
 /** The record under a key. A text there is replaced by one, another value becomes its first member. */
-function childOf(parent: AnyRecord, key: string): AnyRecord {
+function childOf(parent: AnyRecord, key: string, path: string): AnyRecord {
   const old = parent[key];
   if (isRecord(old)) return old;
   const child: AnyRecord = Object.create(null);
+  const refuse = () => {
+    throw refusal(400, fieldName(path), "it is a record, not text");
+  };
+  // `String()` of a record is the client's fault. A property of its own, since a prototype would make it
+  // differ from a plain record for assertions and libraries; only enumerable ones are copied and compared.
+  Object.defineProperty(child, Symbol.toPrimitive, { value: refuse });
   if (typeof old === "object") child[0] = old;
   return parent[key] = child;
 }
