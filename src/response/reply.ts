@@ -84,9 +84,16 @@ export class Reply {
     else this.status = code;
   }
 
-  /** The value of a header, several joined by a comma; null when it is not set. */
+  /**
+   * The value of a header, several joined by a comma; null when it is not set. Those of a web response that is the
+   * body win, as they do when it is sent.
+   */
   header(name: string): string | null {
     const key = name.toLowerCase();
+    const { content } = this;
+    const isWeb = content !== undefined && content instanceof Response;
+    const own = isWeb ? content.headers.get(key) : null;
+    if (own !== null) return own;
     const isType = key === "content-type";
     return this.headers?.get(key)?.join(", ") ?? (isType && this.type || null);
   }
@@ -158,7 +165,9 @@ export class Reply {
       return this.ignore("body()");
     }
     this.#replaceBody(content, type);
-    if (content instanceof Response) this.seal("a returned Response");
+    if (!(content instanceof Response)) return;
+    this.status = content.status;
+    this.seal("a returned Response");
   }
 
   /** Drops the body with the headers that describe it or let clients store it. */

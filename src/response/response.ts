@@ -70,12 +70,12 @@ export class HttpResponse {
     return true;
   }
 
-  /** The status. */
+  /** The status; once a route, a page or a mounted application has responded, theirs. */
   status(): number;
   /** Sets the status, 200 to 599; throws `RangeError` on any other. */
   status(code: number): this;
   status(code?: number): number | this {
-    if (code === undefined) return this.#reply.status;
+    if (code === undefined) return this.#reply.final.status;
     this.#reply.setStatus(code);
     return this;
   }
@@ -89,7 +89,7 @@ export class HttpResponse {
    */
   header(name: string, value: string | number | readonly string[] | null): this;
   header(name: string, value?: HeaderValue): string | null | this {
-    if (value === undefined) return this.#reply.header(name);
+    if (value === undefined) return this.#reply.final.header(name);
     this.#reply.setHeader(name, value);
     return this;
   }
