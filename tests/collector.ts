@@ -113,8 +113,12 @@ function readSpan(span: OtlpSpan): CollectedSpan {
   };
 }
 
+/** Attributes by their keys; one that was sent twice, against the rule of OTLP, shows both values. */
 function record(attributes: readonly Attribute[]): Record<string, string> {
-  return Object.fromEntries(
-    attributes.map(({ key, value }) => [key, value.stringValue ?? ""]),
-  );
+  const values: Record<string, string> = {};
+  for (const { key, value: { stringValue = "" } } of attributes) {
+    const isRepeated = key in values;
+    values[key] = isRepeated ? `${values[key]}, ${stringValue}` : stringValue;
+  }
+  return values;
 }

@@ -42,6 +42,12 @@ interface Matched {
 /** What the applications of a span have matched, the innermost first: each puts its prefix in front. */
 const matches = new WeakMap<Span, Matched>();
 
+/**
+ * The request of each span in the outermost application that is watched, which sets `http.route` last: Deno
+ * exports an attribute as often as it was set, and OpenTelemetry demands unique keys.
+ */
+const outermost = new WeakMap<Span, HttpRequest>();
+
 /** The error of a request, until it is recorded. */
 const errors = new WeakMap<HttpRequest, Error>();
 
@@ -51,6 +57,10 @@ export function telemetry(app: Engine | typeof Framework): void {
   app.before("mount", ([, mounted]) => {
     if (mounted === Framework) telemetry(Framework);
     if (mounted instanceof Engine) telemetry(mounted);
+  });
+  app.before("start", () => {
+    const span = trace.getActiveSpan();
+    if (span && !outermost.has(span)) outermost.set(span, app.request());
   });
   app.before("error", ([error]) => void errors.set(app.request(), error));
   app.after("send", (_params, { value: { status } }) => {
@@ -63,7 +73,8 @@ export function telemetry(app: Engine | typeof Framework): void {
 
 /** Names the span of a request after its route, if there is one. */
 function nameSpan(span: Span, app: App): void {
-  const { method, route, url } = app.request();
+  const request = app.request();
+  const { method, route, url } = request;
   const [path = ""] = url.split("?", 1);
   const inner = matches.get(span);
   const engine = app.app();
@@ -72,7 +83,8 @@ function nameSpan(span: Span, app: App): void {
   const pattern = withInner(route.pattern, path, inner);
   matches.set(span, { engine, path, pattern });
   span.updateName(`${method} ${pattern}`);
-  span.setAttribute("http.route", pattern);
+  const isOutermost = (outermost.get(span) ?? request) === request;
+  if (isOutermost) span.setAttribute("http.route", pattern);
 }
 
 /** The pattern of a route; that of a mount with the pattern of the application there in place of `/*`. */
