@@ -30,36 +30,34 @@ onEngine("`status()` sets and returns the status", async (app) => {
   assertEquals([read, response.status], [201, 201]);
 });
 
-onEngine(
-  "`status()` and `header()` tell of the response that is sent, whoever made it",
-  async (app) => {
-    const seen: unknown[] = [];
-    const see = () => {
-      const response = app.response();
-      seen.push([response.status(), response.header("x-made-by")]);
-    };
-    const made = (status: number) =>
-      new Response("made", { status, headers: { "x-made-by": "route" } });
-    const inner = new Engine();
-    inner.route("*", () => {
-      inner.response().header("x-made-by", "inner");
-      inner.halt(409);
-    });
-    app.map("notFound", () => void app.response().header("x-made-by", "page"));
-    app.before("start", () => app.defer(see));
-    app.group("", () => {
-      app.route("/made", () => made(201));
-      app.route("/missing", () => void app.notFound());
-      app.mount("/inner", inner);
-    }, [{ after: see }]);
-    for (const path of ["/made", "/missing", "/inner"]) {
-      await (await visit(app, path)).text();
-      await settled(app);
-    }
-    const expected = [[201, "route"], [404, "page"], [409, "inner"]];
-    assertEquals(seen, expected.flatMap((each) => [each, each]));
-  },
-);
+Deno.test("`status()` and `header()` tell of the response that is sent, whoever made it", async () => {
+  const app = new Engine();
+  const seen: unknown[] = [];
+  const see = () => {
+    const response = app.response();
+    seen.push([response.status(), response.header("x-made-by")]);
+  };
+  const made = (status: number) =>
+    new Response("made", { status, headers: { "x-made-by": "route" } });
+  const inner = new Engine();
+  inner.route("*", () => {
+    inner.response().header("x-made-by", "inner");
+    inner.halt(409);
+  });
+  app.map("notFound", () => void app.response().header("x-made-by", "page"));
+  app.before("start", () => app.defer(see));
+  app.group("", () => {
+    app.route("/made", () => made(201));
+    app.route("/missing", () => void app.notFound());
+    app.mount("/inner", inner);
+  }, [{ after: see }]);
+  for (const path of ["/made", "/missing", "/inner"]) {
+    await (await visit(app, path)).text();
+    await settled(app);
+  }
+  const expected = [[201, "route"], [404, "page"], [409, "inner"]];
+  assertEquals(seen, expected.flatMap((each) => [each, each]));
+});
 
 onEngine("`status()` refuses what no response can have", async (app) => {
   await built(app, (response) => {
