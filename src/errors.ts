@@ -275,19 +275,33 @@ export function errorText(
   }
 }
 
-/** An error in one line: its name, its message and its first place in the application's code. */
-export function errorLine(error: Error): string {
+/**
+ * An error in one line: its name, its message, that of its innermost cause, and its first place in the application's
+ * code. Where it has none, as that of a `fetch()` that was returned, `origin` stands there.
+ */
+export function errorLine(error: Error, origin = ""): string {
   try {
     const { name, message } = error;
-    const text = titleOf(name, message);
+    const cause = innermostCause(error);
+    const isSaid = message.includes(cause.message);
+    const text = titleOf(name, message) +
+      (isSaid ? "" : ` (caused by ${titleOf(cause.name, cause.message)})`);
     const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
     const place = error instanceof TemplateError
       ? `${error.place.file}:${error.place.line}`
       : placeOf(error);
-    return inOneLine(place === undefined ? short : `${short} at ${place}`);
+    const where = place ?? (message.includes(origin) ? "" : origin);
+    return inOneLine(where === "" ? short : `${short} at ${where}`);
   } catch {
     return UNREADABLE;
   }
+}
+
+/** The error that has led to all others, or the error itself. A limit ends circles of causes. */
+function innermostCause(error: Error, limit = 8): Error {
+  const { cause } = error;
+  const isLast = !Error.isError(cause) || limit === 0;
+  return isLast ? error : innermostCause(cause, limit - 1);
 }
 
 export function titleOf(name: string, message: string): string {

@@ -67,6 +67,44 @@ for (const [who, declare] of Object.entries(PAGES)) {
   });
 }
 
+Deno.test("the line of a `fetch()` that failed has its cause and the route that returned it", async () => {
+  const app = new Engine();
+  const closed = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const { port } = closed.addr as Deno.NetAddr;
+  closed.close();
+  app.route("GET /proxy/*", () => fetch(`http://127.0.0.1:${port}/secret`));
+  const [, [line]] = await served(app, "/proxy/x");
+  assertMatch(
+    line!,
+    /^\w{8} GET \/proxy\/x TypeError: fetch failed \(caused by .*refused.*\) at the route "GET \/proxy\/\*"$/,
+  );
+});
+
+Deno.test("the line of an error has its innermost cause, unless the message says it", async () => {
+  const app = new Engine();
+  const innermost = new RangeError("three");
+  const circle = new Error("one");
+  circle.cause = new Error("two", { cause: circle });
+  const table: [unknown, string][] = [
+    [new Error("two", { cause: innermost }), "RangeError: three"],
+    [
+      new Error("one", { cause: new Error("two", { cause: innermost }) }),
+      "RangeError: three",
+    ],
+    [new Error("no, three", { cause: innermost }), ""],
+    [new Error("one", { cause: "three" }), ""],
+    [circle, ""],
+  ];
+  app.route("/boom", () => {
+    throw table[0]![0];
+  });
+  for (; table.length > 0; table.shift()) {
+    const [, [line]] = await served(app);
+    const cause = / \(caused by (.+?)\) at /.exec(line!)?.[1] ?? "";
+    assertEquals(cause, table[0]![1], line);
+  }
+});
+
 Deno.test("an error that `error` maps to a 404 is no line in the log, whole or not", async () => {
   const app = failing();
   app.map("error", () => app.response().status(404).write("none"));

@@ -8,6 +8,7 @@ import type { Exchange } from "../application/exchange.ts";
 import { errorLine, errorText, report, toError } from "../errors.ts";
 import { NO_TARGET } from "../request/target.ts";
 import { isFromProgram } from "./client.ts";
+import { routeName } from "./respond.ts";
 
 /** Notes an error of a request until it is known with which status the request ends. */
 export function noteError(exchange: Exchange, thrown: unknown): void {
@@ -30,12 +31,18 @@ export function logNotedErrors(exchange: Exchange, status: number): void {
 /** Logs an error of a request, noted or not: in one line, or whole where a setting asks for that. */
 export function logError(exchange: Exchange, error: Error): void {
   exchange.errors?.delete(error);
-  const { app, raw, target, plan: { debug, isDebugging, settings } } = exchange;
+  const { app, raw, target, mountPoint, plan } = exchange;
+  const { debug, isDebugging, settings } = plan;
   const isWhole = settings["framework.log_errors"] || isDebugging;
   const method = target === NO_TARGET ? raw.method : target.method;
   const text = debug?.errorText(error) ??
-    (isWhole ? errorText(error) : errorLine(error));
-  report(`${requestIdOf(app)} ${method} ${target.path} ${text}`);
+    (isWhole ? errorText(error) : errorLine(error, routeOf(exchange)));
+  const path = mountPoint?.path ?? target.path;
+  report(`${requestIdOf(app)} ${method} ${path} ${text}`);
+}
+
+function routeOf({ match }: Exchange): string {
+  return match === undefined ? "" : routeName(match);
 }
 
 /** The id of the request; the application may have registered a class whose objects cannot be made. */
