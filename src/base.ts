@@ -1,7 +1,7 @@
 /** Owns the base: the place of an application on its site, which `framework.base_url` tells. */
 
 /** The path of a base, which is a path or a whole URL: encoded, without a slash at its end; "" for the whole site. */
-export function basePath(baseUrl: string | null): string {
+export function basePath(baseUrl: string | null | undefined): string {
   const path = `http://localhost/${baseUrl ?? ""}`;
   const { pathname } = URL.parse(baseUrl ?? "") ?? new URL(path);
   return pathname.replace(/\/+$/, "").replace(/^\/*(?=.)/, "/");

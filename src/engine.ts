@@ -501,8 +501,9 @@ export interface Engine {
   /**
    * Hands every request below the prefix to another application: an engine, a function from a web request to its
    * response, or an object with such a `fetch`. The application gets the canonical path without the prefix, and the
-   * body unread. It takes its turn among the routes. Throws `TypeError` when the prefix is not a path or has
-   * optional parts, and when there is no `fetch`.
+   * body unread. It takes its turn among the routes. The `base`, the `url`, `getUrl` and `redirect` of an engine have
+   * the prefix in front while it handles such a request, unless it has a `framework.base_url` of its own. Throws
+   * `TypeError` when the prefix is not a path or has optional parts, and when there is no `fetch`.
    */
   mount(prefix: string, app: Mountable): void;
 

@@ -2,6 +2,7 @@
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Engine, Router } from "@framework/core";
+import { files } from "@framework/core/files";
 import { Hono } from "npm:hono@^4.13.19";
 import { onBothForms, onEngine, visit } from "./forms.ts";
 import { sendRaw } from "./raw_http.ts";
@@ -168,6 +169,97 @@ Deno.test("a mounted engine tells who is on this machine as the one around it", 
   });
   assertStringIncludes(line!, "for the operator");
   await server.shutdown();
+});
+
+/** An application with an engine below "/v1/api", which shows its own address. */
+function withMounted(): [outer: Engine, inner: Engine] {
+  const [app, inner] = [new Engine(), new Engine()];
+  inner.route("/", () => inner.request().url);
+  inner.get("/item/@id", show, false, "item");
+  inner.route("/to/@id", (id) => inner.redirect(`/item/${id}`));
+  inner.route(
+    "/named/@id",
+    (id) => inner.redirect(inner.getUrl("item", { id })),
+  );
+  app.group("/@version", (router) => router.mount("/api", inner));
+  app.get("/own", () => inner.getUrl("item", { id: 1 }), false, "own");
+  return [app, inner];
+
+  function show(): string[] {
+    const { base, url } = inner.request();
+    return [base, url, inner.getUrl("item", { id: 2 }), app.getUrl("own")];
+  }
+}
+
+Deno.test("a mounted engine makes URLs and redirects below the place where it is mounted", async () => {
+  const [app, inner] = withMounted();
+  const shown = await app.fetch("/v1/api/item/a%2Fb?x=1");
+  const url = "/v1/api/item/a%2Fb?x=1";
+  assertEquals(await shown.json(), ["/v1/api", url, "/v1/api/item/2", "/own"]);
+  for (const path of ["/v1/api", "/v1/api/"]) {
+    assertEquals(await (await app.fetch(path)).text(), path);
+  }
+  for (const path of ["/v2/api/to/3", "/v2/api/named/3"]) {
+    const { headers } = await app.fetch(path);
+    assertEquals(headers.get("location"), "/v2/api/item/3");
+  }
+  // Outside of such a request, nobody knows where it is mounted.
+  assertEquals(await (await app.fetch("/own")).text(), "/item/1");
+  assertEquals(inner.getUrl("item", { id: 1 }), "/item/1");
+  const direct = await (await inner.fetch("/item/1")).json();
+  assertEquals(direct, ["/", "/item/1", "/item/2", "/own"]);
+});
+
+Deno.test("a mounted engine adds the base of the application around it, of several all", async () => {
+  const [app] = withMounted();
+  const [site, shop] = [new Engine(), new Engine()];
+  site.set("framework.base_url", "https://example.com/site");
+  site.mount("/shop", shop);
+  shop.mount("/", app);
+  const base = "/site/shop/v1/api";
+  const shown = await site.fetch(`${base}/item/1`);
+  const expected = [base, `${base}/item/1`, `${base}/item/2`, "/site/shop/own"];
+  assertEquals(await shown.json(), expected);
+});
+
+Deno.test("a mounted engine with a `framework.base_url` of its own is where that says", async () => {
+  const [app, inner] = withMounted();
+  inner.set("framework.base_url", "/elsewhere");
+  const shown = await app.fetch("/v1/api/item/1");
+  const expected = ["/elsewhere", "/item/1", "/elsewhere/item/2", "/own"];
+  assertEquals(await shown.json(), expected);
+});
+
+Deno.test("`files()` of a mounted engine makes URLs that lead to the files", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  const asset = files(
+    inner,
+    "/public",
+    new URL("../blog/public", import.meta.url).pathname,
+  );
+  inner.route("/", () => asset("style.css"));
+  app.mount("/inner", inner);
+  const url = await (await app.fetch("/inner")).text();
+  assertStringIncludes(url, "/inner/public/style.css?v=");
+  const response = await app.fetch(url);
+  await response.body?.cancel();
+  assertEquals(response.status, 200);
+});
+
+Deno.test("an error in a mounted engine is logged, and shown under debug, with the path of the request", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  inner.set("framework.log_errors", true);
+  app.mount("/inner", inner);
+  inner.route("/boom", () => {
+    throw new Error("boom");
+  });
+  const [line = ""] = await logOf(() => app.fetch("/inner/boom"));
+  assertStringIncludes(line, " GET /inner/boom Error: boom");
+  inner.set("framework.debug", true);
+  await logOf(async () => {
+    const page = await (await app.fetch("/inner/boom?x=1")).text();
+    assertStringIncludes(page, "GET /inner/boom?x=1<");
+  });
 });
 
 Deno.test("`mount()` hands on a body that a route which passed has read", async () => {

@@ -50,6 +50,18 @@ function application(options: Partial<SessionOptions> = {}): Engine {
   return app;
 }
 
+Deno.test("a mounted engine goes on with the session of the one around it, and can end it", async () => {
+  const app = application();
+  app.mount("/shop", application());
+  const visitor = new Visitor(app);
+  await visitor.visit("/login/Ada");
+  assertEquals((await visitor.visit("/shop/user")).text, "Ada");
+  await visitor.visit("/shop/login/Grace");
+  assertEquals((await visitor.visit("/user")).text, "Grace");
+  await visitor.visit("/logout");
+  assertEquals((await visitor.visit("/shop/user")).text, "nobody");
+});
+
 /** A client that keeps cookies by name, and sends them everywhere. */
 class Client {
   readonly #cookies = new Map<string, string>();

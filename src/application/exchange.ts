@@ -26,12 +26,25 @@ import type { Running } from "../state/unfinished.ts";
 import type { Application } from "./application.ts";
 import type { Plan } from "./plan.ts";
 
+/** Where an application is mounted, as one of the requests to it shows. */
+export interface MountPoint {
+  /** The path in front of the application's own, as clients see it; "" for the whole site. */
+  readonly base: string;
+  /** The whole path of the request. */
+  readonly path: string;
+}
+
+/** The mount points of the requests that `mount` hands over. */
+export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
+
 /** One request and its way: filled step by step by `handling/handle.ts`. */
 export class Exchange implements Delivery, Running {
   /** The context of everything but the parts. */
   readonly context: Context;
   /** The context around this exchange, of the application that has passed the request on. */
   readonly outer: Context | undefined;
+  /** Where that application has mounted this one; undefined when it has passed the request on by other means. */
+  readonly mountPoint: MountPoint | undefined;
   /** The application's plan, or one of the request's own once it has declared something. */
   plan: Plan;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
@@ -70,6 +83,7 @@ export class Exchange implements Delivery, Running {
     readonly info: ConnectionInfo | undefined,
   ) {
     this.outer = outerOf(raw);
+    this.mountPoint = this.outer && mountPoints.get(raw);
     this.plan = app.plan;
     this.context = new Context(this, this.plan.newReply());
   }
@@ -78,6 +92,22 @@ export class Exchange implements Delivery, Running {
   take(plan: Plan): void {
     this.plan = plan;
     this.path = undefined;
+  }
+
+  /** The path of the application for clients: `framework.base_url` or, where that is not set, its mount point. */
+  get base(): string {
+    return this.#place?.base ?? this.plan.base;
+  }
+
+  /** The path of the request, below the base. */
+  get wholePath(): string {
+    return this.#place?.path ?? this.target.path;
+  }
+
+  /** The mount point, unless `framework.base_url` overrides it. */
+  get #place(): MountPoint | undefined {
+    const isOverridden = this.plan.settings["framework.base_url"] !== null;
+    return isOverridden ? undefined : this.mountPoint;
   }
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */

@@ -112,12 +112,15 @@ export class HttpRequest {
 
   /** The path with its query: encoded, and with the base in front. */
   get url(): string {
-    return this.#exchange.target.path + this.#exchange.target.search;
+    return this.#exchange.wholePath + this.#exchange.target.search;
   }
 
-  /** The path of the application: "/", or a path such as "/blog" by `framework.base_url`. */
+  /**
+   * The path of the application: that of `framework.base_url` or, when that is not set, the one where the application
+   * is mounted; otherwise "/".
+   */
   get base(): string {
-    return this.#exchange.plan.base || "/";
+    return this.#exchange.base || "/";
   }
 
   /**

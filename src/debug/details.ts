@@ -27,12 +27,13 @@ export async function detailsOf(
   status: number,
   error?: Error,
 ): Promise<Details> {
-  const { raw, target, match } = exchange;
+  const { raw, target, match, mountPoint } = exchange;
   const { settings } = exchange.plan;
   const route = match?.toRoute();
   const parameters = Object.entries(route?.params ?? {})
     .map(([name, value]): Row => [`@${name}`, value]);
-  const asked = `${target.method} ${target.path}${target.search}`;
+  const path = mountPoint?.path ?? target.path;
+  const asked = `${target.method} ${path}${target.search}`;
   const html = [
     styleHtml(exchange),
     errorHtml(error, settings["framework.editor"]),

@@ -17,6 +17,8 @@ import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
 import { halt, redirect, stop } from "./respond.ts";
 import { start, startAfterFilters } from "./start.ts";
+import type { UrlParameters } from "../routing/pattern.ts";
+import type { UrlQuery } from "../routing/url_query.ts";
 
 /** What an application begins with. */
 export const builtIns: BuiltIns = {
@@ -33,8 +35,7 @@ export const builtIns: BuiltIns = {
     lastModified,
     json,
     jsonp,
-    getUrl: (app, alias, params, query) =>
-      app.currentPlan.base + app.router().getUrl(alias, params, query),
+    getUrl,
     route: onRouter("route"),
     group: onRouter("group"),
     post: onRouter("post"),
@@ -52,6 +53,17 @@ export const builtIns: BuiltIns = {
     error: onPage("error"),
   },
 };
+
+/** The URL of a route: the base, and the path of the route below it. */
+function getUrl(
+  app: Application,
+  alias: string,
+  params?: UrlParameters,
+  query?: UrlQuery,
+): string {
+  const { base } = app.context()?.exchange ?? app.plan;
+  return base + app.router().getUrl(alias, params, query);
+}
 
 /** The `start` behind filters: when one of them has sealed the response, no route is called. */
 function startUnlessSealed(app: Application): unknown {

@@ -1,10 +1,10 @@
 /** Owns `mount`: handing the requests under a prefix to another application. */
 
 import type { Application } from "../application/application.ts";
-import type { Exchange } from "../application/exchange.ts";
+import { type Exchange, mountPoints } from "../application/exchange.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
-import { withoutBase } from "../base.ts";
+import { isWithinBase, withoutBase } from "../base.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import type { Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
@@ -37,8 +37,14 @@ function handOver(
   if (nesting.length > MAX_DEPTH) {
     throw new HttpError(508, "The applications are mounted in a loop");
   }
-  const path = below(target.path, plan.base, route);
-  const made = fetch(forwarded(exchange, path + target.search), info);
+  const received = withoutBase(target.path, plan.base);
+  const [prefix, path] = splitAt(received, route);
+  const request = forwarded(exchange, path + target.search);
+  const { base, wholePath } = exchange;
+  // A proxy in front may have taken the base off.
+  const whole = isWithinBase(wholePath, base) ? wholePath : base + received;
+  mountPoints.set(request, { base: base + prefix, path: whole });
+  const made = fetch(request, info);
   return made instanceof Promise
     ? made.then((response) => checkedResponse(response, route))
     : checkedResponse(made, route);
@@ -50,10 +56,12 @@ function checkedResponse(made: Response, { pattern }: Route): Response {
   throw wrongKind(action, "it must be a Response", made);
 }
 
-/** The path behind the prefix, still encoded: as many segments are dropped as the pattern has. */
-function below(path: string, base: string, { pattern }: Route): string {
+/** The prefix of a path and what is behind it, still encoded: the prefix has as many segments as the pattern. */
+function splitAt(path: string, { pattern }: Route): [string, string] {
   const depth = pattern.split("/").filter((part) => part !== "").length - 1;
-  return "/" + withoutBase(path, base).split("/").slice(depth + 1).join("/");
+  const parts = path.split("/");
+  const prefix = parts.slice(0, depth + 1).join("/");
+  return [prefix, "/" + parts.slice(depth + 1).join("/")];
 }
 
 /** A request with another target. The body is unread, unless a route that passed on has had it read. */

@@ -61,7 +61,7 @@ export function halt(app: Application, code = 200, message = ""): never {
 export function redirect(app: Application, url: string, code = 303): void {
   const { exchange, reply } = app.context("redirect()");
   checkStatus("redirect", code, 300, 399);
-  const { base, settings } = exchange.plan;
+  const { base, plan: { settings } } = exchange;
   const origin = baseOrigin(settings["framework.base_url"]);
   const headers = { location: locationOf(url, base, origin) };
   reply.respond("redirect()", { status: code, headers });

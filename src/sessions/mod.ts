@@ -118,7 +118,7 @@ export interface SessionOptions {
   readonly idle?: number;
   /** The name of the cookie, `session` by default; one that begins with `__Host-` needs TLS. */
   readonly name?: string;
-  /** The path below which clients send the cookie; the base of the application by default. */
+  /** The path below which clients send the cookie; by default that of `framework.base_url`, or "/". */
   readonly path?: string;
   /** Where sessions are kept; in the cookie itself by default. */
   readonly store?: SessionStore;
@@ -152,7 +152,7 @@ export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
   options: SessionOptions,
 ): () => Session<Values> {
-  const current = new CurrentSession(app, rulesOf(options));
+  const current = new CurrentSession(app, rulesOf(app, options));
   app.before("start", () => current.open());
   app.after("start", () => current.check());
   app.after("send", (_params, { value: sent }) => current.send(sent.headers));
@@ -231,9 +231,13 @@ class CurrentSession {
   }
 }
 
-function rulesOf(options: SessionOptions): Rules {
+function rulesOf(
+  app: Engine | typeof Framework,
+  options: SessionOptions,
+): Rules {
   const secrets = [options.secret].flat();
-  const rules = { ...DEFAULTS, ...options, secrets };
+  const baseUrl = () => app.get("framework.base_url");
+  const rules = { ...DEFAULTS, ...options, secrets, baseUrl };
   const why = problemOf(rules);
   if (why) throw new TypeError(`Cannot keep sessions: ${why}`);
   return rules;

@@ -2,6 +2,7 @@
 
 import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
 import type { HttpRequest } from "../../mod.ts";
+import { basePath } from "../base.ts";
 
 /** How cookies are made. */
 export interface CookieRules {
@@ -9,8 +10,10 @@ export interface CookieRules {
   readonly secrets: readonly string[];
   /** The name of the cookie of the session. */
   readonly name: string;
-  /** The path below which clients send it; the base of the application by default. */
+  /** The path below which clients send it; by default that of `framework.base_url`. */
   readonly path?: string;
+  /** Reads `framework.base_url`. */
+  readonly baseUrl: () => string | null | undefined;
 }
 
 /** The name of the cookie that keeps when a session was last used. */
@@ -33,7 +36,9 @@ export async function addCookie(
     : await seal([name, ...content], rules.secrets[0]!, defaults);
   const age = content === undefined ? 0 : Math.ceil(maxAge);
   const isHostCookie = rules.name.startsWith("__Host-"); // RFC 6265bis, section 4.1.3.2
-  const path = rules.path ?? (isHostCookie ? "/" : request.base);
+  // Not the base of the request: a session goes on in an application that is mounted.
+  const defaultPath = isHostCookie ? "/" : basePath(rules.baseUrl()) || "/";
+  const path = rules.path ?? defaultPath;
   const secure = request.secure ? "; Secure" : "";
   headers.append(
     "set-cookie",
