@@ -698,7 +698,7 @@ Framework.start({ port: 0 });`;
 
 Deno.test("`files()` streams a large file in flat memory to a real client, whole and in part", async () => {
   await inTree(async (root) => {
-    const size = 2 ** 30;
+    const size = 2 ** 28; // twice the memory that it may take
     await Deno.truncate(`${root}/public/style.css`, size); // a hole, which takes no room
     const folder = `${root}/public`;
     await using child = await ServerProcess.start(MEASURED, {
@@ -710,7 +710,7 @@ Deno.test("`files()` streams a large file in flat memory to a real client, whole
       ],
     });
     const port = await child.port();
-    for (const start of [0, size - 2 ** 28]) {
+    for (const start of [0, 1]) {
       const range = start === 0 ? "" : `Range: bytes=${start}-\r\n`;
       assertGreater(await download(port, range), size - start);
       const growth = await fetch(`http://127.0.0.1:${port}/growth`);
