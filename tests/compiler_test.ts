@@ -3,7 +3,12 @@
  * as TypeScript lets it. What it cannot see is said when it runs.
  */
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertFalse,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { Engine } from "@framework/core";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -116,6 +121,30 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
+    name: "a promise in an object that `get()` returns",
+    code: 'Framework.get("/@id", () => ({ user: Promise.resolve(1) }));',
+    says: [
+      "is not assignable to type '\"a promise cannot be sent as JSON: await it\"'",
+    ],
+  },
+  {
+    name: "a number that `get()` returns",
+    code: 'Framework.get("/@id", () => 404);',
+    says: [
+      `Type 'number' is not assignable to type '"a number is not a response`,
+    ],
+  },
+  {
+    name: "a method without its class",
+    code: `Framework.post("/@id", "show");`,
+    says: [`Argument of type '"show"'`],
+  },
+  {
+    name: "a name in the place of middleware",
+    code: 'Framework.group("/x", () => {}, ["guard"]);',
+    says: ["Type 'string' is not assignable to type 'Middleware'"],
+  },
+  {
     name: "a promise in json()",
     code: "Framework.json({ user: load() });",
     says: [
@@ -124,24 +153,32 @@ const MISTAKES: readonly Mistake[] = [
   },
 ];
 
+/** Codes of what only follows the error: a parameter is left without a type, and the hint to `await`. */
+const CONSEQUENCES = ["TS7006", "TS2773"];
+
 const DECLARATIONS = `
 import { Framework, type Schema } from "@framework/core";
 declare const schema: Schema<{ title: string }>;
 declare function load(): Promise<string>;
 `;
 
-Deno.test("the compiler names the mistake and the way out", async (t) => {
+Deno.test("the compiler names the mistake and the way out, in one error", async (t) => {
   const codes = MISTAKES.map(({ code }) => code).join("\n");
   await using child = await ServerProcess.start(DECLARATIONS + codes, {
     command: ["run", "--check", "-q"],
     permissions: [],
   });
   assertEquals((await child.ended()).success, false);
+  // "The call would have succeeded against this implementation"
+  assertFalse(child.printed.includes("TS2793"), child.printed);
   const messages = messagesByLine(child.printed);
   const before = DECLARATIONS.split("\n").length - 1;
   for (const [place, { name, says }] of MISTAKES.entries()) {
     await t.step(name, () => {
       const message = messages.get(before + place + 1) ?? "";
+      const errors = (message.match(/^TS\d+/gm) ?? [])
+        .filter((code) => !CONSEQUENCES.includes(code));
+      assertEquals(errors.length, 1, message);
       let from = 0;
       for (const line of says) {
         assertStringIncludes(message.slice(from), line);

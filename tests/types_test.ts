@@ -41,16 +41,25 @@ Deno.test("`map()` and `register()` type what they add, by chaining", () => {
   assertThrows(() => app.goodbye());
 });
 
-/** An application that augments the module: names are typed in all its files. */
+/**
+ * An application that augments the module: with methods, whose names are typed in all its files, and with the types
+ * of its variables.
+ */
 const AUGMENTED = `
   import { Engine, Framework } from "@framework/core";
 
+  interface User {
+    name: string;
+  }
   declare module "@framework/core" {
     interface Engine {
       hello(name: string): string;
     }
     namespace Framework {
       function hello(name: string): string;
+    }
+    interface Variables {
+      user: User;
     }
   }
 
@@ -65,16 +74,43 @@ const AUGMENTED = `
   Framework.hello(5);
   // @ts-expect-error -- the parameter is a string
   new Engine().map("hello", hello).hello(5);
+
+  const app = new Engine();
+  app.set("user", { name: "Ada" });
+  app.set({ user: { name: "Ada" }, other: 1 });
+  const name: string | undefined = app.get("user")?.name;
+  const other: number | undefined = app.get<number>("other");
+  // @ts-expect-error -- there may be none
+  app.get("user").name;
+  // @ts-expect-error -- a user has a name
+  app.set("user", { nmae: "Ada" });
+  // @ts-expect-error -- a user has a name
+  app.set({ user: "Ada" });
+
+  // What a guard has set is read without "!": halt() never returns.
+  function user(): User {
+    return Framework.get("user") ?? Framework.halt(401);
+  }
+  Framework.route("/in", () => "Hello, " + user().name)
+    .addMiddleware(() => Framework.set("user", { name: "Grace" }));
+  Framework.route("/out", () => "Hello, " + user().name);
+  for (const path of ["/in", "/out"]) {
+    const request = new Request("http://localhost" + path);
+    const response = await Framework.fetch(request);
+    console.log(response.status, await response.text());
+  }
+  console.log(name, other);
 `;
 
-Deno.test("a module augmentation types a name everywhere, on both forms", async () => {
-  const command = ["run", "--check", "-q"];
+Deno.test("a module augmentation types a name everywhere, on both forms, and `interface Variables` the variables", async () => {
   await using child = await ServerProcess.start(AUGMENTED, {
-    command,
+    command: ["run", "--check", "-q"],
     permissions: [],
   });
   assertEquals((await child.ended()).code, 0, child.printed);
-  assertEquals(child.printed, "Hello, Ada\nHello, Grace\n");
+  const methods = "Hello, Ada\nHello, Grace\n";
+  const variables = "200 Hello, Grace\n401 \nAda 1\n";
+  assertEquals(child.printed, methods + variables);
 });
 
 Deno.test("any other name can be called on `Framework`, and on no engine", () => {
@@ -167,56 +203,6 @@ Deno.test("a misspelt name of a setting does not compile, and any other name doe
   assertThrows(() => app.set("framework.debgu", true), TypeError);
   // @ts-expect-error -- did you mean "framework.debug"?
   assertThrows(() => app.set({ "framework.debgu": true }), TypeError);
-});
-
-/** An application that declares the types of its variables. */
-const VARIABLES = `
-  import { Engine, Framework } from "@framework/core";
-
-  interface User {
-    name: string;
-  }
-  declare module "@framework/core" {
-    interface Variables {
-      user: User;
-    }
-  }
-
-  const app = new Engine();
-  app.set("user", { name: "Ada" });
-  app.set({ user: { name: "Ada" }, other: 1 });
-  const name: string | undefined = app.get("user")?.name;
-  const other: number | undefined = app.get<number>("other");
-  // @ts-expect-error -- there may be none
-  app.get("user").name;
-  // @ts-expect-error -- a user has a name
-  app.set("user", { nmae: "Ada" });
-  // @ts-expect-error -- a user has a name
-  app.set({ user: "Ada" });
-
-  // What a guard has set is read without "!": halt() never returns.
-  function user(): User {
-    return Framework.get("user") ?? Framework.halt(401);
-  }
-  Framework.route("/in", () => "Hello, " + user().name)
-    .addMiddleware(() => Framework.set("user", { name: "Grace" }));
-  Framework.route("/out", () => "Hello, " + user().name);
-  for (const path of ["/in", "/out"]) {
-    const request = new Request("http://localhost" + path);
-    const response = await Framework.fetch(request);
-    console.log(response.status, await response.text());
-  }
-  console.log(name, other);
-`;
-
-Deno.test("`interface Variables` types the variables of an application", async () => {
-  const command = ["run", "--check", "-q"];
-  await using child = await ServerProcess.start(VARIABLES, {
-    command,
-    permissions: [],
-  });
-  assertEquals((await child.ended()).code, 0, child.printed);
-  assertEquals(child.printed, "200 Hello, Grace\n401 \nAda 1\n");
 });
 
 Deno.test("`before()` and `after()` type the parameters of the framework's methods", async () => {
