@@ -26,7 +26,7 @@ import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { wrongKind } from "./errors.ts";
 import type { ConnectionInfo } from "./fetch.ts";
-import { builtIns } from "./handling/built_ins.ts";
+import { defaults } from "./handling/defaults.ts";
 import { handleRequest, refuseRequest } from "./handling/handle.ts";
 import type { Mountable } from "./routing/mountable.ts";
 import type { HttpRequest } from "./application/request.ts";
@@ -49,7 +49,7 @@ import { endWithRuntime, whenServed } from "./server/deno_serve.ts";
 import type { MaybePromise } from "./steps.ts";
 import type { View } from "./view/view.ts";
 
-/** The framework's own version of an extensible method; of `start`, the part that handles a request. */
+/** The default of an extensible method; of `start`, the part that handles a request. */
 export type OriginalMethod<Name extends Original> = Name extends "start"
   ? () => unknown
   : Engine[Name];
@@ -125,7 +125,7 @@ export class Engine {
   ) => Response | Promise<Response> = (request, info) =>
     handleRequest(this.#app, webRequest(request), info);
 
-  readonly #app = new Application(builtIns);
+  readonly #app = new Application(defaults);
   #server: Server | undefined;
 
   static {
@@ -139,7 +139,7 @@ export class Engine {
     );
     Object.setPrototypeOf(Engine.prototype, methods);
     // The interface below declares them; `start` is a method of the class.
-    for (const name of [...Object.keys(builtIns.methods), ...COMPONENTS]) {
+    for (const name of [...Object.keys(defaults.methods), ...COMPONENTS]) {
       if (name === "start") continue;
       defineMethod(
         Engine.prototype,
@@ -355,7 +355,7 @@ export class Engine {
   }
 
   /**
-   * The framework's own version of a method, for a mapped one to call. It runs without filters. The response
+   * The default of a method, for a mapped one to call. It runs without filters. The response
    * waits for its promise as for any call, except for that of `start`. Throws `TypeError` when the framework has
    * no such method.
    */

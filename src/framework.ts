@@ -190,7 +190,7 @@ export class Framework extends AnyMember {
   /** The view. See {@linkcode Engine.view}. */
   declare static view: Engine["view"];
 
-  /** The framework's own version of a mapped method. See {@linkcode Engine.prototype.original | Engine.original}. */
+  /** The default of a mapped method. See {@linkcode Engine.prototype.original | Engine.original}. */
   declare static original: Engine["original"];
 }
 

@@ -449,7 +449,7 @@ onEngine(
 );
 
 onEngine(
-  "`error()` that fails leads to the built-in page, and both errors are logged",
+  "`error()` that fails leads to the default page, and both errors are logged",
   async (app) => {
     app.map("error", async (error: Error) => {
       app.response().write("half a page").cookie("a", "1");

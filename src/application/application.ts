@@ -23,14 +23,14 @@ import { MappedMethod, type Wrapper } from "./mapped_method.ts";
 import { checkName, type ComponentName, type Original } from "./names.ts";
 import { Plan } from "./plan.ts";
 import { type Component, RegisteredClass } from "./registered_class.ts";
-import { checkSetting, defaults, type Settings } from "./settings.ts";
+import { checkSetting, defaultSettings, type Settings } from "./settings.ts";
 
 /** A default method; the application is bound as its first parameter. */
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
 export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 
 /** What an application begins with. */
-export interface BuiltIns {
+export interface Defaults {
   readonly methods: Readonly<Record<Original, DefaultMethod>>;
   /** How some of them run inside a request. */
   readonly wrappers: Readonly<Partial<Record<Original, Wrapper>>>;
@@ -56,16 +56,16 @@ export class Application implements LayerSource {
   variables!: Store<unknown>;
   /** The methods and classes by name; a mapped method hides a class. */
   #callables!: Store<MappedMethod | RegisteredClass>;
-  readonly #originals: ReadonlyMap<string, Method>;
+  readonly #defaultMethods: ReadonlyMap<string, Method>;
   /** The plan that is compiled; undefined after a declaration. */
   #plan: Plan | undefined;
-  readonly #builtIns: BuiltIns;
+  readonly #defaults: Defaults;
   #components!: Readonly<Record<string, Component>>;
 
-  constructor(builtIns: BuiltIns) {
-    this.#builtIns = builtIns;
-    this.#originals = new Map(
-      Object.entries(builtIns.methods)
+  constructor(defaults: Defaults) {
+    this.#defaults = defaults;
+    this.#defaultMethods = new Map(
+      Object.entries(defaults.methods)
         .map(([name, method]) => [name, method.bind(undefined, this)]),
     );
     this.init();
@@ -85,10 +85,10 @@ export class Application implements LayerSource {
     this.autoload = new Autoload(this);
     this.variables = new Store(this);
     this.#callables = new Store(this);
-    this.#components = this.#builtIns.components(this);
+    this.#components = this.#defaults.components(this);
     // The defaults are declared by the methods that users call.
-    this.set({ ...defaults });
-    for (const [name, method] of this.#originals) this.map(name, method);
+    this.set({ ...defaultSettings });
+    for (const [name, method] of this.#defaultMethods) this.map(name, method);
     for (const [name, { type }] of Object.entries(this.#components)) {
       this.register(name, type);
     }
@@ -103,7 +103,7 @@ export class Application implements LayerSource {
     const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
     for (const [name, value] of entries) this.variables.set(name, value);
-    if (entries.some(([name]) => name in defaults)) this.#replan();
+    if (entries.some(([name]) => name in defaultSettings)) this.#replan();
   }
 
   /** Clears the named variables, or all without a name. */
@@ -125,8 +125,8 @@ export class Application implements LayerSource {
     const method: Method = passRoute
       ? (...params) => callable(...params, route())
       : callable;
-    const isDefault = this.#originals.get(name) === callable;
-    const wrapper = this.#builtIns.wrappers[name as Original];
+    const isDefault = this.#defaultMethods.get(name) === callable;
+    const wrapper = this.#defaults.wrappers[name as Original];
     const filters = this.#method(name)?.filters;
     this.#declare(name, new MappedMethod(method, isDefault, wrapper, filters));
   }
@@ -189,8 +189,8 @@ export class Application implements LayerSource {
 
   /** The plan of the requests with that layer, or of those without one. */
   #compiled(layer: Layer | null): Plan {
-    const settings: Settings & Record<string, unknown> = { ...defaults };
-    for (const name in defaults) {
+    const settings: Settings & Record<string, unknown> = { ...defaultSettings };
+    for (const name in defaultSettings) {
       settings[name] = this.variables.get(name, layer) ?? settings[name];
     }
     const [start, send] = ["start", "send"].map((name) => {
@@ -279,9 +279,9 @@ export class Application implements LayerSource {
 
   /** The default of a method; throws `TypeError` when there is none of that name. */
   original(name: string): Method {
-    const method = this.#originals.get(name);
+    const method = this.#defaultMethods.get(name);
     const action = "call the original of";
-    if (!method) throw noSuchMethod(name, action, this.#originals.keys());
+    if (!method) throw noSuchMethod(name, action, this.#defaultMethods.keys());
     // A mapped `start` may stop waiting for the default one, such as after a time-out.
     if (name === "start") return method;
     return (...params) => tracked(name, method(...params), this.context());

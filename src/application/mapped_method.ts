@@ -48,7 +48,7 @@ export class MappedMethod {
     readonly filters: Filters = NO_FILTERS,
   ) {}
 
-  /** Whether it is the framework's own, without filters. */
+  /** Whether it is the default, without filters. */
   get isUnchanged(): boolean {
     return this.isDefault && this.filters === NO_FILTERS;
   }

@@ -27,7 +27,7 @@ const MEMBERS = ["fetch", "original"] as const;
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 
-/** The names of the extensible methods that the framework brings; `handling/built_ins.ts` has the methods. */
+/** The names of the extensible methods that the framework brings; `handling/defaults.ts` has the methods. */
 export type Original =
   | "start"
   | "stop"

@@ -129,7 +129,7 @@ export type VariableValues<Values> =
   };
 
 /** The default of every setting. */
-export const defaults: Readonly<Settings> = Object.freeze({
+export const defaultSettings: Readonly<Settings> = Object.freeze({
   "framework.base_url": null,
   "framework.case_sensitive": false,
   "framework.handle_errors": true,
@@ -153,9 +153,9 @@ export const defaults: Readonly<Settings> = Object.freeze({
 
 /** Throws `TypeError` when a value does not fit the setting of that name; null is the default. */
 export function checkSetting(key: string, value: unknown): void {
-  if (!Object.hasOwn(defaults, key)) return checkUnknown(key);
+  if (!Object.hasOwn(defaultSettings, key)) return checkUnknown(key);
   if (value === null || value === undefined) return;
-  const kindOfDefault = typeof defaults[key as keyof Settings];
+  const kindOfDefault = typeof defaultSettings[key as keyof Settings];
   const [kind, fits] = rules[key] ?? rules[kindOfDefault]!;
   if (fits(value)) return;
   throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
@@ -165,7 +165,9 @@ export function checkSetting(key: string, value: unknown): void {
 function checkUnknown(key: string): void {
   const prefix = "framework.";
   if (!key.startsWith(prefix)) return;
-  const names = Object.keys(defaults).map((name) => name.slice(prefix.length));
+  const names = Object.keys(defaultSettings).map((name) =>
+    name.slice(prefix.length)
+  );
   const [near] = suggestions(key.slice(prefix.length), names);
   if (near === undefined) return;
   const hint = `did you mean "${prefix}${near}"?`;

@@ -5,7 +5,7 @@
 
 import type { Details } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
-import { defaults, type Settings } from "../application/settings.ts";
+import { defaultSettings, type Settings } from "../application/settings.ts";
 import { TemplateError, titleOf } from "../errors.ts";
 import { escape } from "../html.ts";
 import { withoutBase } from "../base.ts";
@@ -117,7 +117,9 @@ const MAX_LENGTH = 10_000;
 /** The settings that differ from their defaults. */
 function settingsHtml(settings: Readonly<Settings>): string {
   const rows = Object.entries(settings)
-    .filter(([name, value]) => value !== defaults[name as keyof Settings])
+    .filter(([name, value]) =>
+      value !== defaultSettings[name as keyof Settings]
+    )
     .map(([name, value]): Row => [name, Deno.inspect(value)]);
   return table("Settings", rows);
 }

@@ -1,7 +1,7 @@
 /** Owns the warnings of an application that begins to serve. */
 
 import type { Application } from "../application/application.ts";
-import { defaults } from "../application/settings.ts";
+import { defaultSettings } from "../application/settings.ts";
 import { report, reportError } from "../errors.ts";
 import { withoutRequest } from "../state/without_request.ts";
 
@@ -28,9 +28,9 @@ async function warningsOf(app: Application): Promise<readonly string[]> {
 
 /** A variable whose name is a setting's without its prefix, or with another one. */
 function warningsOfVariable(name: string): string[] {
-  if (name in defaults) return [];
+  if (name in defaultSettings) return [];
   const meant = [`framework.${name}`, name.replace(/^\w+\./, "framework.")]
-    .find((setting) => setting in defaults);
+    .find((setting) => setting in defaultSettings);
   // A single word, such as "debug", may well be the application's own.
   if (meant === undefined || !/[._]/.test(name)) return [];
   return [`The variable "${name}" is not a setting: did you mean "${meant}"?`];

@@ -5,8 +5,8 @@
 
 import type {
   Application,
-  BuiltIns,
   DefaultMethod,
+  Defaults,
 } from "../application/application.ts";
 import type { Method } from "../callback.ts";
 import { etag, lastModified } from "./caching.ts";
@@ -21,7 +21,7 @@ import type { UrlParameters } from "../routing/pattern.ts";
 import type { UrlQuery } from "../routing/url_query.ts";
 
 /** What an application begins with. */
-export const builtIns: BuiltIns = {
+export const defaults: Defaults = {
   components,
   methods: {
     start: startUnlessSealed,
