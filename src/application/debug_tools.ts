@@ -10,13 +10,13 @@ import type { TemplateTools } from "../view/view.ts";
 import type { Application } from "./application.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Runs `start` for a request; returns what to wait for. */
-export type RunStart = (exchange: Exchange) => unknown;
+/** Calls the method `start` for a request; returns what to wait for. */
+export type CallStart = (exchange: Exchange) => unknown;
 
-/** Handles a request, which runs `start` in the given way. */
+/** Handles a request; `start` calls the method of that name. */
 export type Handle = (
   exchange: Exchange,
-  runStart: RunStart,
+  start: CallStart,
 ) => MaybePromise<Response>;
 
 /** What the page of an error shows under debug. */
@@ -35,7 +35,7 @@ export interface DebugTools extends TemplateTools {
   /** Handles a request by `handle`, times it and its `start`, and adds live reload. */
   handle(
     exchange: Exchange,
-    runStart: RunStart,
+    start: CallStart,
     handle: Handle,
   ): MaybePromise<Response>;
 

@@ -3,7 +3,7 @@
  * and timing.
  */
 
-import type { Handle, RunStart } from "../application/debug_tools.ts";
+import type { CallStart, Handle } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { seesDetails } from "../handling/client.ts";
 import { targetOf } from "../request/target.ts";
@@ -17,20 +17,20 @@ import { warn } from "./warnings.ts";
 /** Handles a request by `handle`, with what debug adds for a client who sees details. */
 export function handleUnderDebug(
   exchange: Exchange,
-  runStart: RunStart,
+  start: CallStart,
   handle: Handle,
 ): MaybePromise<Response> {
   if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, does the same.
   const isInner = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
-  if (isInner || !seesDetails(exchange)) return handle(exchange, runStart);
-  return handleTimed(exchange, runStart, handle);
+  if (isInner || !seesDetails(exchange)) return handle(exchange, start);
+  return handleTimed(exchange, start, handle);
 }
 
 async function handleTimed(
   exchange: Exchange,
-  runStart: RunStart,
+  start: CallStart,
   handle: Handle,
 ): Promise<Response> {
   const timing = new Timing(exchange);
@@ -42,7 +42,7 @@ async function handleTimed(
   }
   const timedStart = (): unknown => {
     if (exchange.body !== undefined) timing.receivedBody();
-    return timed(timing, () => runStart(exchange));
+    return timed(timing, () => start(exchange));
   };
   const response = await handle(exchange, timedStart);
   if (response.status === 101) return response;

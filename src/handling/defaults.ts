@@ -24,7 +24,7 @@ import type { UrlQuery } from "../routing/url_query.ts";
 export const defaults: Defaults = {
   components,
   methods: {
-    start: startUnlessSealed,
+    start,
     stop,
     halt,
     redirect,
@@ -63,12 +63,6 @@ function getUrl(
 ): string {
   const { base } = app.context()?.exchange ?? app.plan;
   return base + app.router().getUrl(alias, params, query);
-}
-
-/** The `start` behind filters: when one of them has sealed the response, no route is called. */
-function startUnlessSealed(app: Application): unknown {
-  const context = app.context("start()");
-  return context.reply.isSealed ? undefined : start(context);
 }
 
 /** The router's method of the same name. */

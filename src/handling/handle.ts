@@ -4,7 +4,7 @@
  */
 
 import type { Application } from "../application/application.ts";
-import { loadDebugTools, type RunStart } from "../application/debug_tools.ts";
+import { type CallStart, loadDebugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
@@ -18,7 +18,7 @@ import { logError, logNotedErrors } from "./error_log.ts";
 import { respondPlainly } from "./pages.ts";
 import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
-import { callStart, matchOnce } from "./start.ts";
+import { callStart, matchOf } from "./start.ts";
 
 /** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
@@ -76,10 +76,10 @@ export function refuseRequest(
 /** Handles a request synchronously, until there is something to wait for. */
 function handle(
   exchange: Exchange,
-  runStart: RunStart,
+  start: CallStart,
 ): MaybePromise<Response> {
   try {
-    const result = begin(exchange, runStart);
+    const result = begin(exchange, start);
     return result === undefined && !exchange.pending?.isUnsettled
       ? finish(exchange)
       : continueAsync(exchange, result);
@@ -89,7 +89,7 @@ function handle(
 }
 
 /** Runs the steps up to the end of `start`; returns undefined when they are done, else what to await. */
-function begin(exchange: Exchange, runStart: RunStart): unknown {
+function begin(exchange: Exchange, start: CallStart): unknown {
   const { app, plan, raw } = exchange;
   if (plan.send !== undefined) exchange.began = performance.now();
   exchange.target = targetOf(raw);
@@ -97,17 +97,17 @@ function begin(exchange: Exchange, runStart: RunStart): unknown {
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
   return hasUnreadBody(exchange)
-    ? receiveThenStart(exchange, runStart)
-    : runStart(exchange);
+    ? receiveThenStart(exchange, start)
+    : start(exchange);
 }
 
 /** Reads the body for the route that matches, and runs `start`. */
 async function receiveThenStart(
   exchange: Exchange,
-  runStart: RunStart,
+  start: CallStart,
 ): Promise<void> {
-  await receive(exchange, matchOnce(exchange));
-  await runStart(exchange);
+  await receive(exchange, matchOf(exchange));
+  await start(exchange);
 }
 
 async function continueAsync(

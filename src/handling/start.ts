@@ -1,8 +1,10 @@
 /**
- * Owns `start`: finding the route, calling it between its middleware, passing on to the next one, and the
- * response when no route matches. What a callback returns is sent by `respond.ts`, plain text from here.
+ * Owns the method `start`: calling it, and what it does by default, finding the route, calling it between its
+ * middleware, passing on to the next one, and the response when no route matches. What a callback returns is sent by
+ * `respond.ts`.
  */
 
+import type { Application } from "../application/application.ts";
 import type { Context, Exchange } from "../application/exchange.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
@@ -17,11 +19,11 @@ import { receiveFor } from "./receive.ts";
 import { respondWith, routeName } from "./respond.ts";
 import { methodsOfPath, search } from "./search.ts";
 
-/** Runs `start`; what a mapped or filtered one returns is sent like the result of a callback. */
+/** Calls `start`; what a mapped or filtered one returns is sent like the result of a callback. */
 export function callStart(exchange: Exchange): unknown {
   const { context, plan } = exchange;
-  if (plan.start === undefined) return start(context);
-  matchOnce(exchange); // filters can ask for the route
+  if (plan.start === undefined) return dispatch(context);
+  matchOf(exchange); // filters can ask for the route
   const returned = plan.start.call([], context);
   return isThenable(returned)
     ? returned.then((value) => respondWith(context, value))
@@ -47,16 +49,22 @@ function checkFiltered(returned: unknown): void {
   throw wrongKind('continue after a filter before "start"', rule, returned);
 }
 
-/** The default `start`: calls the first matching route, the next ones while they pass, or `notFound`. */
-export function start(context: Context): unknown {
-  const match = matchOnce(context.exchange);
+/** The default `start`. When a filter before it has sealed the response, no route is called. */
+export function start(app: Application): unknown {
+  const context = app.context("start()");
+  return context.reply.isSealed ? undefined : dispatch(context);
+}
+
+/** Calls the first matching route, the next ones while they pass, or `notFound`. */
+function dispatch(context: Context): unknown {
+  const match = matchOf(context.exchange);
   return match === undefined
     ? respondUnmatched(context)
     : follow(context, match, callRoute(context, match));
 }
 
 /** The first matching route: searched once, unless something was declared meanwhile. */
-export function matchOnce(exchange: Exchange): Match | undefined {
+export function matchOf(exchange: Exchange): Match | undefined {
   const { app, match, plan, target } = exchange;
   if (match !== undefined && plan === app.plan) return match;
   return exchange.match = search(exchange, target.method);
