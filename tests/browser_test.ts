@@ -11,35 +11,30 @@ import {
 } from "@std/assert";
 import axe from "npm:axe-core@4.14.1";
 import { BlogCopy, type BlogProcess } from "./blog_child.ts";
-import { Chromium, type Page } from "./chromium.ts";
+import { browserTest } from "./browser.ts";
+import type { BrowserContext, Page } from "./chromium.ts";
 import { ServerProcess } from "./server_child.ts";
 
-const program = await Chromium.find();
-if (program === undefined) {
-  console.warn("The browser tests are skipped: no Chromium is installed");
-}
-
-/** Declares a test with a running blog and a browser; skipped where there is no browser. */
-function browserTest(
+/** Declares a test with a running blog and a browser. */
+function blogTest(
   name: string,
   test: (
-    chromium: Chromium,
+    browser: BrowserContext,
     blog: BlogProcess,
     copy: BlogCopy,
   ) => Promise<void>,
 ): void {
-  Deno.test({ name, ignore: program === undefined }, async () => {
+  browserTest(name, async (browser) => {
     await using copy = await BlogCopy.make();
     await using blog = await copy.start();
-    await using chromium = await Chromium.launch(program!);
-    await test(chromium, blog, copy);
+    await test(browser, blog, copy);
   });
 }
 
-browserTest(
+blogTest(
   "a post is read with the keyboard alone",
-  async (chromium, blog) => {
-    await using page = await chromium.open(1280, 800);
+  async (browser, blog) => {
+    await using page = await browser.open(1280, 800);
     await page.go(blog.origin);
     await page.press("Tab");
     assertEquals(await focused(page), "Skip to the content");
@@ -53,10 +48,10 @@ browserTest(
   },
 );
 
-browserTest(
+blogTest(
   "a post is written with the keyboard alone",
-  async (chromium, blog, copy) => {
-    await using page = await chromium.open(1280, 800);
+  async (browser, blog, copy) => {
+    await using page = await browser.open(1280, 800);
     await page.go(blog.origin);
     await tabTo(page, "Write a post");
     await page.pressAndLoad("Enter");
@@ -74,10 +69,10 @@ browserTest(
   },
 );
 
-browserTest(
+blogTest(
   "the form is not sent while a field is empty",
-  async (chromium, blog, copy) => {
-    await using page = await chromium.open(1280, 800);
+  async (browser, blog, copy) => {
+    await using page = await browser.open(1280, 800);
     await page.go(`${blog.origin}/create`);
     await tabTo(page, "Title");
     await page.type("Title only");
@@ -87,9 +82,9 @@ browserTest(
   },
 );
 
-browserTest(
+blogTest(
   "every title leads to its page and prints as it was written",
-  async (chromium, blog) => {
+  async (browser, blog) => {
     const titles = [
       "C/C++ & 100%?",
       "<script>hacked = 1</script>",
@@ -98,7 +93,7 @@ browserTest(
       "{{ 7 * 7 }}",
     ];
     for (const title of titles) await blog.create(title);
-    await using page = await chromium.open(390, 844);
+    await using page = await browser.open(390, 844);
     for (const [index, title] of titles.entries()) {
       await page.go(blog.origin);
       const link = `document.querySelectorAll(".posts a")[${3 + index}].href`;
@@ -111,10 +106,10 @@ browserTest(
   },
 );
 
-browserTest(
+blogTest(
   "a script that is injected into a page does not run",
-  async (chromium, blog) => {
-    await using page = await chromium.open(1280, 800);
+  async (browser, blog) => {
+    await using page = await browser.open(1280, 800);
     await page.go(blog.origin);
     await page.read(`(() => {
     const script = document.createElement("script");
@@ -127,12 +122,12 @@ browserTest(
 );
 
 for (const [width, height] of [[320, 640], [390, 844], [1280, 800]] as const) {
-  browserTest(
+  blogTest(
     `every page is accessible and fits, light and dark, when it is ${width} pixels wide`,
-    async (chromium, blog) => {
+    async (browser, blog) => {
       await blog.create("Donaudampfschifffahrtsgesellschaft".repeat(4));
       for (const dark of [false, true]) {
-        await using page = await chromium.open(width, height, dark);
+        await using page = await browser.open(width, height, dark);
         for (
           const name of ["", "post/the-sea-in-november", "create", "nowhere"]
         ) {
@@ -172,31 +167,30 @@ const OWN_PAGES = `
   app.start({ port: 0 });
 `;
 
-Deno.test({
-  name: "`error()` and `notFound()` have accessible pages that fit a phone",
-  ignore: program === undefined,
-}, async () => {
-  await using server = await ServerProcess.start(OWN_PAGES);
-  const origin = `http://127.0.0.1:${await server.port()}`;
-  await using chromium = await Chromium.launch(program!);
-  for (const dark of [false, true]) {
-    await using page = await chromium.open(320, 640, dark);
-    for (const path of ["nowhere", "boom", `debug/${"x".repeat(300)}`]) {
-      await page.go(`${origin}/${path}`);
-      await photograph(
-        page,
-        `own-${path.slice(0, 7).replace("/", "")}-${dark}`,
-      );
-      const width = await page.read("document.documentElement.scrollWidth");
-      assertEquals(width, 320, path);
-      await page.read(axe.source);
-      const found = await page.read<{ id: string }[]>(
-        "axe.run().then(({ violations }) => violations)",
-      );
-      assertEquals(found.map(({ id }) => id), [], path);
+browserTest(
+  "`error()` and `notFound()` have accessible pages that fit a phone",
+  async (browser) => {
+    await using server = await ServerProcess.start(OWN_PAGES);
+    const origin = `http://127.0.0.1:${await server.port()}`;
+    for (const dark of [false, true]) {
+      await using page = await browser.open(320, 640, dark);
+      for (const path of ["nowhere", "boom", `debug/${"x".repeat(300)}`]) {
+        await page.go(`${origin}/${path}`);
+        await photograph(
+          page,
+          `own-${path.slice(0, 7).replace("/", "")}-${dark}`,
+        );
+        const width = await page.read("document.documentElement.scrollWidth");
+        assertEquals(width, 320, path);
+        await page.read(axe.source);
+        const found = await page.read<{ id: string }[]>(
+          "axe.run().then(({ violations }) => violations)",
+        );
+        assertEquals(found.map(({ id }) => id), [], path);
+      }
     }
-  }
-});
+  },
+);
 
 /** A program under debug with a strict policy for its pages. */
 const DEBUGGED = `
@@ -211,43 +205,42 @@ const DEBUGGED = `
   app.start({ port: 0 });
 `;
 
-Deno.test({
-  name: "`framework.debug` shows accessible pages under a strict policy",
-  ignore: program === undefined,
-}, async () => {
-  const permissions = ["--allow-net=127.0.0.1", "--allow-read"];
-  await using server = await ServerProcess.start(DEBUGGED, { permissions });
-  const origin = `http://127.0.0.1:${await server.port()}`;
-  await using chromium = await Chromium.launch(program!);
-  for (const width of [320, 1200]) {
-    for (const dark of [false, true]) {
-      await using page = await chromium.open(width, 800, dark);
-      for (const path of ["boom/7?token=1", "bom/7"]) {
-        await page.go(`${origin}/${path}`);
-        await photograph(
-          page,
-          `debug-${path.replace(/\W.*/, "")}-${width}-${dark}`,
-        );
-        const violations = page.complaints.filter((each) =>
-          each.includes("Content Security Policy")
-        );
-        assertEquals(violations, [], path);
-        const margin = "getComputedStyle(document.body).maxWidth";
-        assertEquals(await page.read(margin), "1024px", path);
-        const fits = "document.documentElement.scrollWidth <= innerWidth";
-        assertEquals(await page.read(fits), true, path);
-        await page.read(axe.source);
-        const found = await page.read<{ id: string }[]>(
-          "axe.run().then(({ violations }) => violations)",
-        );
-        assertEquals(found.map(({ id }) => id), [], path);
-        const isWhite =
-          "getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'";
-        assertEquals(await page.read(isWhite), !dark, path);
+browserTest(
+  "`framework.debug` shows accessible pages under a strict policy",
+  async (browser) => {
+    const permissions = ["--allow-net=127.0.0.1", "--allow-read"];
+    await using server = await ServerProcess.start(DEBUGGED, { permissions });
+    const origin = `http://127.0.0.1:${await server.port()}`;
+    for (const width of [320, 1200]) {
+      for (const dark of [false, true]) {
+        await using page = await browser.open(width, 800, dark);
+        for (const path of ["boom/7?token=1", "bom/7"]) {
+          await page.go(`${origin}/${path}`);
+          await photograph(
+            page,
+            `debug-${path.replace(/\W.*/, "")}-${width}-${dark}`,
+          );
+          const violations = page.complaints.filter((each) =>
+            each.includes("Content Security Policy")
+          );
+          assertEquals(violations, [], path);
+          const margin = "getComputedStyle(document.body).maxWidth";
+          assertEquals(await page.read(margin), "1024px", path);
+          const fits = "document.documentElement.scrollWidth <= innerWidth";
+          assertEquals(await page.read(fits), true, path);
+          await page.read(axe.source);
+          const found = await page.read<{ id: string }[]>(
+            "axe.run().then(({ violations }) => violations)",
+          );
+          assertEquals(found.map(({ id }) => id), [], path);
+          const isWhite =
+            "getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'";
+          assertEquals(await page.read(isWhite), !dark, path);
+        }
       }
     }
-  }
-});
+  },
+);
 
 /** Presses Tab until the element with that text or label has the focus. */
 async function tabTo(page: Page, text: string): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Owns driving a headless Chromium over its DevTools protocol, as far as the browser tests need it.
- * The tests are in `browser_test.ts` and `guestbook_browser_test.ts`.
+ * `browser.ts` starts it for them.
  */
 
 import { Process } from "../tasks/process.ts";
@@ -23,6 +23,9 @@ const FLAGS = [
   "--remote-debugging-port=0",
 ];
 
+/** The file of the profile that names where Chromium takes commands. */
+const ADDRESS_FILE = "DevToolsActivePort";
+
 /** The keys that do more than type a text. */
 const KEYS: Readonly<Record<string, { code: number; text?: string }>> = {
   Tab: { code: 9 },
@@ -39,10 +42,15 @@ type Message = Record<string, unknown>;
 /** A running Chromium. */
 export class Chromium extends Process {
   readonly #profile: string;
+  #hasEnded = false;
 
   private constructor(program: string, profile: string) {
-    super([program, ...FLAGS, `--user-data-dir=${profile}`, "about:blank"]);
+    // What it logs goes to a file: the sanitizer of a test reports what is read beside it.
+    const script = `exec "$0" "$@" 2>"${profile}/log"`;
+    const flags = [...FLAGS, `--user-data-dir=${profile}`, "about:blank"];
+    super(["sh", "-c", script, program, ...flags], { limit: 600 });
     this.#profile = profile;
+    this.ended().then(() => this.#hasEnded = true);
   }
 
   /** The name of the installed program; undefined when there is none. */
@@ -68,14 +76,59 @@ export class Chromium extends Process {
     return new Chromium(program, profile);
   }
 
+  /** Creates a context, whose pages share nothing with those of others. */
+  async createContext(): Promise<BrowserContext> {
+    const { host, path } = await this.#address();
+    const connection = await Connection.open(`ws://${host}${path}`);
+    const { browserContextId } = await connection.send(
+      "Target.createBrowserContext",
+    );
+    return new BrowserContext(host, connection, browserContextId as string);
+  }
+
+  /** Where it takes commands, once it does. */
+  async #address(): Promise<{ host: string; path: string }> {
+    for (;;) {
+      const text = await Deno.readTextFile(`${this.#profile}/${ADDRESS_FILE}`)
+        .catch(() => "");
+      const [, port, path] = /^(\d+)\n(\/\S+)$/.exec(text) ?? [];
+      if (path !== undefined) return { host: `127.0.0.1:${port}`, path };
+      if (this.#hasEnded) {
+        const log = await Deno.readTextFile(`${this.#profile}/log`);
+        throw new Error(`Chromium has ended: ${log}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await Deno.remove(this.#profile, { recursive: true });
+  }
+}
+
+/** Pages with cookies, storage and a cache of their own, as those of a private window. */
+export class BrowserContext implements AsyncDisposable {
+  readonly #host: string;
+  readonly #connection: Connection;
+  readonly #id: string;
+
+  /** Created by {@linkcode Chromium.createContext}. */
+  constructor(host: string, connection: Connection, id: string) {
+    this.#host = host;
+    this.#connection = connection;
+    this.#id = id;
+  }
+
   /** Opens a page of that size in CSS pixels. */
   async open(width: number, height: number, dark = false): Promise<Page> {
-    const [, port] = await this.prints(/listening on ws:\/\/[^:]+:(\d+)/);
-    const address = `http://127.0.0.1:${port}/json/new`;
-    const target = await (await fetch(address, { method: "PUT" })).json();
-    const socket = new WebSocket(target.webSocketDebuggerUrl);
-    await new Promise((resolve) => socket.onopen = resolve);
-    const page = new Page(socket);
+    const { targetId } = await this.#connection.send("Target.createTarget", {
+      url: "about:blank",
+      browserContextId: this.#id,
+    });
+    const page = await Page.open(
+      `ws://${this.#host}/devtools/page/${targetId}`,
+    );
     await page.send("Page.enable");
     await page.send("Runtime.enable");
     await page.send("Log.enable");
@@ -94,28 +147,76 @@ export class Chromium extends Process {
     return page;
   }
 
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
-    await Deno.remove(this.#profile, { recursive: true });
+  /** Closes its pages. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.send("Target.disposeBrowserContext", {
+      browserContextId: this.#id,
+    });
+    await this.#connection[Symbol.asyncDispose]();
   }
 }
 
-/** One page of a browser. */
-export class Page implements AsyncDisposable {
-  /** The problems that the page has reported: failed loads, violations of its policy, script errors. */
-  readonly complaints: string[] = [];
+/** A connection to the browser itself or to a page of it. */
+class Connection implements AsyncDisposable {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<
     number,
     { done: (result: Message) => void; failed: (reason: Error) => void }
   >();
-  readonly #events = new Map<string, () => void>();
   #lastId = 0;
 
-  /** Created by {@linkcode Chromium.open}. */
-  constructor(socket: WebSocket) {
+  protected constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
+  }
+
+  static async open(address: string): Promise<Connection> {
+    return new Connection(await Connection.connect(address));
+  }
+
+  protected static async connect(address: string): Promise<WebSocket> {
+    const socket = new WebSocket(address);
+    await new Promise((resolve) => socket.onopen = resolve);
+    return socket;
+  }
+
+  /** Sends one command of the protocol. */
+  send(method: string, params: Message = {}): Promise<Message> {
+    const id = ++this.#lastId;
+    this.#socket.send(JSON.stringify({ id, method, params }));
+    return new Promise((done, failed) =>
+      this.#waiting.set(id, { done, failed })
+    );
+  }
+
+  /** Called with each event. */
+  // deno-lint-ignore no-explicit-any -- each event of the protocol has a shape of its own
+  protected handleEvent(_method: string, _params: any): void {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#socket.onclose = resolve);
+    this.#socket.close();
+    await closed;
+  }
+
+  // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
+  #receive({ id, result, error, method, params }: any): void {
+    if (id === undefined) return this.handleEvent(method, params);
+    const { done, failed } = this.#waiting.get(id)!;
+    this.#waiting.delete(id);
+    if (error === undefined) done(result);
+    else failed(new Error(error.message));
+  }
+}
+
+/** One page of a browser. */
+export class Page extends Connection {
+  /** The problems that the page has reported: failed loads, violations of its policy, script errors. */
+  readonly complaints: string[] = [];
+  readonly #events = new Map<string, () => void>();
+
+  static override async open(address: string): Promise<Page> {
+    return new Page(await Connection.connect(address));
   }
 
   /** Loads an address and waits for the page. */
@@ -179,21 +280,6 @@ export class Page implements AsyncDisposable {
     await Deno.writeFile(file, Uint8Array.fromBase64(data as string));
   }
 
-  /** Sends one command of the protocol. */
-  send(method: string, params: Message = {}): Promise<Message> {
-    const id = ++this.#lastId;
-    this.#socket.send(JSON.stringify({ id, method, params }));
-    return new Promise((done, failed) =>
-      this.#waiting.set(id, { done, failed })
-    );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise((resolve) => this.#socket.onclose = resolve);
-    this.#socket.close();
-    await closed;
-  }
-
   async #loading(act: () => Promise<unknown>): Promise<void> {
     const loaded = this.#event("Page.loadEventFired");
     await act();
@@ -205,15 +291,8 @@ export class Page implements AsyncDisposable {
     return new Promise((resolve) => this.#events.set(method, resolve));
   }
 
-  // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
-  #receive({ id, result, error, method, params }: any): void {
-    if (id !== undefined) {
-      const { done, failed } = this.#waiting.get(id)!;
-      this.#waiting.delete(id);
-      return error === undefined
-        ? done(result)
-        : failed(new Error(error.message));
-    }
+  // deno-lint-ignore no-explicit-any -- each event of the protocol has a shape of its own
+  protected override handleEvent(method: string, params: any): void {
     if (method === "Log.entryAdded") {
       this.complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
     }

@@ -4,24 +4,20 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import { Chromium, type Page } from "./chromium.ts";
+import { browserTest } from "./browser.ts";
+import type { Page } from "./chromium.ts";
 import { guestbook } from "./sites/guestbook.ts";
 
 const PASSWORD = "correct horse";
 
 const LOG_OUT = `document.querySelector("[action$=logout]").submit()`;
 
-const program = await Chromium.find();
-if (program === undefined) {
-  console.warn("The browser tests are skipped: no Chromium is installed");
-}
-
-/** Declares a test with a guestbook and a page of a browser; skipped where there is no browser. */
-function browserTest(
+/** Declares a test with a guestbook and a page of a browser. */
+function guestbookTest(
   name: string,
   test: (page: Page, origin: string) => Promise<void>,
 ): void {
-  Deno.test({ name, ignore: program === undefined }, async () => {
+  browserTest(name, async (browser) => {
     const photos = await Deno.makeTempDir();
     const secret = crypto.randomUUID();
     const app = guestbook({ photos, password: PASSWORD, secret });
@@ -31,14 +27,13 @@ function browserTest(
       onListen: () => {},
     });
     const { port } = server.addr as Deno.NetAddr;
-    await using chromium = await Chromium.launch(program!);
-    await using page = await chromium.open(1280, 800);
+    await using page = await browser.open(1280, 800);
     await test(page, `http://127.0.0.1:${port}`);
     await Deno.remove(photos);
   });
 }
 
-browserTest(
+guestbookTest(
   "the browser keeps a login, and shows its flash once",
   async (page, origin) => {
     await logIn(page, origin);
@@ -49,7 +44,7 @@ browserTest(
   },
 );
 
-browserTest(
+guestbookTest(
   "the back button repeats neither a flash nor a login, and shows nothing of a session that ended",
   async (page, origin) => {
     await logIn(page, origin);
@@ -66,7 +61,7 @@ browserTest(
   },
 );
 
-browserTest(
+guestbookTest(
   "a form on a page of another port is refused, although the browser sends the cookie with it",
   async (page, origin) => {
     await logIn(page, origin);

@@ -3,29 +3,17 @@
 import { assertEquals } from "@std/assert";
 import { files } from "@framework/core/files";
 import { Process } from "../tasks/process.ts";
-import { Chromium, type Page } from "./chromium.ts";
+import { browserTest } from "./browser.ts";
+import type { Page } from "./chromium.ts";
 import { Desk } from "./desk.ts";
 import { absoluteImports } from "./import_map.ts";
 import { logOf } from "./log.ts";
-
-const program = await Chromium.find();
 
 /** Milliseconds within which a page has to show a change. Alone on a machine it takes below 150. */
 const PATIENCE = 10_000;
 
 function page(heading: string): string {
   return `<!doctype html><html lang="en"><link rel="icon" href="data:,"><body><h1>${heading}</h1></body></html>`;
-}
-
-/** Declares a test with a browser; skipped where there is none. */
-function browserTest(
-  name: string,
-  test: (chromium: Chromium) => Promise<void>,
-): void {
-  Deno.test({ name, ignore: program === undefined }, async () => {
-    await using chromium = await Chromium.launch(program!);
-    await test(chromium);
-  });
 }
 
 /** Waits until the first heading of a page is as given. */
@@ -55,7 +43,7 @@ async function listens(page: Page): Promise<void> {
 
 browserTest(
   "a page reloads when a template or a static file changes, under a strict policy",
-  async (chromium) => {
+  async (browser) => {
     await using desk = new Desk((app, folder) => {
       const asset = files(app, "/public", folder);
       app.route("/", () => app.render("home.vto", { asset }));
@@ -68,7 +56,7 @@ browserTest(
     const style = '<link rel="stylesheet" href="{{ asset("style.css") }}">';
     await desk.write("style.css", "h1 { color: rgb(1, 1, 1) }");
     await desk.write("home.vto", page("One") + style);
-    await using tab = await chromium.open(800, 600);
+    await using tab = await browser.open(800, 600);
     await tab.go(desk.origin);
     await listens(tab);
     await desk.write("home.vto", page("Two") + style);
@@ -82,11 +70,11 @@ browserTest(
 
 browserTest(
   "the page of an error reloads when the template is mended",
-  async (chromium) => {
+  async (browser) => {
     await using desk = new Desk((app) =>
       app.route("/", () => app.render("home.vto"))
     );
-    await using tab = await chromium.open(800, 600);
+    await using tab = await browser.open(800, 600);
     await desk.write("home.vto", page("{{ nothing.at.all }}"));
     await logOf(async () => {
       await tab.go(desk.origin);
@@ -99,13 +87,13 @@ browserTest(
 
 browserTest(
   "eight tabs reload, although a browser has six connections",
-  async (chromium) => {
+  async (browser) => {
     await using desk = new Desk((app) =>
       app.route("/", () => app.render("home.vto"))
     );
     await desk.write("home.vto", page("One"));
     const tabs = await Promise.all(
-      Array.from({ length: 8 }, () => chromium.open(800, 600)),
+      Array.from({ length: 8 }, () => browser.open(800, 600)),
     );
     for (const tab of tabs) await tab.go(desk.origin);
     await desk.write("home.vto", page("Two"));
@@ -123,7 +111,7 @@ browserTest(
 
 browserTest(
   "a page with an `ETag` reloads once for a change, and not over and over",
-  async (chromium) => {
+  async (browser) => {
     let visits = 0;
     await using desk = new Desk((app, folder) => {
       files(app, "/public", folder);
@@ -135,7 +123,7 @@ browserTest(
     });
     await desk.write("style.css", "");
     await (await desk.visit("/public/style.css")).text();
-    await using tab = await chromium.open(800, 600);
+    await using tab = await browser.open(800, 600);
     await tab.go(desk.origin);
     await listens(tab);
     visits = 0;
@@ -148,12 +136,12 @@ browserTest(
 
 browserTest(
   'a page that "back" leads to shows what has changed meanwhile',
-  async (chromium) => {
+  async (browser) => {
     await using desk = new Desk((app) =>
       app.route("/*", () => app.render("home.vto"))
     );
     await desk.write("home.vto", page("One"));
-    await using tab = await chromium.open(800, 600);
+    await using tab = await browser.open(800, 600);
     await tab.go(`${desk.origin}/first`);
     await listens(tab);
     await tab.go(`${desk.origin}/second`);
@@ -168,7 +156,7 @@ browserTest(
 
 browserTest(
   "the page after a form is not made anew, which would send the form again",
-  async (chromium) => {
+  async (browser) => {
     let posts = 0;
     await using desk = new Desk((app) => {
       app.route("GET /", () => app.render("home.vto"));
@@ -179,7 +167,7 @@ browserTest(
     });
     const form = '<form method="post"></form>';
     await desk.write("home.vto", page("One") + form);
-    await using tab = await chromium.open(800, 600);
+    await using tab = await browser.open(800, 600);
     await tab.go(desk.origin);
     await tab.follow("document.forms[0].submit()");
     await listens(tab);
@@ -192,9 +180,9 @@ browserTest(
 
 browserTest(
   "a page reloads when the program is restarted by `--watch`, also after errors",
-  async (chromium) => {
+  async (browser) => {
     await using site = await Site.start("return page('One')");
-    await using tab = await chromium.open(800, 600);
+    await using tab = await browser.open(800, 600);
     await tab.go(await site.origin());
     await listens(tab);
     await site.write("return page('Two')");
