@@ -277,7 +277,75 @@ onEngine("`etag()` lets nobody store its 412", async (app) => {
     app.etag("v1");
   });
   const response = await visit(app, "/", { headers: { "if-match": '"v0"' } });
-  assertEquals([response.status, [...response.headers]], [412, []]);
+  const headers = [["vary", "Accept"]];
+  assertEquals([response.status, [...response.headers]], [412, headers]);
+});
+
+onEngine(
+  "the 412 of `etag()` and `lastModified()` has the form of any other error",
+  async (app) => {
+    declare(app);
+    const conditions: Conditions[] = [
+      { "if-match": '"v0"' },
+      { "if-unmodified-since": BEFORE },
+    ];
+    const problem = {
+      type: "about:blank",
+      title: "Precondition Failed",
+      status: 412,
+    };
+    for (const headers of conditions) {
+      app.set("framework.error_format", "json");
+      const response = await visit(app, "/both", { headers });
+      const type = response.headers.get("content-type");
+      assertEquals([response.status, type], [412, "application/problem+json"]);
+      assertEquals(await response.json(), problem);
+      app.set("framework.error_format", "auto");
+      const accept = "application/json";
+      const preferred = await visit(app, "/both", {
+        headers: { ...headers, accept },
+      });
+      assertEquals(await preferred.json(), problem);
+      const plain = await visit(app, "/both", { headers });
+      assertEquals(await plain.text(), "");
+    }
+  },
+);
+
+onEngine(
+  "a handler that has changed something sets the new validators, once the conditions have held",
+  async (app) => {
+    let version = 1;
+    app.route("/", () => {
+      app.lastModified(MODIFIED + version);
+      app.etag(`v${version}`);
+      if (app.request().method === "GET") return;
+      version++;
+      app.lastModified(MODIFIED + version);
+      app.etag(`v${version}`);
+    });
+    const put = (headers: Conditions) =>
+      visit(app, "/", { method: "PUT", headers });
+    const saved = await put({ "if-match": '"v1"' });
+    assertEquals([saved.status, saved.headers.get("etag")], [200, '"v2"']);
+    const late = new Date((MODIFIED + 2) * 1000).toUTCString();
+    const again = await put({ "if-unmodified-since": late });
+    assertEquals([again.status, again.headers.get("etag")], [200, '"v3"']);
+    const refused = [{ "if-match": '"v2"' }, { "if-unmodified-since": late }];
+    for (const headers of refused) {
+      assertEquals([(await put(headers)).status, version], [412, 3]);
+    }
+  },
+);
+
+onEngine("a second `etag()` still ends a GET with 304", async (app) => {
+  app.route("/", () => {
+    app.etag("of-the-list");
+    app.etag("of-the-page");
+    return "body";
+  });
+  const headers = { "if-none-match": '"of-the-page"' };
+  assertEquals((await visit(app, "/", { headers })).status, 304);
 });
 
 onEngine(

@@ -78,6 +78,7 @@ for (const [path, status] of Object.entries(STATUSES)) {
         const response = await app.fetch(request);
         const type = response.headers.get("content-type");
         assertEquals(type === PROBLEM, format === "json");
+        assertEquals(response.headers.get("vary"), null);
         await response.text();
       }
     }

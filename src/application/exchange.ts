@@ -65,6 +65,8 @@ export class Exchange implements Delivery, Running {
   pending: Pending | undefined = undefined;
   /** Work to run after the response; undefined again once all of it has run. */
   deferred: (() => unknown)[] | undefined = undefined;
+  /** The validators whose conditions have held, such as "etag". */
+  heldValidators: Set<string> | undefined = undefined;
   /** What was thrown and has a page, until it is known whether it is logged. */
   errors: Set<unknown> | undefined = undefined;
   /** Whether the web response was made: from then on an error can only be logged. */

@@ -9,6 +9,7 @@
 import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
 import { throwStop, wrongKind } from "../errors.ts";
+import { messagePage } from "./default_page.ts";
 import { CONTENT_HEADERS, PAGE_HEADERS } from "../response/header.ts";
 
 /** The last second that a date in a header can name: a larger number is most likely milliseconds. */
@@ -31,6 +32,7 @@ export function etag(app: Application, id: string, type = "string"): void {
   const isWeak = type === "weak";
   const context = app.context("etag()");
   context.reply.setHeader("etag", isWeak ? weak : strong);
+  if (hasHeld(context, "etag")) return;
   const match = condition(context, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
   if (match !== null && !includesTag(match, isWeak ? [] : [strong])) {
@@ -55,6 +57,7 @@ export function lastModified(app: Application, time: number): void {
   const date = new Date(modified).toUTCString();
   const context = app.context("lastModified()");
   context.reply.setHeader("last-modified", date);
+  if (hasHeld(context, "last-modified")) return;
   if (condition(context, "if-match") === null) {
     const until = dateOf(condition(context, "if-unmodified-since"));
     if (modified > until) endWith(context, "lastModified()", 412);
@@ -64,6 +67,17 @@ export function lastModified(app: Application, time: number): void {
   }
   const since = dateOf(condition(context, "if-modified-since"));
   if (modified <= since) endWith(context, "lastModified()", 304);
+}
+
+/**
+ * Whether the conditions on a validator have held in this request: a handler that has changed something since then
+ * sets the new validator, which the client cannot know. A method that only reads changes nothing.
+ */
+function hasHeld(context: Context, validator: string): boolean {
+  const held = context.exchange.heldValidators ??= new Set();
+  const isLater = held.has(validator);
+  held.add(validator); // where they do not hold, the request ends
+  return isLater && !isReading(context);
 }
 
 /** The milliseconds of a date; NaN, with which every comparison is false, for anything else. */
@@ -90,11 +104,18 @@ function isReading({ exchange }: Context): boolean {
 }
 
 /** Ends the request: the client's copy is current (section 15.4.5), or outdated (section 15.5.13). */
-function endWith({ reply }: Context, by: string, status: 304 | 412): never {
+function endWith(
+  { exchange, reply }: Context,
+  by: string,
+  status: 304 | 412,
+): never {
   const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
   if (!reply.isSealed) {
     for (const name of without) reply.setHeader(name, null);
   }
-  reply.respond(by, { status });
+  const init = status === 304
+    ? { status }
+    : messagePage(exchange, status, "", reply.header("vary"));
+  reply.respond(by, init);
   throwStop();
 }

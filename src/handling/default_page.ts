@@ -18,29 +18,37 @@ const PROBLEM = "application/problem+json";
 const HTML_FORM = "text/html";
 const JSON_FORMS = [PROBLEM, "application/json"];
 
-/** Caches must keep the two forms of a page apart. */
-const VARY = "Accept";
-
 /** What a default page puts in place of the content so far. */
-export type DefaultPage = Required<ReplyInit> & {
-  readonly status: number;
-  readonly headers: { readonly vary: string };
-};
+export type DefaultPage = Required<ReplyInit> & { readonly status: number };
+
+type Content = Omit<DefaultPage, "headers">;
 
 /** The pages that say no more than their status, by status: HTML, and problem details. */
-const bareHtml = new Map<number, DefaultPage>();
-const bareProblems = new Map<number, DefaultPage>();
+const bareHtml = new Map<number, Content>();
+const bareProblems = new Map<number, Content>();
 
 /**
- * The page for a status in the form that the client prefers. `problem` has members of the problem details,
- * of which the HTML page shows `detail`; `details` is HTML for that page only.
+ * The page for a status in the form that the client prefers, with what it adds to the `Vary` that was set.
+ * `problem` has members of the problem details, of which the HTML page shows `detail`; `details` is HTML for
+ * that page only.
  */
 export function pageOf(
   exchange: Exchange,
   status: number,
+  vary: string | null,
   problem: Readonly<Record<string, unknown>> = {},
   details = "",
 ): DefaultPage {
+  const content = contentOf(exchange, status, problem, details);
+  return { ...content, headers: headersOf(exchange, vary) };
+}
+
+function contentOf(
+  exchange: Exchange,
+  status: number,
+  problem: Readonly<Record<string, unknown>>,
+  details: string,
+): Content {
   const isJson = wantsJson(exchange);
   const bare = isJson ? bareProblems : bareHtml;
   const isBare = details === "" && Object.keys(problem).length === 0;
@@ -66,42 +74,44 @@ export function messagePage(
   const page = wantsJson(exchange)
     ? problemPage(status, { detail: text || undefined })
     : { status, text };
-  return { ...page, headers: { vary: varyBy(VARY, vary) } };
+  return { ...page, headers: headersOf(exchange, vary) };
+}
+
+/** `Vary`, where the client chooses between the forms: caches must keep them apart. */
+function headersOf(
+  { plan: { settings } }: Exchange,
+  vary: string | null,
+): Record<string, string> {
+  const isChosen = settings["framework.error_format"] === "auto";
+  return isChosen ? { vary: varyBy("Accept", vary) } : {};
 }
 
 function problemPage(
   status: number,
   problem: Readonly<Record<string, unknown>>,
-): DefaultPage {
+): Content {
   const title = titleOf(status);
   const detail = problem.detail === title ? undefined : problem.detail;
   const members = { type: "about:blank", title, ...problem, status, detail };
-  return pageWith(status, PROBLEM, JSON.stringify(members));
+  return { status, type: PROBLEM, text: JSON.stringify(members) };
 }
 
 function titleOf(status: number): string {
   return STATUS_TEXT[status as StatusCode] ?? "Error";
 }
 
-function pageWith(status: number, type: string, text: string): DefaultPage {
-  return { status, type, text, headers: { vary: VARY } };
-}
-
 function htmlPage(
   status: number,
   detail: unknown,
   details: string,
-): DefaultPage {
+): Content {
   const title = titleOf(status);
   const heading = `${status} ${title}`;
   const paragraph = detail === undefined || detail === "" || detail === title
     ? ""
     : `<p>${escape(String(detail))}</p>\n`;
   // A page without a style of its own suits every Content-Security-Policy.
-  return pageWith(
-    status,
-    HTML,
-    `<!doctype html>
+  const text = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -112,8 +122,8 @@ function htmlPage(
 ${paragraph}${details}</main>
 </body>
 </html>
-`,
-  );
+`;
+  return { status, type: HTML, text };
 }
 
 /** Whether an error is sent as JSON: by the setting, else by what the client prefers, else by what it has sent. */

@@ -17,7 +17,6 @@ import { type DefaultPage, pageOf } from "./default_page.ts";
 import { noteError } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
-import { varyBy } from "../vary.ts";
 
 /** The error that stands for a `notFound`. */
 const MISS = new HttpError(404);
@@ -183,7 +182,7 @@ class ErrorPage implements Failure {
   fill(page: Reply, details?: Details): void {
     const { text, type, headers } = this.#pageOn(page, details);
     page.setBody(text, type);
-    page.setHeader("vary", headers.vary);
+    for (const name in headers) page.setHeader(name, headers[name]!);
   }
 
   /** The default page for a reply, whose status may have been changed. */
@@ -195,11 +194,8 @@ class ErrorPage implements Failure {
       ...details?.problem,
       ...detail && { detail },
     };
-    const page = pageOf(exchange, reply.status, problem, details?.html);
     const vary = reply.header("vary");
-    return vary
-      ? { ...page, headers: { vary: varyBy(page.headers.vary, vary) } }
-      : page;
+    return pageOf(exchange, reply.status, vary, problem, details?.html);
   }
 
   #note(): void {

@@ -11,7 +11,6 @@ import { isSealable, PAGE_HEADERS } from "../response/header.ts";
 import { HTML, mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
-import { varyBy } from "../vary.ts";
 import { seesDetails } from "./client.ts";
 import { pageOf } from "./default_page.ts";
 import { logError } from "./error_log.ts";
@@ -97,8 +96,11 @@ function* failed(
   const details = (yield loadDebugTools()
     .then((debug) => debug.detailsOf(exchange, 500, error))) as Details;
   const problem = { ...details.problem, detail: error.message };
-  const page = pageOf(exchange, 500, problem, details.html);
-  headers.set("content-type", page.type ?? HTML);
-  headers.set("vary", varyBy(page.headers.vary, headers.get("vary")));
+  const vary = headers.get("vary");
+  const page = pageOf(exchange, 500, vary, problem, details.html);
+  const described = { "content-type": page.type ?? HTML, ...page.headers };
+  for (const [name, value] of Object.entries(described)) {
+    headers.set(name, value);
+  }
   return new Response(page.text, { status: 500, headers });
 }
