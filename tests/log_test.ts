@@ -291,22 +291,71 @@ Deno.test("`log()` leaves nothing under way behind a test", async () => {
   assertEquals((await process.ended()).code, 0, process.printed);
 });
 
-/** Logs more than a pipe has room for, and has nothing else to do then. */
-const ENDING = `
+/** Logs more than a pipe has room for. The number of each request begins its path. */
+const LOGGING = `
   import { Engine } from "@framework/core";
   import { log } from "@framework/core/log";
 
   const app = new Engine();
   log(app);
   app.route("/*", () => "text");
-  for (let count = 0; count < 100; count++) {
+  const visit = async (count) => {
     const headers = { host: "a" }; // as if a server had received it
-    await app.fetch(new Request("http://a/" + "a".repeat(8_000), { headers }));
-  }
+    const path = count + "a".repeat(8_000);
+    await app.fetch(new Request("http://a/" + path, { headers }));
+  };
 `;
 
-Deno.test("`log()` loses no line of a process that ends", async () => {
-  await using process = await SlowlyRead.start(ENDING);
-  const text = await process.read(/(?!)/);
-  assertEquals(text.match(/ 200 [\d.]+ ms 4 B$/gm)!.length, 100);
+/** The numbers of the requests whose lines are whole. */
+function numbersOf(text: string): number[] {
+  const lines = text.matchAll(/^\S+Z GET \/(\d+)a{8000} 200 [\d.]+ ms 4 B$/gm);
+  return Array.from(lines, ([, number]) => Number(number));
+}
+
+const ALL = Array.from({ length: 100 }, (_, number) => number);
+
+/** What a process does after it has logged. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  "ends": "",
+  "has been busy and calls `Deno.exit()`": `
+    const end = performance.now() + 1_500;
+    while (performance.now() < end);
+    Deno.exit();
+  `,
+};
+
+for (const [what, ending] of Object.entries(ENDINGS)) {
+  Deno.test(`\`log()\` loses no line of a process that ${what}`, async () => {
+    await using process = await SlowlyRead.start(`${LOGGING}
+      for (let count = 0; count < 100; count++) await visit(count);
+      ${ending}
+    `);
+    assertEquals(numbersOf(await process.read(/(?!)/)), ALL);
+  });
+}
+
+Deno.test("`log()` loses nothing but the write under way by `Deno.exit()`, and only one that has not begun", async () => {
+  const folder = await Deno.makeTempDir();
+  const pipes = [`${folder}/first`, `${folder}/second`];
+  await new Deno.Command("mkfifo", { args: pipes }).output();
+  // Nobody writes to these pipes: opening them occupies all threads of the runtime, and other work waits.
+  const source = `${LOGGING}
+    const [first, second] = ${JSON.stringify(pipes)};
+    const occupyThreads = (pipe) => {
+      for (let count = 0; count < 600; count++) Deno.open(pipe);
+    };
+    occupyThreads(first);
+    await visit(0);
+    occupyThreads(second);
+    for (let count = 1; count < 100; count++) await visit(count);
+    Deno.openSync(first, { write: true }); // the first line is written, no other one
+    setTimeout(() => Deno.exit(), 300);
+  `;
+  const permissions = [`--allow-read=${folder}`, `--allow-write=${folder}`];
+  await using process = await SlowlyRead.start(source, permissions);
+  const numbers = numbersOf(await process.read(/(?!)/));
+  const lost = ALL.filter((number) => !numbers.includes(number));
+  assertLess(lost.length, 2);
+  assertEquals(numbers, ALL.filter((number) => !lost.includes(number)));
+  await Deno.remove(folder, { recursive: true });
 });

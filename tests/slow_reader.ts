@@ -16,7 +16,10 @@ export class SlowlyRead implements AsyncDisposable {
   }
 
   /** Starts the source of a module, which imports `@framework/core`. */
-  static async start(source: string): Promise<SlowlyRead> {
+  static async start(
+    source: string,
+    permissions: readonly string[] = ["--allow-net=127.0.0.1"],
+  ): Promise<SlowlyRead> {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     await Deno.writeTextFile(file, source);
     const map = JSON.stringify({ imports: await absoluteImports() });
@@ -27,7 +30,7 @@ export class SlowlyRead implements AsyncDisposable {
         "--no-config",
         "--no-lock",
         `--import-map=data:application/json,${encodeURIComponent(map)}`,
-        "--allow-net=127.0.0.1",
+        ...permissions,
         file,
       ],
       env: { NO_COLOR: "1" },

@@ -12,6 +12,10 @@
  * further lines are dropped, and the log says how many. If `console.log` has been replaced, or exports to
  * OpenTelemetry (`OTEL_DENO`), it gets the lines at once.
  *
+ * Unless the reader stalls, no line is lost when the process ends by itself, or on a signal that the server drains
+ * on. `Deno.exit()` in your own code may lose the write that is under way, of 4,096 characters or one longer line:
+ * Deno does not tell whether it has begun.
+ *
  * Filters of `send` that are added later may still replace the response: call `log` after the other
  * extensions.
  *
