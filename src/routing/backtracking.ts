@@ -273,6 +273,7 @@ class Automaton {
         ? { first: content.first, last: [], isOptional: true }
         : content;
     }
+    this.#work.add(ASCII.length); // each of which is tried
     const symbols = symbolsOf(token);
     const place = { symbols, bit: 1n << BigInt(this.places.length), next: [] };
     this.places.push(place);
