@@ -84,8 +84,9 @@ export class HttpResponse {
   header(name: string): string | null;
   /**
    * Sets a header; a list sets several lines, null or an empty list removes it. Once the response is sealed,
-   * `Content-*` and `Location` stay. Throws `TypeError` when the name is not a token or a value has characters
-   * that a header cannot carry (RFC 9110, sections 5.1 and 5.5).
+   * `Content-*` and `Location` stay; a filter of `send` comes too late for any, and changes the web `Response` that
+   * it gets. Throws `TypeError` when the name is not a token or a value has characters that a header cannot carry (RFC
+   * 9110, sections 5.1 and 5.5).
    */
   header(name: string, value: string | number | readonly string[] | null): this;
   header(name: string, value?: HeaderValue): string | null | this {
