@@ -189,11 +189,8 @@ class ErrorPage implements Failure {
   #pageOn(reply: Reply, details?: Details): DefaultPage {
     const { context: { exchange } } = this;
     const detail = this.#message();
-    const problem = {
-      ...this.#http?.problem,
-      ...details?.problem,
-      ...detail && { detail },
-    };
+    const problem = { ...this.#http?.problem, ...details?.problem };
+    if (detail !== "") problem.detail = detail;
     const vary = reply.header("vary");
     return pageOf(exchange, reply.status, vary, problem, details?.html);
   }
@@ -208,11 +205,16 @@ class ErrorPage implements Failure {
    */
   #message(): string {
     const { context: { exchange }, error: { message } } = this;
-    const [line = ""] = message.split("\n", 1);
+    const line = firstLine(message);
     if (this.#http) return line;
     if (isFromProgram(exchange) || seesDetails(exchange)) return masked(line);
     return `Reference: ${exchange.app.request().id}`;
   }
+}
+
+function firstLine(text: string): string {
+  const end = text.indexOf("\n");
+  return end < 0 ? text : text.slice(0, end);
 }
 
 function saysClose({ raw }: Exchange): boolean {

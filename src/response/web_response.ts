@@ -41,13 +41,16 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
   }
   const isValue = content !== "" && !isStream(content);
   const others = isValue ? NOT_FOR_VALUES : NOT_COPIED;
-  if (status !== 200) { // appending is slow then: see `made()`
+  // Unless the status is 200, appending is slow: see `made()`. Only cookies and lists cannot go into the record.
+  let isAppending = status === 200;
+  if (!isAppending) {
     for (const [name, lines] of headers) {
-      if (lines.length !== 1 || others.includes(name)) continue;
-      init[name] = lines[0]!;
+      if (name === "set-cookie" || lines.length > 1) isAppending = true;
+      else if (!others.includes(name)) init[name] = lines[0]!;
     }
   }
   const response = made(sendable(content, delivery), status, init, delivery);
+  if (!isAppending) return response;
   append(
     headers,
     response,

@@ -30,7 +30,9 @@ export class Path {
     this.segments = segments;
     this.folded = isPlain ? segments : segments.map(foldText);
     this.caseSensitive = caseSensitive;
-    this.#end = segments.length > 0 && received.endsWith("/") ? "/" : "";
+    this.#end = segments.length > 0 && received[received.length - 1] === "/"
+      ? "/"
+      : "";
   }
 
   /** The text of the segments from `from` up to `to`, with the slash at the end of the path. */
@@ -43,18 +45,13 @@ export class Path {
 /** The segments of a path, still encoded. A loop takes a third of the time of `String.split()`. */
 function split(received: string): string[] {
   const segments: string[] = [];
-  let start = received.startsWith("/") ? 1 : 0;
-  const end = received.length > start && received.endsWith("/")
-    ? received.length - 1
-    : received.length;
-  if (received.length === start) return segments;
-  for (;;) {
-    const slash = received.indexOf("/", start);
-    if (slash < 0 || slash >= end) break;
-    segments.push(received.slice(start, slash));
-    start = slash + 1;
+  let start = received[0] === "/" ? 1 : 0;
+  for (let at = start; at < received.length; at++) {
+    if (received[at] !== "/") continue;
+    segments.push(received.slice(start, at));
+    start = at + 1;
   }
-  segments.push(received.slice(start, end));
+  if (start < received.length) segments.push(received.slice(start));
   return segments;
 }
 
