@@ -185,10 +185,14 @@ function shown(value: unknown, options?: Deno.InspectOptions): string {
 }
 
 /**
- * Writes an error to the server's error log, with the place it came from; one that is the client's fault
- * takes one line. Ignores the signal that ends a request.
+ * Writes an error to the server's error log, with the request and the place it came from; one that is the client's
+ * fault takes one line. Ignores the signal that ends a request.
  */
-export function reportError(thrown: unknown, place: string): void {
+export function reportError(
+  thrown: unknown,
+  place: string,
+  request = "",
+): void {
   if (isStop(thrown)) return;
   // Some values throw when inspected; `Error.isError()` excludes them without looking.
   const isRefusal = Error.isError(thrown) && thrown instanceof HttpError &&
@@ -196,7 +200,8 @@ export function reportError(thrown: unknown, place: string): void {
   const text = isRefusal
     ? `${thrown.status} ${JSON.stringify(thrown.message)}`
     : errorText(thrown);
-  report(`Error ${place}: ${text}`);
+  const of = request === "" ? "" : `${request} `;
+  report(`${of}Error ${place}: ${text}`);
 }
 
 /**

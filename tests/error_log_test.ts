@@ -256,7 +256,10 @@ Deno.test("what is rejected too late begins no line of the log by its message", 
     await app.fetch("/");
     await new Promise((resolve) => setTimeout(resolve, 5));
   });
-  assertMatch(line!, /^Error in deferred work: Error: a\\n2026/);
+  assertMatch(
+    line!,
+    /^[\da-f]{8} GET \/ Error in deferred work: Error: a\\n2026/,
+  );
   assert(!line!.includes("\x1b"));
 });
 

@@ -210,9 +210,11 @@ onEngine(
 );
 
 onEngine(
-  "`fetch()` logs an error after the seal and lets the response stand",
+  "`fetch()` logs an error after the seal, with the id of the request, and lets the response stand",
   async (app) => {
+    let id = "";
     app.route("/", () => {
+      id = app.request().id;
       app.json({ a: 1 });
       throw new Error("too late");
     });
@@ -221,9 +223,9 @@ onEngine(
       assertEquals([response.status, await response.text()], [200, '{"a":1}']);
     });
     assertEquals(log.length, 1);
-    assertStringIncludes(
-      log[0]!,
-      "after the response was sealed: Error: too late",
+    assertEquals(
+      log[0]!.split("\n")[0],
+      `${id} GET / Error after the response was sealed: Error: too late`,
     );
   },
 );

@@ -49,17 +49,22 @@ Deno.test("an error that nobody awaited while an asynchronous `send` runs is a l
     app.fail();
     await new Promise((resolve) => setTimeout(resolve));
   });
+  let id = "";
   app.route("/", () => {
+    id = app.request().id;
     Promise.reject(new Error("in the handler"));
     return "text";
   });
   const log = await logOf(async () => {
     assertEquals(await (await visit(app, "/")).text(), "text");
   });
-  assertEquals(log.map((line) => line.split("\n")[0]).toSorted(), [
-    "Error in work that was not awaited: Error: in send",
-    "Error in work that was not awaited: Error: in the handler",
-  ]);
+  assertEquals(
+    log.map((line) => line.split("\n")[0]!).toSorted(),
+    [
+      "Error in work that was not awaited: Error: in send",
+      `${id} GET / Error in work that was not awaited: Error: in the handler`,
+    ].toSorted(),
+  );
 });
 
 /** Bodies by their kind, and how many bytes each has. */

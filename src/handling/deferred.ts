@@ -3,8 +3,9 @@
  */
 
 import type { Application } from "../application/application.ts";
-import { reportError, wrongKind } from "../errors.ts";
 import type { Exchange } from "../application/exchange.ts";
+import { wrongKind } from "../errors.ts";
+import { reportLate } from "./error_log.ts";
 
 /** Keeps work for after the response; what is deferred while a body streams runs at once. */
 export function defer(app: Application, work: () => unknown): void {
@@ -41,7 +42,7 @@ async function runDeferred(exchange: Exchange): Promise<void> {
     try {
       await deferred.shift()!();
     } catch (error) {
-      reportError(error, "in deferred work");
+      reportLate(exchange, error, "in deferred work");
     }
   }
   exchange.deferred = undefined;

@@ -5,7 +5,13 @@
 
 import type { Application } from "../application/application.ts";
 import type { Exchange } from "../application/exchange.ts";
-import { errorLine, errorText, report, toError } from "../errors.ts";
+import {
+  errorLine,
+  errorText,
+  report,
+  reportError,
+  toError,
+} from "../errors.ts";
 import { NO_TARGET } from "../request/target.ts";
 import { isFromProgram } from "./client.ts";
 import { routeName } from "./respond.ts";
@@ -31,14 +37,27 @@ export function logNotedErrors(exchange: Exchange, status: number): void {
 /** Logs an error of a request, noted or not: in one line, or whole where a setting asks for that. */
 export function logError(exchange: Exchange, error: Error): void {
   exchange.errors?.delete(error);
-  const { app, raw, target, mountPoint, plan } = exchange;
-  const { debug, isDebugging, settings } = plan;
+  const { debug, isDebugging, settings } = exchange.plan;
   const isWhole = settings["framework.log_errors"] || isDebugging;
-  const method = target === NO_TARGET ? raw.method : target.method;
   const text = debug?.errorText(error) ??
     (isWhole ? errorText(error) : errorLine(error, routeOf(exchange)));
+  report(`${requestOf(exchange)} ${text}`);
+}
+
+/** Reports an error of a request that its response cannot show, with the place where it was thrown, such as "in …". */
+export function reportLate(
+  exchange: Exchange,
+  thrown: unknown,
+  place: string,
+): void {
+  reportError(thrown, place, requestOf(exchange));
+}
+
+/** What begins a line of a request: its id, method and path. */
+function requestOf({ app, raw, target, mountPoint }: Exchange): string {
+  const method = target === NO_TARGET ? raw.method : target.method;
   const path = mountPoint?.path ?? target.path;
-  report(`${requestIdOf(app)} ${method} ${path} ${text}`);
+  return `${requestIdOf(app)} ${method} ${path}`;
 }
 
 function routeOf({ match }: Exchange): string {

@@ -6,7 +6,7 @@
 import type { Application } from "../application/application.ts";
 import { type CallStart, loadDebugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
-import { HttpError, isStop, report, reportError, toError } from "../errors.ts";
+import { HttpError, isStop, report, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
@@ -14,7 +14,7 @@ import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { enter } from "../state/current.ts";
 import { type MaybePromise, run, type Steps } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
-import { logError, logNotedErrors } from "./error_log.ts";
+import { logError, logNotedErrors, reportLate } from "./error_log.ts";
 import { respondPlainly } from "./pages.ts";
 import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
@@ -158,7 +158,7 @@ async function finishAsync(
   const response = await sent;
   if (response.status === 101) await resetsNoticed();
   const uncaught = exchange.pending?.takeUncaught();
-  if (uncaught) reportError(uncaught.reason, UNAWAITED);
+  if (uncaught) reportLate(exchange, uncaught.reason, UNAWAITED);
   conclude(exchange, response.status);
   return response;
 }
@@ -187,7 +187,9 @@ function recover(
 function* recovery(exchange: Exchange, error: unknown): Steps<Response> {
   try {
     if (!isStop(error)) yield* runError(exchange, error);
-    yield settle(exchange)?.catch((late) => reportError(late, UNAWAITED));
+    yield settle(exchange)?.catch((late) =>
+      reportLate(exchange, late, UNAWAITED)
+    );
     return yield finish(exchange);
   } catch (unhandled) {
     logNotedErrors(exchange, 500);
@@ -206,7 +208,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   if (reply.isSealed) {
     exchange.errors?.delete(error);
-    return reportError(error, "after the response was sealed");
+    return reportLate(exchange, error, "after the response was sealed");
   }
   try {
     yield app.call("error", [error]);
