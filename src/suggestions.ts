@@ -33,13 +33,28 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return near.length > 0 ? `: did you mean ${near.join(" or ")}?` : "";
 }
 
+/** What takes the place of methods that other frameworks have. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  [
+    "use",
+    'filter every request by before("start", …), guard routes by addMiddleware() or group()',
+  ],
+  ["all", 'route("/path", …) takes every method'],
+  ["on", 'route("PUT|PATCH /path", …) takes the methods before the path'],
+  ["listen", "start() listens"],
+  ["serve", "start() listens"],
+  ["static", "files() of @framework/core/files serves a folder"],
+]);
+
 /** The error for an unknown method. */
 export function noSuchMethod(
   name: string,
   action: string,
   names: Iterable<string>,
 ): TypeError {
-  const problem = `there is no such method${didYouMean(name, names)}`;
+  const elsewhere = ELSEWHERE.get(name);
+  const hint = elsewhere ? `: ${elsewhere}` : didYouMean(name, names);
+  const problem = `there is no such method${hint}`;
   return new TypeError(`Cannot ${action} "${name}": ${problem}`);
 }
 

@@ -195,6 +195,9 @@ Deno.test("`Framework` throws for an unknown name, and lists the near ones", () 
       ["notfound", 'did you mean "notFound"?'],
       ["reqest", 'did you mean "request"?'],
       ["resource", "it is a method of the router: router().resource()"],
+      ["use", 'Cannot call "use": there is no such method: filter every'],
+      ["all", 'route("/path", …) takes every method'],
+      ["listen", "start() listens"],
       ["somethingElse", 'Cannot call "somethingElse": there is no such method'],
     ];
     for (const [name, message] of table) {
@@ -202,6 +205,23 @@ Deno.test("`Framework` throws for an unknown name, and lists the near ones", () 
     }
   });
 });
+
+onBothForms(
+  "`error()` and `notFound()` tell who declares what responds to call `map()`",
+  async (app) => {
+    const respond = () => "sorry";
+    assertThrows(
+      () => app.error(respond as never),
+      TypeError,
+      'Cannot call error() with a function: call map("error", …) to respond by it',
+    );
+    const notFound: (...params: unknown[]) => unknown = app.notFound.bind(app);
+    assertThrows(() => notFound(respond), TypeError, 'call map("notFound", …)');
+    assertThrows(() => notFound(), Error, "no request is being handled");
+    app.route("/", () => void notFound(respond));
+    assertEquals((await visit(app, "/")).status, 404);
+  },
+);
 
 Deno.test("an engine has the names that it knows, and no others", () => {
   const engine = new Engine().map("hello", () => 0);

@@ -21,14 +21,24 @@ import { masked } from "../secrets.ts";
 /** The error that stands for a `notFound`. */
 const MISS = new HttpError(404);
 
-/** The default `notFound`. */
-export function notFound(app: Application): unknown {
-  return new ErrorPage(app.context("notFound()"), MISS).show();
+/** The default `notFound`; it needs no parameter. */
+export function notFound(app: Application, given?: unknown): unknown {
+  return new ErrorPage(contextOf(app, "notFound", given), MISS).show();
 }
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  return new ErrorPage(app.context("error()"), thrown).show();
+  return new ErrorPage(contextOf(app, "error", thrown), thrown).show();
+}
+
+/** The current context. In other frameworks, a call with a function declares what responds. */
+function contextOf(app: Application, name: string, given: unknown): Context {
+  if (typeof given === "function" && app.context() === undefined) {
+    throw new TypeError(
+      `Cannot call ${name}() with a function: call map("${name}", …) to respond by it`,
+    );
+  }
+  return app.context(`${name}()`);
 }
 
 /**
