@@ -89,6 +89,18 @@ const prints: [
     {},
     "a%20b",
   ],
+  [
+    "nothing for a global of the runtime that the data do not have",
+    "[{{ close }}{{ self }}{{ location }}{{ name }}]",
+    {},
+    "[]",
+  ],
+  [
+    "what a global filter and a class make",
+    "{{ 'a' |> btoa }} {{ new URL('http://a.test/b').pathname }}",
+    {},
+    "YQ== /b",
+  ],
   ["a property of a global's name", "{{ post.location }}", {
     post: { location: "Rome" },
   }, "Rome"],
@@ -568,6 +580,10 @@ const names: [
     { title: undefined },
     undefined,
   ],
+  ["of a global of the runtime", "{{ close }}", {}, '"close" at line 1'],
+  ["of a window", "{{ name }}", {}, '"name" at line 1'],
+  ["in a text", "{{ if a == 'close' }}x{{ /if }}", { a: 1 }, undefined],
+  ["that Vento uses itself", "{{ error }}", {}, '"error" at line 1'],
   ["that is a global", "{{ encodeURIComponent(Math.max(1)) }}", {}, undefined],
   ["that the template sets", "{{ set a = 1 }}{{ a }}", {}, undefined],
   [

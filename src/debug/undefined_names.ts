@@ -7,8 +7,16 @@ import { report } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
 import type { Template } from "../view/vento.ts";
 
-/** The names that Vento reads from the variables: each plain name in a template. */
-const LOCALS = /\bvar \{([^}]*)\} = it;/;
+/** The names that are read from the variables, by Vento itself and by `view/vento.ts`. */
+const LOCALS = /\bvar \{([^}]*)\} = it;/g;
+
+/** The end of the function that Vento makes of a template. */
+const END = /\}\s*catch \(error\) \{\s*throw __env\.utils\.createError\([^]*$/;
+
+const TAG = /\{\{[^]*?\}\}/g;
+
+/** A text in a tag: its words are no names. */
+const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
 
 /** Code that declares names, or tests whether they are defined. */
 const EXEMPTIONS = [
@@ -38,14 +46,17 @@ function reportUndefined(
   locals: Readonly<Record<string, unknown>>,
   reported: Set<string>,
 ): void {
-  const names = LOCALS.exec(code)?.[1]?.split(",") ?? [];
-  const body = code.replace(LOCALS, "");
+  const names = [...code.matchAll(LOCALS)].flatMap(([, list]) =>
+    list!.split(",")
+  );
+  const body = code.replaceAll(LOCALS, "").replace(END, "");
   const exempt = EXEMPTIONS.flatMap((place) => body.match(place) ?? [])
     .flatMap(wordsOf);
+  const used = wordsOf(tagsOf(source).join(" ").replace(STRING, ""));
   for (const name of names) {
+    if (!used.includes(name)) continue;
     const key = `${path}\0${name}`;
-    const isKnown = name in locals || name in globalThis;
-    if (isKnown || exempt.includes(name) || reported.has(key)) continue;
+    if (name in locals || exempt.includes(name) || reported.has(key)) continue;
     reported.add(key);
     const hint = didYouMean(name, Object.keys(locals));
     const line = lineOf(name, source);
@@ -54,13 +65,17 @@ function reportUndefined(
   }
 }
 
+function tagsOf(source: string): string[] {
+  return source.match(TAG) ?? [];
+}
+
 function wordsOf(code: string): string[] {
   return code.split(/[^$\w]+/);
 }
 
 /** The first line of a source with the name in a tag. */
 function lineOf(name: string, source: string): number {
-  const at = [...source.matchAll(/\{\{[^]*?\}\}/g)]
+  const at = [...source.matchAll(TAG)]
     .find(([tag]) => wordsOf(tag).includes(name))?.index ?? 0;
   return source.slice(0, at).split("\n").length;
 }

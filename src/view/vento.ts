@@ -24,6 +24,24 @@ const IDENTIFIER =
 /** Global names that need no declaration; `name` is a plain name to Vento. */
 const EXEMPT = ["globalThis", "name"];
 
+/**
+ * The global functions that templates see, besides every class: those of the language, and `console`. Others, such
+ * as `close` and `self`, are names that data have, and would print where they are missing.
+ */
+const VISIBLE: ReadonlySet<string> = new Set([
+  "console",
+  "decodeURI",
+  "decodeURIComponent",
+  "encodeURI",
+  "encodeURIComponent",
+  "eval",
+  "isFinite",
+  "isNaN",
+  "parseFloat",
+  "parseInt",
+  "undefined",
+]);
+
 /** A tag that declares names of its own. */
 const DECLARATION =
   /^(?:import|export|function|async function)\b|^>[^]*\b(?:let|const|class|function)\b/;
@@ -71,23 +89,36 @@ function boundLoops({ utils }: Vento): void {
 /**
  * Vento declares every plain name in a template as a local variable, except for those of globals
  * (`location`, `process`) and those that are not ASCII. This declares them too, so that each key of the
- * data is a variable.
+ * data is a variable; where the data have none, those of visible globals, and of filters, are the global.
  */
 function declareLocals(_vento: Vento, tokens: Token[]): Token[] {
-  const code = tokens.filter(([type]) => type === "tag" || type === "filter")
-    .map(([, code]) => code);
+  const codeOf = (...types: string[]): string[] =>
+    tokens.filter(([type]) => types.includes(type)).map(([, code]) => code);
+  const code = codeOf("tag", "filter");
   const declared = code.filter((tag) => DECLARATION.test(tag)).flatMap(
     identifiers,
   );
-  const names = new Set(code.flatMap(identifiers))
-    .difference(new Set([...declared, ...EXEMPT]));
-  const locals = [...names]
-    .filter((name) => Object.hasOwn(globalThis, name) || /[^\w]/.test(name))
+  const filters = new Set(codeOf("filter").flatMap(identifiers));
+  const names = [
+    ...new Set(code.flatMap(identifiers))
+      .difference(new Set([...declared, ...EXEMPT])),
+  ].filter((name) => Object.hasOwn(globalThis, name) || /[^\w]/.test(name));
+  const isGlobal = (name: string): boolean =>
+    Object.hasOwn(globalThis, name) &&
+    (/^[A-Z]/.test(name) || VISIBLE.has(name) || filters.has(name));
+  const globals = names.filter(isGlobal)
     .map((name) =>
       `${name} = "${name}" in it ? it.${name} : globalThis.${name}`
     );
-  if (locals.length === 0) return tokens;
-  return [["tag", `> var ${locals.join(", ")};`, 0], ...tokens];
+  const others = names.filter((name) => !isGlobal(name));
+  const added: Token[] = [];
+  if (globals.length > 0) {
+    added.push(["tag", `> var ${globals.join(", ")};`, 0]);
+  }
+  if (others.length > 0) {
+    added.push(["tag", `> var {${others.join(",")}} = it;`, 0]);
+  }
+  return [...added, ...tokens];
 }
 
 function identifiers(code: string): string[] {
