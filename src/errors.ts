@@ -101,16 +101,17 @@ export type SourcePlace = Readonly<
 export class TemplateError extends Error {
   /** Where the template is wrong. */
   readonly place: SourcePlace;
+  /** What is wrong, without the line of the template, which the message ends with. */
+  readonly summary: string;
 
   /** The message is what is wrong there. */
   constructor(message: string, place: SourcePlace, options?: ErrorOptions) {
     const { file, line, source } = place;
     const text = source.split("\n")[line - 1]?.trimEnd();
-    super(
-      `Cannot render "${file}" at line ${line}: ${message}\n  ${line} | ${text}`,
-      options,
-    );
+    const summary = `Cannot render "${file}" at line ${line}: ${message}`;
+    super(`${summary}\n  ${line} | ${text}`, options);
     this.place = place;
+    this.summary = summary;
   }
 }
 
@@ -267,8 +268,11 @@ export function errorText(
     const { name, message, stack: _, cause, errors, ...properties } = thrown as
       & AggregateError
       & Record<string, unknown>;
-    const lines = [inOneLine(titleOf(name, message)), ...frames(thrown)];
     const isTemplate = thrown instanceof TemplateError; // its message has them
+    const summary = isTemplate ? thrown.summary : message;
+    const lines = [inOneLine(titleOf(name, summary))];
+    if (isTemplate) lines.push(inOneLine(message.slice(summary.length + 1)));
+    lines.push(...frames(thrown));
     if (Object.keys(properties).length > 0 && !isTemplate) {
       lines.push(`    ${shown(properties, { breakLength: Infinity })}`);
     }
@@ -286,13 +290,15 @@ export function errorText(
  */
 export function errorLine(error: Error, origin = ""): string {
   try {
-    const { name, message } = error;
+    const { name } = error;
+    const isTemplate = error instanceof TemplateError;
+    const message = isTemplate ? error.summary : error.message;
     const cause = innermostCause(error);
-    const isSaid = message.includes(cause.message);
+    const isSaid = error.message.includes(cause.message);
     const text = titleOf(name, message) +
       (isSaid ? "" : ` (caused by ${titleOf(cause.name, cause.message)})`);
     const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
-    const place = error instanceof TemplateError
+    const place = isTemplate
       ? `${error.place.file}:${error.place.line}`
       : placeOf(error);
     const where = place ?? (message.includes(origin) ? "" : origin);

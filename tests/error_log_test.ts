@@ -105,6 +105,23 @@ Deno.test("the line of an error has its innermost cause, unless the message says
   }
 });
 
+Deno.test("the error of a template is logged with its line of the template, in no escapes", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/page.vto`, "<p>\n{{ for x of xs }");
+  const app = new Engine();
+  app.set("framework.views.path", folder);
+  app.route("/", () => app.render("page"));
+  const [, [short]] = await served(app, "/");
+  assertMatch(
+    short!,
+    /GET \/ Error: Cannot render "\S+\/page.vto" at line 2: [^\\\n]+ at \S+page.vto:2$/,
+  );
+  app.set("framework.log_errors", true);
+  const [, [whole]] = await served(app, "/");
+  assertMatch(whole!, /at line 2: [^\\\n]+\n +2 \| \{\{ for x of xs \}/);
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("an error that `error` maps to a 404 is no line in the log, whole or not", async () => {
   const app = failing();
   app.map("error", () => app.response().status(404).write("none"));
@@ -146,15 +163,15 @@ Deno.test("`framework.debug` logs an error whole, whoever the client is", async 
   assertEquals(more, []);
 });
 
-Deno.test("an error inside a mapped `error` is a line beside that of the first", async () => {
+Deno.test("an error inside a mapped `error` is a line behind that of the first", async () => {
   const app = failing();
   app.map("error", () => {
     throw new RangeError("no page");
   });
   const [status, lines] = await served(app);
   assertEquals([status, lines.length], [500, 2]);
-  assertMatch(lines[0]!, /GET \/boom RangeError: no page at /);
-  assertMatch(lines[1]!, BOOM);
+  assertMatch(lines[0]!, BOOM);
+  assertMatch(lines[1]!, /GET \/boom RangeError: no page at /);
 });
 
 Deno.test("an `error` that throws what it got, and middleware that does, log it once", async () => {

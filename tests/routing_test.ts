@@ -190,6 +190,15 @@ onEngine("`group()` needs a string for its prefix", (app) => {
   }
 });
 
+onEngine("`group()` needs a list of middleware", (app) => {
+  const guard = () => true;
+  assertThrows(
+    () => app.group("/z", () => {}, guard as never),
+    TypeError,
+    'Cannot make the group "/z": the middleware must be a list, got [Function: guard]',
+  );
+});
+
 onEngine(
   "`group()` restores the prefix when its callback throws",
   async (app) => {

@@ -177,8 +177,28 @@ Deno.test("`fetch()` lists what it tried when there is no template", async () =>
     await assertRejects(
       () => view.fetch("home"),
       Error,
-      `Cannot find the template "home": tried "${folder}/home", "${folder}/home.vto", "${folder}/home.php"`,
+      `Cannot find the template "home": tried "${folder}/home", "${folder}/home.php", "${folder}/home.vto"`,
     );
+  });
+});
+
+Deno.test("`fetch()` suggests the near templates of the folder when there is none of that name", async () => {
+  const files = {
+    "home.vto": "",
+    "posts/show.php": "",
+    "posts/shop/x.vto": "",
+  };
+  const table: [name: string, hint: string][] = [
+    ["hoem", 'hoem.vto": did you mean "home"?'],
+    ["posts/shwo", 'shwo.vto": did you mean "posts/show"'],
+    ["nowhere/show", 'show.vto"\n'],
+    ["/../hoem", 'hoem.vto": did you mean "home"?'],
+  ];
+  await withView(files, async (view) => {
+    for (const [name, hint] of table) {
+      const error = await assertRejects(() => view.fetch(name), Error);
+      assertStringIncludes(`${error.message}\n`, hint);
+    }
   });
 });
 
@@ -540,7 +560,7 @@ Deno.test("`fetch()` names the absolute paths that it tried below a relative fol
     await assertRejects(
       () => view.fetch("home"),
       Error,
-      `tried "${root}/home", "${root}/home.vto", "${root}/home.php"`,
+      `tried "${root}/home", "${root}/home.php", "${root}/home.vto"`,
     );
   });
 });
@@ -915,7 +935,7 @@ Deno.test("`framework.debug` names the `render()` call of a missing template", a
     app.route("/", () => app.render("home"));
     let page = "";
     await logOf(async () => page = await visit("/"));
-    assertMatch(page, /home\.php&quot; \(at .*view_test\.ts:\d+:\d+\)/);
+    assertMatch(page, /home\.vto&quot; \(at .*view_test\.ts:\d+:\d+\)/);
     assertMatch(page, /<mark>\d+ .*app\.render\(&quot;home&quot;\)/);
   });
 });

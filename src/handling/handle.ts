@@ -214,8 +214,8 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
     yield app.call("error", [error]);
   } catch (second) {
     if (isStop(second)) return;
-    logError(exchange, toError(second));
-    if (second !== error) logError(exchange, error);
+    logError(exchange, error);
+    if (second !== error) logError(exchange, toError(second));
     reply.reopen();
     respondPlainly(context, error);
   }

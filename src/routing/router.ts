@@ -147,8 +147,8 @@ export class Router {
 
   /**
    * Runs the callback, and puts the prefix and the middleware in front of every route that it declares. Groups
-   * can be nested. Throws `TypeError` when the prefix is not a string, or the callback is not a synchronous
-   * function.
+   * can be nested. Throws `TypeError` when the prefix is not a string, the callback is not a synchronous
+   * function, or the middleware is not a list.
    */
   group(
     prefix: string,
@@ -159,6 +159,9 @@ export class Router {
     const action = `make the group "${prefix}"`;
     if (typeof callback !== "function") {
       throw wrongKind(action, "the callback must be a function", callback);
+    }
+    if (!Array.isArray(middleware)) {
+      throw wrongKind(action, "the middleware must be a list", middleware);
     }
     middleware.forEach(checkMiddleware);
     const outer = this.#group;

@@ -10,6 +10,7 @@ import { SourceError, VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
 import { HttpError, MissingTemplate, TemplateError } from "../errors.ts";
 import { inside } from "../inside.ts";
+import { didYouMean } from "../suggestions.ts";
 import { noteFile } from "../used_files.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
@@ -103,21 +104,38 @@ export class Templates {
 
   async #compile(path: string): Promise<Template> {
     const found = await this.#find(path);
-    if (typeof found !== "string") throw this.#missing(path, found);
+    if (typeof found !== "string") throw await this.#missing(path, found);
     const template = this.#vento.compile(await Deno.readTextFile(found), path);
     return this.#debug?.reporting(template, this.#reported) ?? template;
   }
 
-  /** The error for a template without a file. The configured extension is named last: that file is often meant. */
-  #missing(path: string, tried: readonly string[]): MissingTemplate {
-    const configured = (file: string) =>
-      Number(file.endsWith(path + this.extension));
-    const names = tried.toSorted((a, b) => configured(a) - configured(b))
-      .map((file) => `"${resolve(file)}"`);
+  /** The error for a template without a file, with the near names in its folder. */
+  async #missing(
+    path: string,
+    tried: readonly string[],
+  ): Promise<MissingTemplate> {
+    const files = tried.map((file) => `"${resolve(file)}"`).join(", ");
     const name = path.slice(1);
+    const hint = didYouMean(name, await this.#namesBeside(name));
     return new MissingTemplate(
-      `Cannot find the template "${name}": tried ${names.join(", ")}`,
+      `Cannot find the template "${name}": tried ${files}${hint}`,
     );
+  }
+
+  /** The names of the templates in the folder of one; none where it cannot be read. */
+  async #namesBeside(name: string): Promise<string[]> {
+    const folder = name.slice(0, name.lastIndexOf("/") + 1);
+    const extensions = [this.extension, EXTENSION];
+    const nameOf = (file: string): string => {
+      const extension = extensions.find((each) => file.endsWith(each)) ?? "";
+      return folder + file.slice(0, file.length - extension.length);
+    };
+    try {
+      const files = Deno.readDir(`${this.folder}/${folder}`);
+      return await Array.fromAsync(files, ({ name }) => nameOf(name));
+    } catch {
+      return [];
+    }
   }
 
   /** The file of a template, or every path that was tried. */
