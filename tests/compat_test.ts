@@ -45,8 +45,15 @@ const DECLARED =
   /^export (?:async )?(?:function|class|const|interface|type) (\w+)/gm;
 const REEXPORTED = /^export (?:type )?\{([^{}]*)\} from /gm;
 
+/** The configuration of a program beside a clone, in the documentation. */
+const CLONE_MAP = /^```json\n(\{\n  "imports".*?)^```$/ms;
+
 interface ImportMap {
   readonly imports: Readonly<Record<string, string>>;
+}
+
+interface CloneMap extends ImportMap {
+  readonly scopes: Readonly<Record<string, ImportMap["imports"]>>;
 }
 
 Deno.test("`compat/import_map.json` names exactly the modules of `@std` that are imported", async () => {
@@ -76,6 +83,21 @@ Deno.test("`compat/import_map.json` agrees with `deno.json` on what does not com
     if (!target.startsWith("jsr:")) {
       assertEquals(standins[name], target.replace("./", "../"), name);
     }
+  }
+});
+
+Deno.test("`docs/development.md` maps what a clone imports of `@std` to its stand-ins", async () => {
+  const page = await read("docs/development.md");
+  const { imports, scopes }: CloneMap = JSON.parse(CLONE_MAP.exec(page)![1]!);
+  const mapped = { ...imports, ...scopes["./framework/"] };
+  const names = Object.keys(mapped).filter((name) => name.startsWith("@std/"));
+  const modules = await used(["mod.ts", "src"]);
+  assertEquals(names.sort(), [...modules.keys()].sort());
+  const standins = (await importMap()).imports;
+  for (const [name, target] of Object.entries(mapped)) {
+    const path = standins[name]!.replace(/^\.\.?\//, "");
+    const folder = name.startsWith("@std/") ? "framework/compat" : "framework";
+    assertEquals(target, `./${folder}/${path}`, name);
   }
 });
 
@@ -236,9 +258,11 @@ Deno.test("`spy()` and `stub()` record calls, and a method comes back", () => {
 });
 
 /** The names imported from each module of `@std`, over all files. */
-async function used(): Promise<Map<string, Set<string>>> {
+async function used(
+  paths: readonly string[] = SCANNED,
+): Promise<Map<string, Set<string>>> {
   const modules = new Map<string, Set<string>>();
-  for await (const path of files(SCANNED)) {
+  for await (const path of files(paths)) {
     const source = (await read(path)).replaceAll(/^\s*\* ?/gm, "");
     const named = NAMED_USES.flatMap((use) => [...source.matchAll(use)]);
     assertEquals(
