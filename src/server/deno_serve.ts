@@ -20,7 +20,7 @@ import { ParallelWorker } from "./workers.ts";
 /** How many seconds the last response gets, and the reader of a log. */
 const FLUSH_SECONDS = 0.2;
 
-/** How often the runtime has read `onListen`: the main worker does so once more when it listens. */
+/** How often the runtime has read `onListen` in this turn: the main worker does so once more when it listens. */
 let reads = 0;
 
 /**
@@ -42,6 +42,7 @@ export function whenServed<Application extends object>(
 export function endWithRuntime(served: Served): void {
   reads += 1;
   if (reads > 1) return;
+  queueMicrotask(() => reads = 0);
   watchServe((server, isParallel) => {
     const isMain = reads > 1;
     served.isUnderDenoServe = true;
