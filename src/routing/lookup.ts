@@ -61,7 +61,10 @@ export function hasBodyLimits(router: Router, layer: Layer | null): boolean {
 
 /** The methods of all routes that match a path; `*` for every method. */
 function methodsOf(router: Router, path: Path, layer: Layer | null): string[] {
-  return treesOf(router, layer).flatMap((tree) => tree.methods(path));
+  const layers = layersOf(router);
+  const methods = layers.shared.methods(path);
+  const ofRequest = layers.private(layer);
+  return ofRequest ? [...methods, ...ofRequest.methods(path)] : methods;
 }
 
 function treesOf(router: Router, layer: Layer | null): Tree[] {
