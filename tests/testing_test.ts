@@ -80,7 +80,7 @@ Deno.test("`submit()` sends what the fields hold and leaves out what a browser l
 
 Deno.test("`submit()` of a GET form puts the fields into the query", async () => {
   const page = await new Visitor(makeApp()).visit("/");
-  const result = await page.form().fill({ q: "a&b" }).submit();
+  const result = await page.form(0).fill({ q: "a&b" }).submit();
   assertEquals(result.path, "/search?q=a%26b");
   assertEquals(JSON.parse(result.text), { q: "a&b" });
 });
@@ -90,6 +90,51 @@ Deno.test("`submit()` sends files of a multipart form", async () => {
   const photo = new File(["x"], "x.png", { type: "image/png" });
   const result = await page.form(2).fill({ photo, note: "n" }).submit();
   assertEquals(JSON.parse(result.text), { note: "n", names: ["photo"] });
+});
+
+Deno.test("`submit()` refuses a file in a form that would send its name alone", async () => {
+  const app = new Engine();
+  const file = '<input type="file" name="photo">';
+  app.route(
+    "GET /",
+    () =>
+      `<form method="post">${file}<button>No type</button></form>
+     <form enctype="multipart/form-data">${file}<button>Get</button></form>
+     <form method="POST" enctype="Multipart/Form-Data">${file}<button>Right</button></form>`,
+  );
+  app.route("POST /", () => Object.keys(app.request().files));
+  const page = await new Visitor(app).visit("/");
+  const photo = new File(["x"], "x.png");
+  for (const button of ["No type", "Get"]) {
+    await assertRejects(
+      () => page.form(button).fill({ photo }).submit(),
+      RangeError,
+      'Cannot submit the form: the field "photo" has a file, but the form has no method="post"',
+    );
+  }
+  const right = await page.form("Right").fill({ photo }).submit();
+  assertEquals(right.json(), ["photo"]);
+  assertEquals((await page.form("No type").submit()).json(), []);
+});
+
+Deno.test("`form()` needs a button or a position where the page has several", async () => {
+  const page = await new Visitor(makeApp()).visit("/");
+  assertThrows(
+    () => page.form(),
+    RangeError,
+    'Cannot choose a form: the page has 3, with the buttons "Save"; name a button',
+  );
+  const elsewhere = await page.click("Go elsewhere");
+  assertThrows(() => elsewhere.form(), RangeError, "the page has 0");
+});
+
+Deno.test("`json()` of a page that is none tells what the page is", async () => {
+  const page = await new Visitor(makeApp()).visit("/nowhere");
+  assertThrows(
+    () => page.json(),
+    SyntaxError,
+    'Cannot read "/nowhere" as JSON: its status is 404, its type "text/html; charset=utf-8"; Unexpected token',
+  );
 });
 
 Deno.test("`submit()` refuses an empty required field", async () => {

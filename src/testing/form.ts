@@ -122,7 +122,8 @@ export class Form<Result> {
   /**
    * Submits the form by the button that it was chosen by, or else by its first submit button, as the Enter key does
    * (HTML standard, section 4.10.21.2): its name and value are sent with the fields. Rejects with `RangeError` where
-   * a browser refuses: when a required field is empty, or the button is disabled.
+   * a browser refuses: when a required field is empty, or the button is disabled. It also does where a browser would
+   * send the name of a file alone, since the form has no `enctype="multipart/form-data"`.
    */
   async submit(): Promise<Result> {
     const button = this.#button;
@@ -138,16 +139,27 @@ export class Form<Result> {
         `Cannot submit the form: the field "${empty.name}" is required`,
       );
     }
-    const type = attribute(this.#element, "enctype");
     const method = attribute(this.#element, "method") ?? "";
+    const isPost = /^post$/i.test(method);
+    const type = attribute(this.#element, "enctype") ?? "";
+    const isMultipart = isPost && /^multipart\/form-data$/i.test(type);
+    const file = this.#fields.find(({ values }) =>
+      values.some((value) => value instanceof File)
+    );
+    if (file !== undefined && !isMultipart) {
+      const problem = `the field "${file.name}" has a file`;
+      throw new RangeError(
+        `Cannot submit the form: ${problem}, but the form has no method="post" with enctype="multipart/form-data"`,
+      );
+    }
     const data = new FormData();
     for (const { name, values } of this.#entries) {
       for (const value of values) data.append(name, value);
     }
     return await this.#send({
       action: attribute(this.#element, "action") ?? "",
-      method: /^post$/i.test(method) ? "POST" : "GET",
-      body: type === "multipart/form-data" ? data : urlEncoded(data),
+      method: isPost ? "POST" : "GET",
+      body: isMultipart ? data : urlEncoded(data),
     });
   }
 
@@ -334,10 +346,9 @@ function fillField(field: Field, given: readonly FieldValue[]): void {
   }
 }
 
-/** The fields, encoded as in a URL: of a file only the name. */
+/** The fields, encoded as in a URL. */
 function urlEncoded(data: FormData): URLSearchParams {
-  return new URLSearchParams([...data].map(([name, value]) => [
-    name,
-    typeof value === "string" ? value : value.name,
-  ]));
+  return new URLSearchParams(
+    [...data].map(([name, value]) => [name, String(value)]),
+  );
 }

@@ -207,9 +207,18 @@ export class Page {
     return this.#url.pathname + this.#url.search;
   }
 
-  /** The value of a JSON response; throws `SyntaxError` when the text is not JSON. */
+  /** The value of a JSON response; throws `SyntaxError`, which names status and type, when the text is not JSON. */
   json<Value = unknown>(): Value {
-    return JSON.parse(this.text);
+    try {
+      return JSON.parse(this.text);
+    } catch (cause) {
+      const type = this.response.headers.get("content-type") ?? "no type";
+      const { message } = cause as SyntaxError;
+      throw new SyntaxError(
+        `Cannot read "${this.path}" as JSON: its status is ${this.status}, its type "${type}"; ${message}`,
+        { cause },
+      );
+    }
   }
 
   /** The text of each element with that tag, such as `"h1"`, its white space folded. */
@@ -239,10 +248,10 @@ export class Page {
   }
 
   /**
-   * A form of the page, by its position from 0 or by the text of a button in it, which then submits it; the first
-   * form when neither is given. Throws `RangeError` when there is none.
+   * A form of the page, by its position from 0 or by the text of a button in it, which then submits it. A page with
+   * one form needs neither. Throws `RangeError` when there is no such form, or several and none is named.
    */
-  form(which: number | string = 0): Form<Page> {
+  form(which?: number | string): Form<Page> {
     const forms = this.#elements("form");
     const buttons = forms.flatMap((form) =>
       buttonsOf(form).map((button) => (
@@ -250,12 +259,16 @@ export class Page {
       ))
     );
     const pressed = buttons.find(({ text }) => text === which);
-    const form = typeof which === "number" ? forms[which] : pressed?.form;
+    const only = forms.length === 1 ? forms[0] : undefined;
+    const numbered = typeof which === "number" ? forms[which] : only;
+    const form = typeof which === "string" ? pressed?.form : numbered;
     if (form === undefined) {
       const known = buttons.map(({ text }) => `"${text}"`).join(", ") || "none";
       const problem = `the page has ${forms.length}, with the buttons ${known}`;
       throw new RangeError(
-        `Cannot find the form ${JSON.stringify(which)}: ${problem}`,
+        which === undefined
+          ? `Cannot choose a form: ${problem}; name a button, or a position from 0`
+          : `Cannot find the form ${JSON.stringify(which)}: ${problem}`,
       );
     }
     return new Form(form, ({ action, method, body }) => {
