@@ -72,6 +72,8 @@ export type {
 } from "./src/routing/middleware.ts";
 export type {
   ResourceAction,
+  ResourceActions,
+  ResourceController,
   ResourceOptions,
 } from "./src/routing/resource.ts";
 

@@ -88,12 +88,23 @@ type Spelt<Name extends string> = {
  *
  * @internal
  */
-export type FilterOf<Name extends string> =
+// deno-lint-ignore no-explicit-any -- a filter may give the output any value
+export type FilterOf<Name extends string, Output = any> =
   | Filter<
     // deno-lint-ignore no-explicit-any -- a mapped method has parameters of its own
-    Name extends keyof MethodParameters ? MethodParameters[Name] : any[]
+    Name extends keyof MethodParameters ? MethodParameters[Name] : any[],
+    Output
   >
   | Exclude<CallbackForm, Method>;
+
+/**
+ * What the method of that name returns, as filters after it see it; only \`send\` always returns the same.
+ *
+ * @internal
+ */
+// deno-lint-ignore no-explicit-any -- a mapped method returns what it likes
+export type OutputOf<Name extends string> = Name extends "send" ? Response
+  : any;
 
 /** Returns the application behind an engine, for `Framework`. */
 export let applicationOf: (engine: Engine) => Application;
@@ -224,7 +235,7 @@ export class Engine {
    */
   after<Name extends string>(
     name: FilteredName<Name>,
-    filter: FilterOf<Name>,
+    filter: FilterOf<Name, OutputOf<Name>>,
   ): void {
     this.#app.filter(name, "after", filter);
   }

@@ -9,10 +9,9 @@ import type { Context } from "./exchange.ts";
  * result; both may be changed. `false` ends the chain of filters, not the method.
  */
 // deno-lint-ignore no-explicit-any -- what a method takes and returns is its own
-export type Filter<Params extends unknown[] = any[]> = (
+export type Filter<Params extends unknown[] = any[], Output = any> = (
   params: Params,
-  // deno-lint-ignore no-explicit-any -- a filter may give it any value
-  output: { value: any },
+  output: { value: Output },
 ) => unknown;
 
 /** What a mapped method adds to the type of an engine: nothing where the name is just a `string`. */

@@ -10,7 +10,11 @@ import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
-import { type ResourceOptions, resourceRoutes } from "./resource.ts";
+import {
+  type ResourceController,
+  type ResourceOptions,
+  resourceRoutes,
+} from "./resource.ts";
 import type { Mountable, Mounting } from "./mountable.ts";
 import {
   declared,
@@ -186,9 +190,9 @@ export class Router {
    * `TypeError` when an option names another action, or the controller, unless it is autoloaded, has no such
    * method.
    */
-  resource(
+  resource<Controller extends ResourceController>(
     path: string,
-    controller: object | string,
+    controller: Controller,
     options: ResourceOptions = {},
   ): void {
     checkString("make a resource", "the path", path);
