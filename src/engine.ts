@@ -98,12 +98,12 @@ export type FilterOf<Name extends string, Output = any> =
   | Exclude<CallbackForm, Method>;
 
 /**
- * What the method of that name returns, as filters after it see it; only \`send\` always returns the same.
+ * What filters after the method of that name get as its output: of `send` always a web response.
  *
  * @internal
  */
-// deno-lint-ignore no-explicit-any -- a mapped method returns what it likes
 export type OutputOf<Name extends string> = Name extends "send" ? Response
+  // deno-lint-ignore no-explicit-any -- any other method may be mapped to one that returns something else
   : any;
 
 /** Returns the application behind an engine, for `Framework`. */
