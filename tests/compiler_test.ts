@@ -63,6 +63,29 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
+    name: "a Map that a route returns",
+    code: 'Framework.route("/", async () => new Map([[await load(), 1]]));',
+    says: [
+      `is not assignable to type '"a Map or a Set is not a response: return Object.fromEntries(map) or [...set]"'.`,
+    ],
+  },
+  {
+    name: "a Set that a route returns",
+    code: 'Framework.get("/", () => new Set([1]));',
+    says: [
+      `is not assignable to type '"a Map or a Set is not a response: return Object.fromEntries(map) or [...set]"'.`,
+    ],
+  },
+  {
+    name:
+      "the parameters of other frameworks, of a callback that returns nothing",
+    code:
+      'Framework.route("/", (_request: any, reply: any) => { reply.send(); });',
+    says: [
+      `is not assignable to type '() => void | "a callback gets the parameters of its pattern`,
+    ],
+  },
+  {
     name: "a misspelt setting",
     code: 'Framework.set("framework.debgu", true);',
     says: [

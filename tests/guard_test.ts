@@ -270,3 +270,22 @@ Deno.test("`guard()` refuses a header that cannot be sent", () => {
   const declare = () => guard(new Engine(), { headers: { a: "b\nc" } });
   assertThrows(declare, TypeError);
 });
+
+Deno.test("`guard()` says under debug whom it has refused, and what would let them in", async () => {
+  const app = guarded();
+  const post = (headers: Record<string, string>) =>
+    visit(app, "/", { method: "POST", headers });
+  const refused = { origin: "https://other.example" };
+  assertEquals(await logOf(() => post(refused)), []);
+  app.set("framework.debug", true);
+  assertEquals(await logOf(() => post({ origin: "http://localhost" })), []);
+  const said = [
+    ...await logOf(() => post(refused)),
+    ...await logOf(() => post({ "sec-fetch-site": "cross-site" })),
+  ];
+  const hint = 'if it may change something, name it in "trusted"';
+  assertEquals(said, [
+    `The guard refused a request from https://other.example: ${hint}`,
+    `The guard refused a request from an unknown origin: ${hint}`,
+  ]);
+});

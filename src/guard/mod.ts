@@ -46,6 +46,7 @@
  */
 
 import { type Engine, type Framework, HttpError } from "../../mod.ts";
+import { report } from "../errors.ts";
 import { checkOrigin } from "../origin.ts";
 
 /** Whether an origin is trusted: only `true` says so. */
@@ -94,8 +95,8 @@ export function guard(
     if (!mayChange(app) || isFromThisSite(app)) return;
     const isTrusted = trusts(trusted, app.request().getHeader("origin"));
     return isTrusted instanceof Promise
-      ? isTrusted.then(refuseUnless)
-      : refuseUnless(isTrusted);
+      ? isTrusted.then((late) => refuseUnless(late, app))
+      : refuseUnless(isTrusted, app);
   });
   app.after("send", (_params, { value: sent }) => {
     for (const [name, value] of headers) {
@@ -151,7 +152,16 @@ function trusts(
   return isTrusted === true || trusts(others, origin);
 }
 
-function refuseUnless(isTrusted: boolean): void {
+function refuseUnless(
+  isTrusted: boolean,
+  app: Engine | typeof Framework,
+): void {
   if (isTrusted) return;
+  if (app.get("framework.debug")) {
+    const origin = app.request().getHeader("origin") || "an unknown origin";
+    report(
+      `The guard refused a request from ${origin}: if it may change something, name it in "trusted"`,
+    );
+  }
   throw new HttpError(403, "Requests from other sites are refused here");
 }

@@ -64,12 +64,13 @@ type JsonObject =
 
 /**
  * What a result of that type must be: itself where the type is `unknown`, which is checked when it is sent, and
- * where the type shows a mistake, a text for the message of the compiler. A result of type `any` is assignable to
- * the text: the message shows it for parameters alone that do not fit.
+ * where the type shows a mistake, a text for the message of the compiler. A result of type `any`, or none, is
+ * assignable to the type with the text: the message shows it for parameters alone that do not fit.
  *
  * @internal
  */
 type Checked<Result> = 0 extends Result & 1 ? NoSuchParameter
+  : [Result] extends [void] ? void | NoSuchParameter
   : [Result] extends [PromiseLike<infer Value>]
     ? 0 extends Value & 1 ? PromiseLike<NoSuchParameter> : CheckedValue<Value>
   : CheckedValue<Result>;
@@ -78,6 +79,7 @@ type Checked<Result> = 0 extends Result & 1 ? NoSuchParameter
 type CheckedValue<Value> = unknown extends Awaited<Value> ? unknown
   : true extends HasPromise<Awaited<Value>> ? Unawaited
   : true extends IsNumber<Awaited<Value>> ? NumberResult
+  : true extends IsCollection<Awaited<Value>> ? CollectionResult
   : RouteResult;
 
 /** @internal */
@@ -87,6 +89,18 @@ type NoSuchParameter =
 /** @internal */
 type NumberResult =
   "a number is not a response: set a status with response().status(), return text with String()";
+
+/** @internal */
+type CollectionResult =
+  "a Map or a Set is not a response: return Object.fromEntries(map) or [...set]";
+
+/** Whether a value may be a `Map` or a `Set` that does not say what its JSON is. */
+type IsCollection<Value> = [
+  Exclude<
+    Extract<Value, ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>>,
+    { toJSON(): unknown }
+  >,
+] extends [never] ? false : true;
 
 /** Whether a value may be a number. */
 type IsNumber<Value> = [Extract<Value, number>] extends [never] ? false : true;
