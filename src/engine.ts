@@ -252,7 +252,7 @@ export class Engine {
   /** Declares a route for GET. */
   get<
     Path extends string,
-    Pass extends boolean | object = false,
+    Pass extends boolean | string | object = false,
     Result = unknown,
   >(
     path: Path,

@@ -67,6 +67,26 @@ Deno.test("`readBody()` refuses a declared length above the limit without readin
   assertStringIncludes(error.message, "larger than 1000 bytes");
 });
 
+Deno.test("`readBody()` tells its limit in the unit that people read", async () => {
+  const table: [limit: number, size: string][] = [
+    [8 * 2 ** 20, "8 MiB"],
+    [256 * 2 ** 10, "256 KiB"],
+    [2 ** 20 + 1, "1048577 bytes"],
+    [0, "0 bytes"],
+  ];
+  for (const [limit, size] of table) {
+    const request = post("x", "", { "content-length": `${limit + 1}` });
+    const error = await assertRejects(
+      () => readBody(request, limit),
+      HttpError,
+    );
+    assertEquals(
+      error.message,
+      `Cannot read the request body: it is larger than ${size}`,
+    );
+  }
+});
+
 Deno.test("`readBody()` stops at the chunk that exceeds the limit", async () => {
   const { seen, stream } = streamOf(Array(100).fill("x".repeat(400)));
   const error = await assertRejects(

@@ -123,6 +123,13 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
+    name: "an alias in the place of passRoute",
+    code: 'Framework.post("/@id", (id) => id, "posts.store");',
+    says: [
+      `is not assignable to parameter of type '"true or false: the alias is the fourth argument"'.`,
+    ],
+  },
+  {
     name: "a list of middleware in the place of passRoute",
     code: 'Framework.get("/", () => "x", [() => true]);',
     says: [

@@ -489,6 +489,14 @@ Deno.test("the page of a 404 says what keeps near routes from matching", async (
     '* /blog/x/edit: the path ends before "/edit"',
     '* /blog/@id:[0-9]+: the segment "x" does not match "@id:[0-9]+"',
   ]);
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("PATCH|DELETE /x", () => {});
+  const post = new Request("http://localhost/x", { method: "POST" });
+  assertStringIncludes(
+    await (await app.fetch(post)).text(),
+    "the method POST is not PATCH or DELETE (a form sends another one as _method, under framework.method_override)",
+  );
   const beyond = await nearRoutes("/a/b", "/a");
   assertEquals(beyond, ['* /a: the path continues with "/b"']);
 });

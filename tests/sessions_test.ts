@@ -649,7 +649,10 @@ const REFUSED: readonly [Partial<SessionOptions>, string][] = [
   [{ secret: "too short" }, "each secret must have at least 32 characters"],
   [{ secret: [] }, "each secret must have at least 32 characters"],
   [{ secret: [SECRET, "x"] }, "each secret must have at least 32 characters"],
-  [{ secret: undefined as unknown as string }, "each secret must have"],
+  [
+    { secret: undefined as unknown as string },
+    "each secret must have at least 32 characters, but one is undefined: is its environment variable set?",
+  ],
   [{ maxAge: 0 }, `"maxAge" and "idle" must be greater than 0 seconds`],
   [{ idle: NaN }, `"maxAge" and "idle" must be greater than 0 seconds`],
   [{ name: "a b" }, `"a b" is not a valid cookie name`],

@@ -24,6 +24,9 @@ interface Miss {
 
 const MAX_ROUTES = 5;
 
+/** The methods that a POST form can stand for. */
+const OF_FORMS: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
+
 /** The longest path that is compared with every route, in characters: nobody mistypes a longer one. */
 const MAX_LENGTH = 300;
 
@@ -62,9 +65,15 @@ function missOf(route: Route, method: string, path: Path): Miss {
 }
 
 function methodReason(method: string, { methods }: Route): string {
-  return methods.includes(method) || methods[0] === "*"
-    ? "it matches, and may pass on"
-    : `the method ${method} is not ${methods.join(" or ")}`;
+  if (methods.includes(method) || methods[0] === "*") {
+    return "it matches, and may pass on";
+  }
+  const reason = `the method ${method} is not ${methods.join(" or ")}`;
+  const isOfForm = method === "POST" &&
+    methods.some((each) => OF_FORMS.has(each));
+  const hint =
+    "a form sends another one as _method, under framework.method_override";
+  return isOfForm ? `${reason} (${hint})` : reason;
 }
 
 /**

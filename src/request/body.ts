@@ -143,8 +143,19 @@ export function checkLength(request: Request, limit: number): void {
  * connection (RFC 9112, section 9.3); after a read that has failed, Deno says so itself.
  */
 export function tooLarge(limit: number): HttpError {
-  const state = `it is larger than ${limit} bytes`;
+  const state = `it is larger than ${sizeText(limit)}`;
   return refusal(413, SOURCE, state, { headers: CLOSING });
+}
+
+/** A number of bytes as people read it, where it is a whole number of KiB or MiB. */
+function sizeText(bytes: number): string {
+  const units: [size: number, name: string][] = [[2 ** 20, "MiB"], [
+    2 ** 10,
+    "KiB",
+  ]];
+  const [size, name] =
+    units.find(([size]) => bytes > 0 && bytes % size === 0) ?? [1, "bytes"];
+  return `${bytes / size} ${name}`;
 }
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */

@@ -38,13 +38,14 @@ export type RouteCallback<
  * @internal
  */
 export type PassRoute<Pass> = Pass extends boolean ? Pass
+  : Pass extends string ? "true or false: the alias is the fourth argument"
   : "true or false: add middleware with addMiddleware() of the returned route";
 
 /** Declares a route and returns it. The text of the pattern gives the types of the callback. */
 export interface DeclareRoute {
   <
     Path extends string,
-    Pass extends boolean | object = false,
+    Pass extends boolean | string | object = false,
     Result = unknown,
   >(
     pattern: Path,

@@ -110,7 +110,7 @@ export class Router {
    */
   route<
     Path extends string,
-    Pass extends boolean | object = false,
+    Pass extends boolean | string | object = false,
     Result = unknown,
   >(
     pattern: Path,
@@ -123,7 +123,7 @@ export class Router {
     checkString(action, "the alias", alias);
     if (typeof passRoute !== "boolean") {
       const rule =
-        "passRoute must be true or false (add middleware with addMiddleware())";
+        "passRoute must be true or false (add middleware with addMiddleware(); the alias is the fourth argument)";
       throw wrongKind(action, rule, passRoute);
     }
     const { methods, path } = splitMethods(pattern);

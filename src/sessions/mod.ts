@@ -246,7 +246,11 @@ function rulesOf(
 function problemOf(rules: Rules): string | undefined {
   const { secrets, maxAge, idle, name, path = "/", store } = rules;
   if (!secrets.length || secrets.some((text) => !(text?.length > 31))) {
-    return "each secret must have at least 32 characters";
+    const isMissing = secrets.some((text) => text === undefined);
+    const hint = ", but one is undefined: is its environment variable set?";
+    return `each secret must have at least 32 characters${
+      isMissing ? hint : ""
+    }`;
   }
   if (!(maxAge > 0 && maxAge < Infinity && idle > 0)) {
     return '"maxAge" and "idle" must be greater than 0 seconds';
