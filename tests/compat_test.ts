@@ -46,7 +46,7 @@ const DECLARED =
 const REEXPORTED = /^export (?:type )?\{([^{}]*)\} from /gm;
 
 /** The configuration of a program beside a clone, in the documentation. */
-const CLONE_MAP = /^```json\n(\{\n  "imports".*?)^```$/ms;
+const CLONE_MAP = /^```json\n(\{\n {2}"imports".*?)^```$/ms;
 
 interface ImportMap {
   readonly imports: Readonly<Record<string, string>>;

@@ -2,6 +2,7 @@
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Engine, Router } from "@framework/core";
+import { cors } from "@framework/core/cors";
 import { files } from "@framework/core/files";
 import { Hono } from "npm:hono@^4.13.19";
 import { onBothForms, onEngine, visit } from "./forms.ts";
@@ -244,6 +245,29 @@ Deno.test("`files()` of a mounted engine makes URLs that lead to the files", asy
   const response = await app.fetch(url);
   await response.body?.cancel();
   assertEquals(response.status, 200);
+});
+
+Deno.test("`cors()` and `files()` of a mounted engine read paths below the prefix", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.mkdir(`${folder}/guide`);
+  await Deno.writeTextFile(`${folder}/guide/index.html`, "guide");
+  const [app, inner] = [new Engine(), new Engine()];
+  cors(inner, { origins: ["https://other.test"], path: "/open" });
+  inner.route("/open/@id", (id) => id);
+  inner.route("/shut/@id", (id) => id);
+  files(inner, "/public", folder, { index: "index.html" });
+  app.mount("/inner", inner);
+  const allowed = ["/inner/open/1", "/inner/shut/1"].map(async (path) => {
+    const headers = { origin: "https://other.test" };
+    const response = await visit(app, path, { headers });
+    return response.headers.get("access-control-allow-origin");
+  });
+  assertEquals(await Promise.all(allowed), ["https://other.test", null]);
+  const moved = await app.fetch("/inner/public/guide?x=1");
+  assertEquals(moved.headers.get("location"), "/inner/public/guide/?x=1");
+  const shown = await app.fetch("/inner/public/guide/");
+  assertEquals(await shown.text(), "guide");
+  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("an error in a mounted engine is logged, and shown under debug, with the path of the request", async () => {
