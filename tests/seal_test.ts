@@ -466,7 +466,7 @@ onEngine(
       assertEquals(response.status, 500);
       assertMatch(await response.text(), /<h1>500 Internal Server Error<\/h1>/);
     });
-    assertStringIncludes(log[0]!, "Error: no page for the cause");
-    assertStringIncludes(log[1]!, "TypeError: the cause");
+    assertStringIncludes(log[0]!, "TypeError: the cause");
+    assertStringIncludes(log[1]!, "Error: no page for the cause");
   },
 );
