@@ -31,27 +31,29 @@ export function hasUnreadBody({ body, raw, target }: Exchange): boolean {
 
 /**
  * Reads the body before `start`, where a route takes it whole; then a POST gets the method that its form asks
- * for, whose route is then searched.
+ * for, whose route is then searched. Returns what to await, if anything.
  */
-export async function receive(
+export function receive(
+  exchange: Exchange,
+  match: Match | undefined,
+): Promise<void> | undefined {
+  if (match?.route.takesStream) return void checkStream(exchange, match.route);
+  if (mayOverride(exchange)) return receiveForm(exchange, match);
+  return match && read(exchange, limitOf(exchange, match));
+}
+
+/** Reads a form within the largest limit of the routes that may be called, and takes the method it asks for. */
+async function receiveForm(
   exchange: Exchange,
   match: Match | undefined,
 ): Promise<void> {
-  if (match?.route.takesStream) return checkStream(exchange, match.route);
-  const isForm = mayOverride(exchange);
-  if (match === undefined) {
-    const isPathTaken = isForm && methodsOfPath(exchange).length > 0;
-    if (!isPathTaken) return;
-  }
-  const others = isForm
-    ? OVERRIDES.map((method) => search(exchange, method))
-    : [];
+  if (!match && methodsOfPath(exchange).length === 0) return;
+  const others = OVERRIDES.map((method) => search(exchange, method));
   const limits = [match, ...others]
     .filter((each) => each !== undefined && !each.route.takesStream)
     .map((each) => limitOf(exchange, each));
   const [first = limitOf(exchange)] = limits;
   await read(exchange, Math.max(first, ...limits));
-  if (!isForm) return;
   const method = methodOverride(exchange.app.request());
   if (method) {
     exchange.target = { ...exchange.target, method };
