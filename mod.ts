@@ -3,7 +3,7 @@
  * to pass around. Every request keeps its own state, however many run at once, and the compiler types each
  * callback from its route.
  *
- * {@linkcode Framework} is the application of a program, by static calls. An {@linkcode Engine} is an
+ * {@linkcode Framework} is the application of a program, used through static methods. An {@linkcode Engine} is an
  * application as an object, with the same methods.
  *
  * Guides: [routing](./docs/routing.md), [requests](./docs/requests.md), [responses](./docs/responses.md),

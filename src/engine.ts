@@ -245,7 +245,7 @@ export class Engine {
     this.#app.autoload.add(folder);
   }
 
-  /** The value of a variable, or undefined. A setting has its own type; it is undefined once it was cleared. */
+  /** The value of a variable, or undefined. A setting has its own type; it is undefined after it has been cleared. */
   get<Value = unknown, Key extends string = string>(
     key: VariableName<Key>,
   ): VariableType<Key, Value> | undefined;
@@ -284,7 +284,7 @@ export class Engine {
     this.#app.set(typeof key === "string" ? { [key]: value } : key!);
   }
 
-  /** Whether a variable is set, to anything but null and undefined. */
+  /** Whether a variable has a value other than null and undefined. */
   has<Key extends string>(key: VariableName<Key>): boolean {
     return this.#app.variables.has(key);
   }
@@ -366,7 +366,7 @@ export class Engine {
   }
 
   /**
-   * The default of a method, for a mapped one to call. It runs without filters. The response
+   * The default version of a method, which a mapped one can call. It runs without filters. The response
    * waits for its promise as for any call, except for that of `start`. Throws `TypeError` when the framework has
    * no such method.
    */
@@ -518,7 +518,7 @@ export interface Engine {
    */
   mount(prefix: string, app: Mountable): void;
 
-  /** The current request, or with false another object of it. Throws outside of a request. */
+  /** The current request, or, with false, a new object for it. Throws outside of a request. */
   request(shared?: boolean): HttpRequest;
 
   /** The response to the current request, or with false a new one. Throws outside of a request. */

@@ -3,7 +3,7 @@
 import { isThenable } from "./steps.ts";
 
 /**
- * Text that is HTML already and prints unescaped; a `String` object in every other respect. Made by
+ * Text that is already HTML and is printed unescaped; a `String` object in every other respect. Made by
  * {@linkcode html} and {@linkcode markup}.
  *
  * @example
@@ -41,7 +41,7 @@ export function markup(html: string): Markup {
 
 /**
  * A template tag that makes HTML of text. Values are escaped for content and for quoted attributes. `Markup`,
- * such as that of another `html`, prints as it is, an array item by item, a plain record as JSON; `null` and
+ * such as a nested `html`, is printed as it is, an array item by item, a plain record as JSON; `null` and
  * `undefined` print nothing. Throws `TypeError` for a promise, which must be awaited first.
  *
  * Escaping does not make a value safe in an attribute without quotes, in a script or in a style, nor a URL

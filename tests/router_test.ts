@@ -495,7 +495,7 @@ Deno.test("the page of a 404 says what keeps near routes from matching", async (
   const post = new Request("http://localhost/x", { method: "POST" });
   assertStringIncludes(
     await (await app.fetch(post)).text(),
-    "the method POST is not PATCH or DELETE (a form sends another one as _method, under framework.method_override)",
+    "the method POST is not PATCH or DELETE (a form can send it as _method if framework.method_override is set)",
   );
   const beyond = await nearRoutes("/a/b", "/a");
   assertEquals(beyond, ['* /a: the path continues with "/b"']);

@@ -49,7 +49,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
 const VERSION = "13";
 
 /**
- * One request. `query`, `data`, `cookies` and `files` are records without prototype: each name in them
+ * One request. `query`, `data`, `cookies` and `files` are records without a prototype: each name in them
  * comes from the client. A header that was not sent reads "".
  *
  * Guide: [docs/requests.md](./docs/requests.md)
@@ -94,7 +94,7 @@ export class HttpRequest {
   /**
    * Names the request in error pages and log lines: eight random hexadecimal digits or, under
    * `framework.trust_proxy`, the `X-Request-Id` of 1 to 64 letters, digits, `.`, `_` and `-`.
-   * A mounted application has that of the one around it.
+   * A mounted application uses the id of the outer one.
    */
   get id(): string {
     return this.#exchange.requestId ??= this.#receivedId() ??
@@ -311,7 +311,7 @@ export class HttpRequest {
   }
 
   /**
-   * The body as bytes, the same array on every call. Empty when no route takes the request: its body is then left
+   * The body as bytes, the same array on every call. Empty when no route takes the request, since its body is then left
    * unread. Throws `TypeError` on a route that is `streamed()`.
    */
   getBytes(): Uint8Array<ArrayBuffer> {

@@ -27,7 +27,7 @@ export interface Settings {
   /** The extension that is added to a template's name when no file has the bare name. */
   "framework.views.extension": string;
   /**
-   * Whether the framework helps you while you write the application: error pages with code, live reload, warnings.
+   * Whether to help during development: error pages with code, live reload, warnings.
    * Shown to clients on this machine only.
    */
   "framework.debug": boolean;
@@ -35,7 +35,7 @@ export interface Settings {
   "framework.body_limit": number;
   /** Time limit for receiving a request body, in seconds (408); 0 for none. */
   "framework.body_timeout": number;
-  /** Whether texts of 400 to 32,768 characters are sent chunked, which is cheaper, and without a Content-Length. */
+  /** Whether text bodies of 400 to 32,768 characters are sent in one write with the headers: cheaper, but chunked. */
   "framework.coalesce": boolean;
   /** Whether a proxy's `X-Forwarded-*` and `X-Request-Id` decide `ip`, `scheme`, `secure`, `host`, `origin`, `id` and what `framework.hosts` compares. */
   "framework.trust_proxy": boolean;

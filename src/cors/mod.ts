@@ -1,5 +1,5 @@
 /**
- * Lets scripts of other origins read responses (CORS protocol of the Fetch standard).
+ * Lets scripts from other origins read responses (CORS protocol of the Fetch standard).
  *
  * Every preflight gets a 204 before any route. All other responses, error pages included, get the headers last. CORS
  * does not protect routes: a request from an origin that is not allowed is handled, and the browser keeps the response
@@ -51,7 +51,7 @@ export interface CorsOptions {
     | "*"
     | readonly string[]
     | ((origin: string) => boolean | Promise<boolean>);
-  /** A path without the base, such as `/api`: it and what is below it alone; every path by default. */
+  /** The path for which the rules hold, with everything below it, without the base: such as `/api`; by default `/`. */
   readonly path?: string;
   /** The methods that scripts may use; GET, HEAD, POST, PUT, PATCH and DELETE by default. */
   readonly methods?: readonly string[];

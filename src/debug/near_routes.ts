@@ -72,7 +72,7 @@ function methodReason(method: string, { methods }: Route): string {
   const isOfForm = method === "POST" &&
     methods.some((each) => OF_FORMS.has(each));
   const hint =
-    "a form sends another one as _method, under framework.method_override";
+    "a form can send it as _method if framework.method_override is set";
   return isOfForm ? `${reason} (${hint})` : reason;
 }
 

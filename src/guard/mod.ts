@@ -49,14 +49,14 @@ import { type Engine, type Framework, HttpError } from "../../mod.ts";
 import { report } from "../errors.ts";
 import { checkOrigin } from "../origin.ts";
 
-/** Whether an origin is trusted: only `true` says so. */
+/** Decides whether an origin is trusted: only `true` means yes. */
 export type TrustsOrigin = (origin: string) => boolean | Promise<boolean>;
 
 /** The options of {@linkcode guard}. */
 export interface GuardOptions {
   /**
-   * Other origins whose pages may send forms here, such as `["https://example.com"]`: a list in which each
-   * may be a function that is asked about an origin, or one such function.
+   * Other origins whose pages may send forms here, such as `["https://example.com"]`: a list of origins and of
+   * functions that decide about one, or a single function.
    */
   readonly trusted?: TrustsOrigin | readonly (string | TrustsOrigin)[];
   /** Further headers for every response, or other values of the usual ones; null leaves one out. */

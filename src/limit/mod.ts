@@ -48,8 +48,8 @@ export interface LimitOptions {
   /** How long a window is, from the first request of a key. */
   readonly seconds: number;
   /**
-   * Whom or what the current request counts for; the client's address by default. Anything but a string, such
-   * as a list that a client sent in place of a name, is an error.
+   * Returns whom or what the current request counts for; the client's address by default. Anything but a string,
+   * such as a list that a client sent in place of a name, is an error.
    */
   readonly key?: () => MaybePromise<string>;
   /** Where requests are counted; in the memory of this process by default. */
@@ -65,7 +65,7 @@ export interface LimitStore {
   add(key: string, seconds: number): MaybePromise<LimitCount>;
 }
 
-/** The window of a key. */
+/** The state of a window. */
 export interface LimitCount {
   /** How many requests the window has, this one included. */
   readonly count: number;

@@ -8,7 +8,7 @@
  * response. The bytes are `-` for a stream of unknown length. A line with a status of 500 or above ends with the
  * id that the error page and the error log show as the reference. Secrets in the query are masked.
  *
- * A stalled reader of the standard output does not hold up requests: up to a million characters wait for it,
+ * Requests do not wait for a stalled reader of the standard output: up to a million characters are kept for it,
  * further lines are dropped, and the log says how many. If `console.log` has been replaced, or exports to
  * OpenTelemetry (`OTEL_DENO`), it gets the lines at once.
  *

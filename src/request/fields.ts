@@ -6,7 +6,7 @@
 import { refusal } from "../errors.ts";
 import type { UploadedFile } from "./upload.ts";
 
-/** Named values as the client has nested them: a record without prototype, so that any name is data. */
+/** Named values as the client has nested them: a record without a prototype, so that any name is data. */
 export interface NestedRecord<Leaf> {
   /** The value under a name, or undefined when the client sent none. */
   [name: string]: Nested<Leaf> | undefined;

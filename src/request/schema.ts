@@ -24,7 +24,7 @@ export type SchemaResult<Output> =
 
 /** One problem with a value, and where it is. */
 export interface SchemaIssue {
-  /** The problem, in words for people. */
+  /** The problem, in words. */
   readonly message: string;
   /** The keys that lead from the value to the part that is wrong. */
   readonly path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
@@ -39,7 +39,7 @@ export type SchemaOutput<Type extends Schema> = NonNullable<
 export interface ValidationIssue {
   /** The keys that lead to the part that is wrong; empty for the whole. */
   readonly path: readonly (string | number)[];
-  /** The problem, in words for people. */
+  /** The problem, in words. */
   readonly message: string;
 }
 
@@ -74,7 +74,7 @@ const LIMITS = { issues: 100, named: 3, keys: 100, characters: 200 } as const;
 export class ValidationError extends HttpError {
   /** The name of the class. */
   override readonly name = "ValidationError";
-  /** What is wrong, the first 100 of it. The problem details repeat them as `errors` (RFC 9457). */
+  /** The first 100 issues. The problem details repeat them as `errors` (RFC 9457). */
   readonly issues: readonly ValidationIssue[];
   /** The first message of each field by its dotted path, such as `address.city`; `""` for the whole. */
   readonly fields: Readonly<Record<string, string | undefined>>;

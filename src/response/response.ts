@@ -70,7 +70,7 @@ export class HttpResponse {
     return true;
   }
 
-  /** The status; once a route, a page or a mounted application has responded, theirs. */
+  /** The status; after a route, a page or a mounted application has responded, that of its response. */
   status(): number;
   /** Sets the status, 200 to 599; throws `RangeError` on any other. */
   status(code: number): this;
@@ -119,7 +119,7 @@ export class HttpResponse {
     return this;
   }
 
-  /** Drops the body, and what renders that were not awaited would still add; headers and status stay. */
+  /** Drops the body, including the output of renders that were not awaited; headers and status stay. */
   clearBody(): this {
     this.#reply.clearBody(this.#section);
     return this;

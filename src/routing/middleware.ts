@@ -27,7 +27,8 @@ export interface MiddlewareHooks {
    * callback runs. Any value that is not a `MiddlewareResult` is an error.
    */
   before?(params: RouteParameters): MiddlewareResult;
-  /** Runs after, the last one added first. */
+  /** Runs after the callback, the middleware added last first; not when the request was halted or stopped, or an
+   * error passed through. */
   after?(params: RouteParameters): unknown;
   /**
    * Runs when the callback, or middleware added later, throws. The body is empty then, and the status

@@ -250,8 +250,7 @@ export class Router {
   }
 
   /**
-   * Returns warnings, for a test: each route that can never be reached, because an earlier one takes every path of
-   * it, and each `"Class->method"` that does not load; those of mounted engines too. A route whose pattern ends in
+   * Returns warnings, for a test: each route that can never be reached because an earlier one matches all of its paths, and each `"Class->method"` that does not load; those of mounted engines too. A route whose pattern ends in
    * `*` is assumed to pass.
    */
   async check(): Promise<string[]> {

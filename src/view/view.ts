@@ -91,7 +91,7 @@ export class View {
     return this.#variables.get(name);
   }
 
-  /** Whether a variable is set to anything but null and undefined. */
+  /** Whether a variable has a value other than null and undefined. */
   has(name: string): boolean {
     return this.#variables.has(name);
   }
