@@ -12,7 +12,10 @@ export interface SessionStore {
   read(
     id: string,
   ): MaybePromise<Readonly<Record<string, unknown>> | null | undefined>;
-  /** Keeps values, which JSON can carry, under an id. From `expires` on, the row may be deleted. */
+  /**
+   * Keeps the values under an id. They are the session in the extension's own form, which JSON can carry: keep data
+   * to search by elsewhere. From `expires` on, the row may be deleted.
+   */
   write(id: string, values: Record<string, unknown>, expires: Date): unknown;
   /** Deletes the row of an id, if there is one. */
   remove(id: string): unknown;
