@@ -99,7 +99,7 @@ onEngine("`init()` is refused while a request is handled", async (app) => {
   app.route("/", () => assertThrows(() => app.init(), Error).message);
   assertEquals(
     await (await visit(app, "/")).text(),
-    "Cannot initialise: a request is being handled",
+    "Cannot initialize: a request is being handled",
   );
 });
 

@@ -77,7 +77,7 @@ export class Application implements LayerSource {
    */
   init(isListening = false): void {
     if (this.context()) {
-      throw new Error("Cannot initialise: a request is being handled");
+      throw new Error("Cannot initialize: a request is being handled");
     }
     const hasServer = isListening || this.isUnderDenoServe;
     if (!hasServer && innermost() === undefined) this.isServing = false;
