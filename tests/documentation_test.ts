@@ -105,7 +105,34 @@ Deno.test("a test runs each example that `deno test --doc` leaves out", async ()
   assertEquals(untested, []);
 });
 
+/** Files by their paths. */
+type Files = Readonly<Record<string, string>>;
+
+Deno.test("the examples that the next tests run compile", async () => {
+  const folders = {
+    site: await readmeSite(),
+    error: await errorAsTest('throw new Error("boom " + number)'),
+    terminal: await terminalRequest(),
+  };
+  const files = Object.entries(folders).flatMap(([folder, files]) =>
+    Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text])
+  );
+  await inFolder(Object.fromEntries(files), async (deno) => {
+    const { success, output } = await deno(["check", "."]);
+    assertEquals(success, true, output);
+  });
+});
+
 Deno.test("the ten minutes of `README.md` end with a test that passes", async () => {
+  await inFolder(await readmeSite(), async (deno) => {
+    const test = ["test", "--no-check", "--allow-read=views"] as const;
+    const { success, output } = await deno(test);
+    assertEquals(success, true, output);
+  });
+});
+
+/** The site that the ten minutes make. */
+async function readmeSite(): Promise<Files> {
   const found = [...(await read("README.md")).matchAll(FILE)];
   const files = Object.fromEntries(
     found.map(([, path, text]) => [path!, text!]),
@@ -114,11 +141,8 @@ Deno.test("the ten minutes of `README.md` end with a test that passes", async ()
   assertEquals(Object.keys(files).sort(), [...names, "views/layout.vto"]);
   const test = await example("README.md", "a visitor signs the guestbook");
   assertEquals(files["main_test.ts"], test);
-  await inFolder(files, async (deno) => {
-    const { success, output } = await deno(["test", "--allow-read=views"]);
-    assertEquals(success, true, output);
-  });
-});
+  return files;
+}
 
 Deno.test("the example of typed variables and methods types them in other files", async () => {
   const declared = await example("docs/extending.md", "declare module");
@@ -141,36 +165,43 @@ Deno.test("the example of typed variables and methods types them in other files"
 });
 
 Deno.test("the example of an error as a test fails until the error is fixed", async () => {
-  const test = await example("docs/development.md", "GET /boom/7");
-  const main = (body: string) => `
-    import { Framework } from "@framework/core";
-    Framework.route("/boom/@number", (number) => { ${body} });`;
-  const failing = main('throw new Error("boom " + number)');
-  const files = { "main.ts": failing, "boom_test.ts": test };
-  await inFolder(files, async (deno) => {
-    const before = await deno(["test"]);
+  const failing = await errorAsTest('throw new Error("boom " + number)');
+  await inFolder(failing, async (deno) => {
+    const before = await deno(["test", "--no-check"]);
     assertEquals(before.success, false);
     assertStringIncludes(before.output, "boom 7");
   });
-  const fixed = { ...files, "main.ts": main("return number") };
-  await inFolder(fixed, async (deno) => {
+  await inFolder(await errorAsTest("return number"), async (deno) => {
     const { success, output } = await deno(["test", "--no-check"]);
     assertEquals(success, true, output);
   });
 });
 
+/** The test of the example, and an application whose callback has that body. */
+async function errorAsTest(body: string): Promise<Files> {
+  const main = `
+    import { Framework } from "@framework/core";
+    Framework.route("/boom/@number", (number) => { ${body} });`;
+  const test = await example("docs/development.md", "GET /boom/7");
+  return { "main.ts": main, "boom_test.ts": test };
+}
+
 Deno.test("the example of a request from the terminal works in `deno repl`", async () => {
+  const files = await terminalRequest();
+  await inFolder(files, async (deno) => {
+    const { output } = await deno(["repl", "-A"], files["lines.ts"]);
+    assertStringIncludes(output, '"Hello, Ada!"');
+  });
+});
+
+/** The lines of the example, and the application that they import. */
+async function terminalRequest(): Promise<Files> {
   const lines = await example("docs/development.md", "await import(");
   const app = `
     import { Framework } from "@framework/core";
     Framework.route("/hello/@name", (name) => \`Hello, \${name}!\`);`;
-  await inFolder({ "app.ts": app, "lines.ts": lines }, async (deno) => {
-    const { output } = await deno(["repl", "-A"], lines);
-    assertStringIncludes(output, '"Hello, Ada!"');
-    const { success, output: complaint } = await deno(["check", "lines.ts"]);
-    assertEquals(success, true, complaint);
-  });
-});
+  return { "app.ts": app, "lines.ts": lines };
+}
 
 /** Runs Deno, with the stand-ins for `@std`, and gives it a text to read. */
 type RunDeno = (
@@ -180,13 +211,15 @@ type RunDeno = (
 
 /** Works in a folder with the given files, which is removed in the end. */
 async function inFolder(
-  files: Readonly<Record<string, string>>,
+  files: Files,
   work: (deno: RunDeno) => Promise<void>,
 ): Promise<void> {
   const cwd = await Deno.makeTempDir();
   try {
     await Deno.mkdir(`${cwd}/views`); // as every new site has it
     for (const [path, text] of Object.entries(files)) {
+      const folder = new URL(".", `file://${cwd}/${path}`);
+      await Deno.mkdir(folder, { recursive: true });
       await Deno.writeTextFile(`${cwd}/${path}`, text);
     }
     await work((args, input) => runDeno(args, cwd, input));
