@@ -1,6 +1,7 @@
 /**
  * Compares the router with the plainest way to find a route: trying the expression of one pattern after
- * another. Tables and paths are generated from fixed seeds.
+ * another. Tables and paths are generated from fixed seeds; among them, a mistake planted in the router was found
+ * by the 105th table at the latest.
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -156,9 +157,9 @@ function compare(seed: number, tables: number, size: number): void {
 }
 
 for (
-  const [seed, tables, size] of [[1, 2000, 6], [2, 1000, 25], [
+  const [seed, tables, size] of [[1, 500, 6], [2, 250, 25], [
     3,
-    100,
+    25,
     200,
   ]] as const
 ) {
@@ -167,10 +168,10 @@ for (
   });
 }
 
-Deno.test("`check()` gives no false alarm: in 10,000 tables no path reaches a route it calls hidden", async () => {
+Deno.test("`check()` gives no false alarm: in 2,000 tables no path reaches a route it calls hidden", async () => {
   const random = generator(5);
   let warnings = 0;
-  for (let count = 0; count < 10_000; count++) {
+  for (let count = 0; count < 2_000; count++) {
     const router = new Router();
     const table: Plain[] = [];
     for (let place = random(7); place >= 0; place--) {
@@ -194,14 +195,14 @@ Deno.test("`check()` gives no false alarm: in 10,000 tables no path reaches a ro
       }
     }
   }
-  assert(warnings > 1_000, `only ${warnings} warnings`);
+  assert(warnings > 200, `only ${warnings} warnings`);
 });
 
 Deno.test("`getUrl()` makes URLs that match with the same parameters", () => {
   const random = generator(4);
   const texts = ["a", "1", "x-y", "a b", "é/%", "B.y", "..a", "ab", "+"];
   let made = 0;
-  for (let count = 0; count < 20_000; count++) {
+  for (let count = 0; count < 5_000; count++) {
     const source = somePattern(random);
     const router = new Router();
     const { alias, methods } = router.route(source, () => {}, false, "it");
@@ -225,5 +226,5 @@ Deno.test("`getUrl()` makes URLs that match with the same parameters", () => {
       assertEquals<unknown>(found, given, `${source} gave ${url}`);
     }
   }
-  assert(made > 5_000, `only ${made} URLs were made`);
+  assert(made > 1_250, `only ${made} URLs were made`);
 });

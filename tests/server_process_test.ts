@@ -286,6 +286,7 @@ Deno.test("`deno serve` ends with status 1 where its port is taken", async () =>
 Deno.test("`Framework` as the default export runs under `deno serve --parallel`", async () => {
   await using process = await ServerProcess.start(SERVED, {
     command: ["serve", "--parallel", "--host=127.0.0.1", "--port=0"],
+    env: { DENO_JOBS: "2" },
     permissions: [],
   });
   const texts = await Promise.all(

@@ -51,7 +51,10 @@ const processOf = (page: Page) => page.response.headers.get("x-process");
 async function startProcess(): Promise<ServerProcess & { origin: string }> {
   const port = freePort();
   const command = ["serve", "--parallel", "--host=127.0.0.1", `--port=${port}`];
-  const process = await ServerProcess.start(SOURCE, { command });
+  const process = await ServerProcess.start(SOURCE, {
+    command,
+    env: { DENO_JOBS: "2" },
+  });
   await process.port();
   return Object.assign(process, { origin: `http://127.0.0.1:${port}` });
 }

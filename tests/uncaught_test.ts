@@ -58,6 +58,7 @@ const SURVIVING: Readonly<Record<string, readonly [string, ChildOptions]>> = {
   "`deno serve --parallel`": ["export default Framework;", {
     ...UNDER_SERVE,
     command: ["serve", "--parallel", "--host=127.0.0.1", "--port=0"],
+    env: { DENO_JOBS: "2" },
   }],
   "`deno serve` of an engine": [
     "export default Framework.app();",
