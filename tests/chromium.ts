@@ -45,8 +45,9 @@ export class Chromium extends Process {
   #hasEnded = false;
 
   private constructor(program: string, profile: string) {
-    // What it logs goes to a file: the sanitizer of a test reports what is read beside it.
-    const script = `exec "$0" "$@" 2>"${profile}/log"`;
+    // What it logs goes to a file, since the sanitizer of a test reports what is read or closed beside it. It keeps
+    // the pipe of its output open.
+    const script = `exec "$0" "$@" 3>&2 2>"${profile}/log"`;
     const flags = [...FLAGS, `--user-data-dir=${profile}`, "about:blank"];
     super(["sh", "-c", script, program, ...flags], { limit: 600 });
     this.#profile = profile;
