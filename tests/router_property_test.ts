@@ -1,7 +1,7 @@
 /**
  * Compares the router with the plainest way to find a route: trying the expression of one pattern after
- * another. Tables and paths are generated from fixed seeds; among them, a mistake planted in the router was found
- * by the 105th table at the latest.
+ * another. Tables and paths are generated from fixed seeds. Of twelve mistakes planted in the
+ * router six were found, each by the 105th table or sooner; more tables than there are here found no other.
  */
 
 import { assert, assertEquals } from "@std/assert";
