@@ -408,3 +408,18 @@ onEngine(
     assertStringIncludes(await response.text(), "call halt() or redirect()");
   },
 );
+
+onEngine(
+  "what a mapped method returns is no result of `start`, with or without filters",
+  async (app) => {
+    app.map("json", (data: unknown) => {
+      app.response().write("written");
+      return JSON.stringify(data);
+    });
+    app.route("/", () => ({ a: 1 }));
+    const bare = await (await visit(app, "/")).text();
+    app.before("start", () => {});
+    assertEquals(await (await visit(app, "/")).text(), bare);
+    assertEquals(bare, "written");
+  },
+);

@@ -352,3 +352,12 @@ Deno.test("`mount()` is a 501 for a method of which no web request can be made",
     assertEquals(sent.status, 501);
   });
 });
+
+onEngine(
+  "`mount()` takes a prefix whose expression has a slash",
+  async (app) => {
+    app.mount("/@shop:[^/]+", echo);
+    const response = await visit(app, "/books/cart/1");
+    assertEquals(await response.text(), "GET /cart/1");
+  },
+);

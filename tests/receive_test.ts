@@ -195,3 +195,14 @@ Deno.test("a POST to a path that no route takes gets its 404 before the body", a
   assert(text.startsWith("HTTP/1.1 404 "), text);
   await server.shutdown();
 });
+
+Deno.test("`raw` of a route that limits its stream leaves the body to the next route, until it is read", async () => {
+  const app = new Engine();
+  app.route("POST /", () => {
+    void app.request().raw.url;
+    return true;
+  }).streamed().bodyLimit(3);
+  app.route("POST /", () => app.request().getBody());
+  const response = await app.fetch(post("/", "four").request);
+  assertEquals([response.status, await response.text()], [200, "four"]);
+});

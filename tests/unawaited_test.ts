@@ -492,3 +492,22 @@ onEngine(
     assertEquals(await (await visit(app, "/")).text(), "second");
   },
 );
+
+onEngine(
+  "one promise of two calls rejects once, and is not lost",
+  async (app) => {
+    const failing = sleep(1).then(() => {
+      throw new Error("no database");
+    });
+    failing.catch(() => {});
+    app.map("database", () => failing);
+    app.route("/", () => {
+      call(app, "database");
+      call(app, "database");
+      return "done";
+    });
+    await logOf(async () => {
+      assertEquals((await visit(app, "/")).status, 500);
+    });
+  },
+);

@@ -72,7 +72,8 @@ export class HttpRequest {
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: unknown;
   #replay: Request | undefined;
-  #stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  /** The limit of the route whose `raw` it is. */
+  #replayLimit: number | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
 
@@ -378,14 +379,20 @@ export class HttpRequest {
    */
   get raw(): Request {
     const { raw } = this.#exchange;
-    const body = this.#exchange.body ?? this.#limitedStream;
-    if (body === undefined) {
+    const { body: bytes } = this.#exchange;
+    const limit = bytes === undefined ? this.#streamLimit : undefined;
+    if (bytes === undefined && limit === undefined) {
       if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw);
       return raw;
     }
+    if (this.#replay !== undefined && this.#replayLimit === limit) {
+      return this.#replay;
+    }
+    this.#replayLimit = limit;
+    const body = bytes ?? limited(raw.body!, limit!);
     // A copy of the request itself would share its signal, about which Deno warns.
     const { url, method, headers } = raw;
-    return this.#replay ??= new Request(url, { method, headers, body });
+    return this.#replay = new Request(url, { method, headers, body });
   }
 
   /** Throws what is the client's fault, which would be a `TypeError` of Deno's. */
@@ -430,12 +437,11 @@ export class HttpRequest {
     return this.#parsed.form;
   }
 
-  /** The stream of a route that limits it; undefined for any other route. */
-  get #limitedStream(): ReadableStream<Uint8Array<ArrayBuffer>> | undefined {
+  /** The limit of the stream that a route reads; undefined for a route without one, and without a body. */
+  get #streamLimit(): number | undefined {
     const { match, raw } = this.#exchange;
     const limit = match?.route.bodyLimit();
-    if (limit === undefined || !hasBody(raw)) return undefined;
-    return this.#stream ??= limited(raw.body!, limit);
+    return limit !== undefined && hasBody(raw) ? limit : undefined;
   }
 
   /** The host with the scheme in front; null when the host is not valid. */

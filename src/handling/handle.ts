@@ -80,9 +80,13 @@ function handle(
 ): MaybePromise<Response> {
   try {
     const result = begin(exchange, start);
-    return result === undefined && !exchange.pending?.isUnsettled
-      ? finish(exchange)
-      : continueAsync(exchange, result);
+    if (result !== undefined || exchange.pending?.isUnsettled) {
+      return continueAsync(exchange, result);
+    }
+    const response = finish(exchange);
+    return response instanceof Promise
+      ? response.catch((thrown) => recover(exchange, thrown))
+      : response;
   } catch (thrown) {
     return recover(exchange, thrown);
   }

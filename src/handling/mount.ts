@@ -6,7 +6,7 @@ import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
 import { isWithinBase, withoutBase } from "../base.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
-import type { Route } from "../routing/route.ts";
+import { declared, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
 import type { Fetch } from "../fetch.ts";
 
@@ -56,9 +56,10 @@ function checkedResponse(made: Response, { pattern }: Route): Response {
   throw wrongKind(action, "it must be a Response", made);
 }
 
-/** The prefix of a path and what is behind it, still encoded: the prefix has as many segments as the pattern. */
-function splitAt(path: string, { pattern }: Route): [string, string] {
-  const depth = pattern.split("/").filter((part) => part !== "").length - 1;
+/** The prefix of a path and what the star takes, still encoded. */
+function splitAt(path: string, route: Route): [string, string] {
+  const [segments = []] = declared(route).pattern.choices;
+  const depth = segments.length - 1;
   const parts = path.split("/");
   const prefix = parts.slice(0, depth + 1).join("/");
   return [prefix, "/" + parts.slice(depth + 1).join("/")];

@@ -52,7 +52,10 @@ function checkFiltered(returned: unknown): void {
 /** The default `start`. When a filter before it has sealed the response, no route is called. */
 export function start(app: Application): unknown {
   const context = app.context("start()");
-  return context.reply.isSealed ? undefined : dispatch(context);
+  if (context.reply.isSealed) return;
+  const dispatched = dispatch(context);
+  // What a mapped method such as `json` returned was no result of `start`.
+  return isThenable(dispatched) ? dispatched.then(() => {}) : undefined;
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */

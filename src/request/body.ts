@@ -117,10 +117,11 @@ export function limited(
   body: ReadableStream<Bytes>,
   limit: number,
 ): ReadableStream<Bytes> {
-  const reader = body.getReader();
+  let reader: ReadableStreamDefaultReader<Bytes> | undefined;
   let size = 0;
   return new ReadableStream<Bytes>({
     async pull(controller) {
+      reader ??= body.getReader(); // until then another route may read the body
       const { done, value } = await reader.read();
       if (done) return controller.close();
       size += value.length;
@@ -128,7 +129,7 @@ export function limited(
       reader.cancel().catch(() => {});
       throw tooLarge(limit);
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel: (reason) => (reader ?? body).cancel(reason),
   }, { highWaterMark: 0 });
 }
 

@@ -13,7 +13,10 @@ export class Pending {
     this.#calls.set(call, name);
     call.then(
       () => this.#calls.delete(call),
-      () => this.#hasRejected = this.#calls.delete(call),
+      () => {
+        // A promise that was noted twice is deleted once.
+        if (this.#calls.delete(call)) this.#hasRejected = true;
+      },
     );
   }
 
