@@ -291,6 +291,33 @@ onEngine(
 );
 
 onEngine(
+  "what a filter of `start` sets or registers for its request decides which route is called",
+  async (app) => {
+    app.route("/About", () => "about");
+    app.route("/site/About", () => "whole path");
+    const other = new Engine();
+    other.route("/About", () => "another router");
+    const changes: Record<string, () => void> = {
+      "/aBOUT 404": () => app.set("framework.case_sensitive", true),
+      "/site/About about": () => app.set("framework.base_url", "/site"),
+      "/About another router": () =>
+        void app.map("router", () => other.router()),
+      "/About about": () => app.set("visits", 1),
+    };
+    let change: (() => void) | undefined;
+    app.before("start", () => change?.());
+    for (const [expected, each] of Object.entries(changes)) {
+      const [path] = expected.split(" ");
+      change = each;
+      assertEquals(`${path} ${await text(app, path!)}`, expected);
+      change = undefined;
+      const unchanged = path === "/site/About" ? "whole path" : "about";
+      assertEquals(await text(app, path!), unchanged);
+    }
+  },
+);
+
+onEngine(
   "a slash at the end of path or pattern does not matter",
   async (app) => {
     app.route("/a", () => "a");

@@ -13,11 +13,15 @@ import {
   readBody,
   tooLarge,
 } from "../request/body.ts";
-import { hasBodyLimits, nextMatch } from "../routing/lookup.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
-import { methodsOfPath, search } from "./search.ts";
+import {
+  methodsOfPath,
+  routesLimitBodies,
+  search,
+  searchNext,
+} from "./search.ts";
 
 /** The methods that a form can ask for. */
 const OVERRIDES = ["PUT", "PATCH", "DELETE"];
@@ -101,14 +105,9 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
  */
 function limitOf(exchange: Exchange, first?: Match): number {
   const { "framework.body_limit": usual } = exchange.plan.settings;
-  const router = exchange.app.router(exchange.context);
-  if (!hasBodyLimits(router, exchange.layer)) return usual;
+  if (!routesLimitBodies(exchange)) return usual;
   const limits: number[] = [];
-  for (
-    let match = first;
-    match;
-    match = nextMatch(router, match, exchange.layer)
-  ) {
+  for (let match = first; match; match = searchNext(exchange, match)) {
     const limit = match.route.bodyLimit();
     if (limit !== undefined) limits.push(limit);
   }

@@ -31,6 +31,8 @@ export function respondWith(
   if (typeof returned === "object" && isPlainObject(returned)) {
     return app.call("json", [returned], context);
   }
+  // `true` means passing on; `false` and the application itself are what an expression body such as
+  // `() => list.delete(id)` or `() => app` happens to return.
   if (typeof returned === "boolean" || isFrameworkObject(returned)) return;
   const content = contentOf(returned);
   if (content !== undefined) return reply.setBody(content);

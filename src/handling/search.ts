@@ -1,25 +1,50 @@
-/** Owns asking the router about the path of a request, which it sees below the application's base. */
+/**
+ * Owns asking the router about the path of a request, which it sees below the application's base. Nothing else
+ * calls `routing/lookup.ts`.
+ */
 
 import type { Exchange } from "../application/exchange.ts";
 import { withoutBase } from "../base.ts";
-import { allowedMethods, firstMatch } from "../routing/lookup.ts";
+import {
+  allowedMethods,
+  firstMatch,
+  hasBodyLimits,
+  nextMatch,
+} from "../routing/lookup.ts";
 import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
+import type { Router } from "../routing/router.ts";
 
 /** The first route that matches the path of a request by a method. */
 export function search(
   exchange: Exchange,
   method: string,
 ): Match | undefined {
-  const { app, context, layer, plan } = exchange;
-  const router = plan.router ?? app.router(context);
-  return firstMatch(router, method, pathOf(exchange), layer);
+  const { layer } = exchange;
+  return firstMatch(routerOf(exchange), method, pathOf(exchange), layer);
+}
+
+/** The next route that matches what a match was searched for. */
+export function searchNext(
+  exchange: Exchange,
+  match: Match,
+): Match | undefined {
+  return nextMatch(routerOf(exchange), match, exchange.layer);
 }
 
 /** The methods for which the path of a request has routes; empty when no route takes it. */
 export function methodsOfPath(exchange: Exchange): string[] {
-  const { app, context, layer } = exchange;
-  return allowedMethods(app.router(context), pathOf(exchange), layer);
+  const { layer } = exchange;
+  return allowedMethods(routerOf(exchange), pathOf(exchange), layer);
+}
+
+/** Whether any route has a limit of its own for bodies. */
+export function routesLimitBodies(exchange: Exchange): boolean {
+  return hasBodyLimits(routerOf(exchange), exchange.layer);
+}
+
+function routerOf({ app, context, plan }: Exchange): Router {
+  return plan.router ?? app.router(context);
 }
 
 /** The path below the base, decoded once. */

@@ -10,14 +10,13 @@ import type { Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
-import { nextMatch } from "../routing/lookup.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/match.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { respondWith, routeName } from "./respond.ts";
-import { methodsOfPath, search } from "./search.ts";
+import { methodsOfPath, search, searchNext } from "./search.ts";
 
 /** Calls `start`; what a mapped or filtered one returns is sent like the result of a callback. */
 export function callStart(exchange: Exchange): unknown {
@@ -66,10 +65,10 @@ function dispatch(context: Context): unknown {
     : follow(context, match, callRoute(context, match));
 }
 
-/** The first matching route: searched once, unless something was declared meanwhile. */
+/** The first matching route: searched once, unless the request declares something, which drops its path. */
 export function matchOf(exchange: Exchange): Match | undefined {
-  const { app, match, plan, target } = exchange;
-  if (match !== undefined && plan === app.plan) return match;
+  const { match, path, target } = exchange;
+  if (match !== undefined && match.path === path) return match;
   return exchange.match = search(exchange, target.method);
 }
 
@@ -92,21 +91,22 @@ function callGuarded(context: Context, match: Match): unknown {
 }
 
 /**
- * Calls a callback between the given middleware and sends what it returns; returns whether it passes on to
- * the next route. When a `before` responds, the middleware inside of it and the callback are skipped; its own
+ * Calls a callback between the given middleware and sends what it returns; what is left to return is true, to pass
+ * on to the next route. When a `before` responds, the middleware inside of it and the callback are skipped; its own
  * `after` and those around it still run.
  */
 function* guarded(
   context: Context,
   match: Match,
   [first, ...others]: readonly Middleware[],
-): Steps<boolean> {
+): Steps<true | undefined> {
   const { exchange } = context;
   const { app } = exchange;
   if (first === undefined) {
     const returned = yield match.call();
-    if (returned !== true) yield respondWith(context, returned, match);
-    return returned === true;
+    if (returned === true) return true;
+    yield respondWith(context, returned, match);
+    return undefined;
   }
   const { params } = match;
   const hooks = hooksOf(first);
@@ -115,7 +115,7 @@ function* guarded(
   if (exchange.pending !== undefined) {
     yield callsEnd(exchange, nameOf(first), earlier);
   }
-  let passes = false;
+  let passes: true | undefined;
   if (isResponse(allowed)) {
     yield respondWith(context, allowed);
   } else if (!app.context("start()").reply.isSealed) {
@@ -176,12 +176,12 @@ function checkAllowed(
 
 /** Sends what a route returned; for `true`, calls the next matching route, or `notFound` after the last. */
 function follow(context: Context, match: Match, returned: unknown): unknown {
-  const { app } = context.exchange;
+  const { exchange } = context;
   while (returned === true) {
-    const next = nextMatch(app.router(context), match, context.exchange.layer);
+    const next = searchNext(exchange, match);
     if (next === undefined) {
-      context.exchange.match = undefined;
-      return app.call("notFound");
+      exchange.match = undefined;
+      return exchange.app.call("notFound");
     }
     match = next;
     returned = callRoute(context, match);
@@ -189,7 +189,7 @@ function follow(context: Context, match: Match, returned: unknown): unknown {
   if (returned === undefined) return;
   if (!isThenable(returned)) return respondWith(context, returned, match);
   return Promise.resolve(returned).then((late) => {
-    app.context("start()"); // throws when the request has ended meanwhile
+    exchange.app.context("start()"); // throws when the request has ended meanwhile
     return follow(context, match, late);
   });
 }
