@@ -323,6 +323,31 @@ Deno.test("`shutdown()` ends `events()` at once, of a mounted engine too", async
   assertEquals([cleaned, log], [["ada"], []]);
 });
 
+Deno.test("`shutdown()` waits for what `events()` of a mounted engine clean up, before `onShutdown`", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  const done: string[] = [];
+  async function* events(): AsyncGenerator<ServerSentEvent> {
+    try {
+      for (;;) {
+        yield { data: "again" };
+        await later(10);
+      }
+    } finally {
+      await later(50);
+      done.push("cleaned up");
+    }
+  }
+  inner.route("/", () => inner.response().events(events()));
+  app.mount("/inner", inner);
+  const onShutdown = () => done.push("shut down");
+  const server = app.start({ ...QUIET, onShutdown });
+  const { port } = server.addr as Deno.NetAddr;
+  const response = await fetch(`http://127.0.0.1:${port}/inner`);
+  await server.shutdown();
+  await response.text();
+  assertEquals(done, ["cleaned up", "shut down"]);
+});
+
 Deno.test("`shutdown()` ends `events()` that a running request begins later", async () => {
   const app = new Engine();
   const [begun, go] = [Promise.withResolvers(), Promise.withResolvers()];

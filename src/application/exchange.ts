@@ -185,7 +185,12 @@ export class Exchange implements Delivery, Running {
   hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
     const { streams } = this.app.unfinished;
     const undo = end &&
-      this.nesting.map(({ app }) => app.unfinished.endAtDrain(end));
+      this.nesting.map(({ app: { unfinished } }) =>
+        unfinished.endAtDrain(() => {
+          if (abort) unfinished.streams.add(abort); // its source may still clean up
+          end();
+        })
+      );
     this.remember();
     this.#holds += 1;
     if (abort) streams.add(abort);
@@ -194,8 +199,10 @@ export class Exchange implements Delivery, Running {
       if (!isHeld) return;
       isHeld = false;
       this.#holds -= 1;
-      if (abort) streams.delete(abort);
       undo?.forEach((each) => each());
+      if (abort) {
+        this.nesting.forEach(({ app }) => app.unfinished.streams.delete(abort));
+      }
       if (this.hasResponse) this.end();
     };
   }
