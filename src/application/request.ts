@@ -111,9 +111,12 @@ export class HttpRequest {
     return began === undefined ? undefined : performance.now() - began;
   }
 
-  /** The path with its query: encoded, and with the base in front. */
+  /**
+   * The path with its query, encoded, and with the base of `framework.base_url` in front. A mounted application sees
+   * what is behind its mount point.
+   */
   get url(): string {
-    return this.#exchange.wholePath + this.#exchange.target.search;
+    return this.#exchange.target.path + this.#exchange.target.search;
   }
 
   /**
