@@ -23,12 +23,12 @@ const MISS = new HttpError(404);
 
 /** The default `notFound`; it needs no parameter. */
 export function notFound(app: Application, given?: unknown): unknown {
-  return new ErrorPage(contextOf(app, "notFound", given), MISS).show();
+  return new PageWriter(contextOf(app, "notFound", given), MISS).show();
 }
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  return new ErrorPage(contextOf(app, "error", thrown), thrown).show();
+  return new PageWriter(contextOf(app, "error", thrown), thrown).show();
 }
 
 /** The current context. In other frameworks, a call with a function declares what responds. */
@@ -56,13 +56,13 @@ export function onPage(name: "notFound" | "error"): Wrapper {
       );
     }
     // Called again behind the filters: they may have changed the error.
-    const pageIn = (context: Context): ErrorPage =>
-      new ErrorPage(context, name === "error" ? params[0] : MISS);
-    const failure = pageIn(context);
-    const page = failure.open();
+    const writerIn = (context: Context): PageWriter =>
+      new PageWriter(context, name === "error" ? params[0] : MISS);
+    const writer = writerIn(context);
+    const page = writer.open();
     if (page === undefined) return;
-    const enterPage = () => pageIn(app.context("error()")).takeOver(page);
-    const part = exchange.part(page, undefined, failure);
+    const enterPage = () => writerIn(app.context(`${name}()`)).takeOver(page);
+    const part = exchange.part(page, undefined, writer);
     const make = () => method.run(params, { enter: enterPage });
     return enter(part, () => run(fillBy(make, app, reply)));
   };
@@ -88,7 +88,7 @@ function* fillBy(
 
 /** Responds with the default page of an error and no details, when `error` itself has failed. */
 export function respondPlainly(context: Context, error: Error): void {
-  new ErrorPage(context, error).respond();
+  new PageWriter(context, error).respond();
 }
 
 /**
@@ -105,15 +105,18 @@ export function* onMiddlewareError(
   const { isSealed } = reply;
   if (!isSealed) {
     reply.clearPage();
-    new ErrorPage(context, thrown).setHead(reply);
+    new PageWriter(context, thrown).setHead(reply);
   }
   const returned = yield callHandler();
   if (!isSealed) yield respondWith(context, returned);
   if (isSealed || !reply.isSealed && reply.isEmpty) throw thrown;
 }
 
-/** The page of an error, or of a path that was not found: its status, its text, and who may read the message. */
-class ErrorPage implements Failure {
+/**
+ * Writes the page for an error, or for a path that was not found: its status, its text, and who may read the message.
+ * The page itself is a `Reply`. Its context has the writer as its `Failure`.
+ */
+class PageWriter implements Failure {
   readonly name: "notFound" | "error";
   readonly error: Error;
   /** The error, if its message is written for clients. */
@@ -135,7 +138,10 @@ class ErrorPage implements Failure {
     return page;
   }
 
-  /** Takes over a page that was opened for another error, unless a status of its own was set. */
+  /**
+   * Takes over a page that was opened for another error, unless a status of its own was set: filters of `error` may
+   * replace the error. Nothing else changes the failure of a context.
+   */
   takeOver(page: Reply): void {
     const opened = this.context.failure;
     if (opened?.thrown === this.thrown) return;
