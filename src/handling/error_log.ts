@@ -16,14 +16,22 @@ import { NO_TARGET } from "../request/target.ts";
 import { isFromProgram } from "./client.ts";
 import { routeName } from "./respond.ts";
 
-/** Notes an error of a request until it is known with which status the request ends. */
+/**
+ * Notes what was thrown until it is known with which status the request ends. It is noted as it was thrown, since
+ * `toError()` makes another `Error` each time: what is noted twice is logged once.
+ */
 export function noteError(exchange: Exchange, thrown: unknown): void {
   (exchange.errors ??= new Set()).add(thrown);
 }
 
+/** Forgets what was noted: it is logged by other means, or noted again as an `Error`. */
+export function forgetError(exchange: Exchange, thrown: unknown): void {
+  exchange.errors?.delete(thrown);
+}
+
 /**
- * Logs the noted errors of a request that ends with this status. One that the program made itself shows the
- * messages, so that only `framework.log_errors` and `framework.debug` log them.
+ * Logs the noted errors of a request that ends with this status. The response to the program's own requests already
+ * has the message: those errors are logged only under `framework.log_errors` and `framework.debug`.
  */
 export function logNotedErrors(exchange: Exchange, status: number): void {
   const { errors = [], plan: { isDebugging, settings } } = exchange;
@@ -36,7 +44,7 @@ export function logNotedErrors(exchange: Exchange, status: number): void {
 
 /** Logs an error of a request, noted or not: in one line, or whole where a setting asks for that. */
 export function logError(exchange: Exchange, error: Error): void {
-  exchange.errors?.delete(error);
+  forgetError(exchange, error);
   const { debug, isDebugging, settings } = exchange.plan;
   const isWhole = settings["framework.log_errors"] || isDebugging;
   const text = debug?.errorText(error) ??

@@ -14,7 +14,12 @@ import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { enter } from "../state/current.ts";
 import { type MaybePromise, run, type Steps } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
-import { logError, logNotedErrors, reportLate } from "./error_log.ts";
+import {
+  forgetError,
+  logError,
+  logNotedErrors,
+  reportLate,
+} from "./error_log.ts";
 import { respondPlainly } from "./pages.ts";
 import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
@@ -207,11 +212,11 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { app, context, plan: { settings } } = exchange;
   const { reply } = context;
   const error = toError(thrown);
-  if (error !== thrown) exchange.errors?.delete(thrown); // noted by middleware
+  if (error !== thrown) forgetError(exchange, thrown); // noted by middleware, and by `error` once more
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   if (reply.isSealed) {
-    exchange.errors?.delete(error);
+    forgetError(exchange, error);
     return reportLate(exchange, error, "after the response was sealed");
   }
   try {
