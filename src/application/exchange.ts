@@ -67,7 +67,9 @@ export class Exchange implements Delivery, Running {
   deferred: (() => unknown)[] | undefined = undefined;
   /** The validators whose conditions have held, such as "etag". */
   heldValidators: Set<string> | undefined = undefined;
-  /** What was thrown and has a page, until it is known whether it is logged. */
+  /** The renders into variables so far: later renders wait for them. */
+  storing: Promise<void> | undefined = undefined;
+  /** What was thrown and has a page, until it is known whether it is logged: `handling/error_log.ts` writes it. */
   errors: Set<unknown> | undefined = undefined;
   /** Whether the web response was made: from then on an error can only be logged. */
   hasResponse = false;
@@ -234,7 +236,7 @@ export class Context implements Enterable {
 
   /**
    * Text is written into the section of the reply, or at its end. With a failure, the reply is a page in place of
-   * the response.
+   * the response; only `PageWriter` in `handling/pages.ts` replaces a failure.
    */
   constructor(
     readonly exchange: Exchange,

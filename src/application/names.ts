@@ -27,7 +27,11 @@ const MEMBERS = ["fetch", "original"] as const;
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 
-/** The names of the extensible methods that the framework brings; `handling/defaults.ts` has the methods. */
+/**
+ * The names of the extensible methods that the framework brings. The compiler finds one that is missing in the table of
+ * the methods (`handling/defaults.ts`) or in the `Engine` interface (`engine.ts`), a test one that is missing in
+ * `Framework`.
+ */
 export type Original =
   | "start"
   | "stop"

@@ -10,9 +10,6 @@ import { markup } from "../html.ts";
 import { enter } from "../state/current.ts";
 import type { View } from "../view/view.ts";
 
-/** The key of a request's renders into variables: later renders wait for them. */
-const STORING = {};
-
 /** Runs a mapped or filtered `render` in a section of the body, kept at the place of the call. */
 export function renderInPlace(
   method: MappedMethod,
@@ -40,11 +37,11 @@ export function render(
       `Cannot render "${file}": the registered view has no method "fetch": add one, or map "render"`,
     );
   }
-  const stored = exchange.layer?.get(STORING);
+  const { storing: earlier } = exchange;
   const fetch = () => view.fetch(file, data);
   const timed = exchange.plan.debug?.timedRender(exchange, file, fetch);
   const renderText = async (): Promise<string> => {
-    if (stored) await stored;
+    if (earlier !== undefined) await earlier;
     return await (timed ?? fetch)();
   };
   if (key === null) {
@@ -52,6 +49,6 @@ export function render(
     return renderText().then((text) => reply.write(text, place));
   }
   const storing = renderText().then((text) => view.set(key, markup(text)));
-  (exchange.layer ??= new Map()).set(STORING, storing.catch(() => {}));
+  exchange.storing = storing.catch(() => {});
   return storing;
 }

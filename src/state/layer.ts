@@ -3,7 +3,10 @@
  * everything else is the application's.
  */
 
-/** What one request has written, by the `Layered` that it was written to. Null until the first write. */
+/**
+ * What one request has of its own, by whose it is: what it has written, by the `Layered`, and the instances of classes
+ * whose methods are callbacks, by the class. Null until the first of them.
+ */
 export type Layer = Map<object, unknown>;
 
 /** Tells which layer belongs to the current request. */
