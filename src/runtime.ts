@@ -59,14 +59,26 @@ export function headerOf(request: Request, name: string): string | null {
   }
 }
 
-/** The upgrades that wait for the response to their request, by request. */
+/**
+ * The upgrades that wait for the response to their request, by request. A WebSocket opens in these steps:
+ *
+ * 1. A handler reads `request().raw` (`application/request.ts`), whose upgrade `postponeUpgrade()` makes wait; or
+ *    `mount` hands the request on (`handling/mount.ts`), where `forwardUpgrade()` does that for the handed-on one.
+ * 2. The handler upgrades it, by `request().upgrade()`, which checks the handshake, bounds the socket and holds the
+ *    exchange until that has closed, or by `Deno.upgradeWebSocket()`. Deno makes a response of status 101.
+ * 3. That response goes on as it is: `response/web_response.ts` does not copy it, and `debug/handling.ts` adds nothing.
+ *    Its headers can be changed, so that `send` and its filters get the response itself.
+ * 4. `finishAsync` (`handling/handle.ts`) waits for `resetsNoticed()`: the client may have left meanwhile.
+ * 5. `conclude` calls `finishUpgrade()` with the final status. With 101, Deno opens the socket; with any other, since
+ *    something has failed or responded after step 2, the socket gets an error and closes.
+ */
 const upgrades = new Map<Request, (status: number) => void>();
 
 /**
  * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno cannot undo an upgrade: when
  * another response follows, Deno closes its server; when none follows, or the client has left, the connection
- * stays open for ever. A wrapper around the upgrade is no way out, since a handler may call Deno's function
- * itself with `request().raw`. Where the record is missing, the upgrade does not wait.
+ * stays open forever. Wrapping Deno's function would not help, because a handler may call it itself with
+ * `request().raw`. Where the record is missing, the upgrade does not wait.
  */
 export function postponeUpgrade(request: Request): void {
   const record = recordOf(request);
@@ -105,7 +117,7 @@ export function forwardUpgrade(served: Request, made: Request): void {
 
 /**
  * Resolves when Deno has noticed which clients have reset their connections, as it does between two turns of
- * its event loop. A WebSocket that is opened for such a client would keep its descriptor for ever.
+ * its event loop. A WebSocket that is opened for such a client would keep its descriptor forever.
  */
 export async function resetsNoticed(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await sleep(0.001);

@@ -336,8 +336,8 @@ export class HttpRequest {
 
   /**
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
-   * The request lives until the socket has closed, so that the socket's handlers keep its state. A client for
-   * which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426 when the
+   * The request lives until the socket has closed, so that the socket's handlers keep its state. The socket of a
+   * client for which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426 when the
    * client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400 when
    * its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2).
    */
@@ -350,7 +350,7 @@ export class HttpRequest {
         headers,
       });
     }
-    // Deno upgrades by any version.
+    // Deno does not check the version.
     const version = this.getHeader("sec-websocket-version") || VERSION;
     if (version !== VERSION) {
       const headers = {
@@ -385,7 +385,7 @@ export class HttpRequest {
     const { body: bytes } = this.#exchange;
     const limit = bytes === undefined ? this.#streamLimit : undefined;
     if (bytes === undefined && limit === undefined) {
-      if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw);
+      if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw); // until there is a response: see `runtime.ts`
       return raw;
     }
     if (this.#replay !== undefined && this.#replayLimit === limit) {
@@ -401,7 +401,7 @@ export class HttpRequest {
   /** Throws what is the client's fault, which would be a `TypeError` of Deno's. */
   #checkHandshake(protocol = ""): void {
     const options = this.getHeader("connection").toLowerCase();
-    // The separator is that of Deno, which reads the list once more.
+    // Split exactly as Deno will split it again.
     const protocols = this.getHeader("sec-websocket-protocol").split(", ");
     const why = !/(?:^|[\s,])upgrade(?:[\s,]|$)/.test(options)
       ? "its Connection header must include upgrade"

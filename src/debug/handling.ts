@@ -45,7 +45,7 @@ async function handleTimed(
     return timed(timing, () => start(exchange));
   };
   const response = await handle(exchange, timedStart);
-  if (response.status === 101) return response;
+  if (response.status === 101) return response; // a WebSocket is open already: see `runtime.ts`
   const finished = mutable(await addLiveReload(exchange, response));
   finished.headers.append("server-timing", timing.header());
   return finished;

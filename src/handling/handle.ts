@@ -159,7 +159,7 @@ function finish(exchange: Exchange): Response | Promise<Response> {
   return sent;
 }
 
-/** Waits for `send`, and for a WebSocket until the runtime knows whether its client has left. */
+/** Waits for `send`, and for a WebSocket until the runtime knows whether its client has left (see `runtime.ts`). */
 async function finishAsync(
   exchange: Exchange,
   sent: Response | Promise<Response>,

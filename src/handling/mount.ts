@@ -71,7 +71,7 @@ function forwarded({ raw, body }: Exchange, target: string): Request {
   const { method, headers } = raw;
   const init = { method, headers, body: body ?? raw.body };
   const made = new Request(`${protocol}//${host}${target}`, init);
-  if (headers.has("upgrade")) forwardUpgrade(raw, made);
+  if (headers.has("upgrade")) forwardUpgrade(raw, made); // a WebSocket may open here: see `runtime.ts`
   // Given to the constructor, the signal would cost more than the rest.
   return Object.defineProperty(made, "signal", { get: () => raw.signal });
 }

@@ -79,11 +79,10 @@ function headersOfBody(
 }
 
 /**
- * A web response. A text of a middle length is sent in one chunk: the runtime sends a head and a body of
- * together more than 512 bytes in two writes, at twice the cost, but a head and a chunk in one; for a long
- * text, two writes are faster. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. Unless the status is 200,
- * Deno makes the head of a text together with the response, and once more when a header is appended. None of
- * that is documented.
+ * A web response. A text of a middle length is sent in one chunk: when head and body together exceed 512 bytes, the
+ * runtime sends them in two writes, at twice the cost, but a head and a chunk in one; for a long text, two writes are
+ * faster. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. Unless the status is 200, Deno makes the head of a
+ * text together with the response, and once more when a header is appended. None of that is documented.
  */
 function made(
   body: BodyInit | null,
@@ -93,10 +92,10 @@ function made(
 ): Response {
   const isChunked = typeof body === "string" && body.length >= 400 &&
     body.length <= 32_768 && coalesces;
-  const isHeadLazy = status === 200;
-  if (isChunked && !isHeadLazy) headers["transfer-encoding"] = "chunked";
+  const isHeaderBlockLazy = status === 200;
+  if (isChunked && !isHeaderBlockLazy) headers["transfer-encoding"] = "chunked";
   const response = new Response(body, { status, headers });
-  if (isChunked && isHeadLazy) {
+  if (isChunked && isHeaderBlockLazy) {
     response.headers.append("transfer-encoding", "chunked");
   }
   return response;
@@ -112,7 +111,7 @@ function copyOf(
   headers: HeaderLines | undefined,
   delivery: Delivery,
 ): Response {
-  if (given.status === 101) return given; // an upgrade cannot be copied
+  if (given.status === 101) return given; // an upgrade cannot be copied: see `runtime.ts`
   const hasMore = headers !== undefined && headers.size > 0 || delivery.isHead;
   if (isFetched(given) && !hasMore) return given;
   const value = valueOf(given);
@@ -127,7 +126,10 @@ function copyOf(
   return copy;
 }
 
-/** The response itself, or a copy of one whose headers are fixed: one of `fetch()` or `Response.redirect()`. */
+/**
+ * The response itself, or a copy of one whose headers are fixed: one of `fetch()` or `Response.redirect()`. Deno tells
+ * only by throwing: deleting a header that no response has changes nothing.
+ */
 export function mutable(response: Response): Response {
   try {
     response.headers.delete("x-never-sent");

@@ -1,6 +1,6 @@
 /**
  * Owns how the workers of `deno serve --parallel` end together. Deno ends the process when all of them have ended,
- * but a worker that is still loading when the signal comes never hears of it, and would then serve for ever. So the
+ * but a worker that is still loading when the signal comes never hears of it, and would then serve forever. So the
  * main worker ends last, and takes those with it that are still loading.
  */
 
