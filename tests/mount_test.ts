@@ -223,6 +223,22 @@ Deno.test("a mounted engine adds the base of the application around it, of sever
   assertEquals(await shown.json(), expected);
 });
 
+Deno.test("a mounted engine redirects with the scheme and host of the base around it", async () => {
+  const [site, shop, inner] = [new Engine(), new Engine(), new Engine()];
+  site.set("framework.base_url", "https://example.com/site");
+  site.mount("/shop", shop);
+  shop.mount("/inner", inner);
+  site.route("/old", () => site.redirect("/new"));
+  inner.route("/old", () => inner.redirect("/new"));
+  for (const place of ["/site", "/site/shop/inner"]) {
+    const { headers } = await site.fetch(`${place}/old`);
+    assertEquals(headers.get("location"), `https://example.com${place}/new`);
+  }
+  inner.set("framework.base_url", "/own");
+  const { headers } = await site.fetch("/site/shop/inner/old");
+  assertEquals(headers.get("location"), "/own/new");
+});
+
 Deno.test("a mounted engine with a `framework.base_url` of its own is where that says", async () => {
   const [app, inner] = withMounted();
   inner.set("framework.base_url", "/elsewhere");

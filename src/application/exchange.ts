@@ -3,6 +3,7 @@
  * request is here, and nothing of it can be read by a later one.
  */
 
+import { baseOrigin } from "../base.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import type { HttpRequest } from "./request.ts";
 import { NO_TARGET, type Target } from "../request/target.ts";
@@ -30,6 +31,8 @@ import type { Plan } from "./plan.ts";
 export interface MountPoint {
   /** The path in front of the application's own, as clients see it; "" for the whole site. */
   readonly base: string;
+  /** The scheme and host in front of that; "" where they are not known. */
+  readonly origin: string;
   /** The whole path of the request. */
   readonly path: string;
 }
@@ -101,6 +104,12 @@ export class Exchange implements Delivery, Running {
   /** The path of the application for clients: `framework.base_url` or, where that is not set, its mount point. */
   get base(): string {
     return this.#place?.base ?? this.plan.base;
+  }
+
+  /** The scheme and host of the base, where `framework.base_url` tells them. */
+  get origin(): string {
+    const url = this.plan.settings["framework.base_url"];
+    return this.#place?.origin ?? baseOrigin(url);
   }
 
   /** The path of the request, below the base. */

@@ -40,10 +40,10 @@ function handOver(
   const received = withoutBase(target.path, plan.base);
   const [prefix, path] = splitAt(received, route);
   const request = forwarded(exchange, path + target.search);
-  const { base, wholePath } = exchange;
+  const { base, origin, wholePath } = exchange;
   // A proxy in front may have taken the base off.
   const whole = isWithinBase(wholePath, base) ? wholePath : base + received;
-  mountPoints.set(request, { base: base + prefix, path: whole });
+  mountPoints.set(request, { base: base + prefix, origin, path: whole });
   const made = fetch(request, info);
   return made instanceof Promise
     ? made.then((response) => checkedResponse(response, route))

@@ -5,7 +5,6 @@
 
 import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
-import { baseOrigin } from "../base.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
@@ -63,8 +62,7 @@ export function halt(app: Application, code = 200, message = ""): never {
 export function redirect(app: Application, url: string, code = 303): void {
   const { exchange, reply } = app.context("redirect()");
   checkStatus("redirect", code, 300, 399);
-  const { base, plan: { settings } } = exchange;
-  const origin = baseOrigin(settings["framework.base_url"]);
+  const { base, origin } = exchange;
   const headers = { location: locationOf(url, base, origin) };
   reply.respond("redirect()", { status: code, headers });
 }
