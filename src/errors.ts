@@ -17,7 +17,7 @@ export interface HttpErrorOptions extends ErrorOptions {
 }
 
 /** The headers of an error, if it has any: reading an empty list takes longer than most responses. */
-export let headersOf: (error: HttpError) => Headers | undefined;
+export let errorHeaders: (error: HttpError) => Headers | undefined;
 
 /**
  * An error that knows its HTTP status. Its message is shown to the client.
@@ -48,7 +48,7 @@ export class HttpError extends Error {
   #headers: Headers | undefined;
 
   static {
-    headersOf = (error) => #headers in error ? error.#headers : undefined;
+    errorHeaders = (error) => #headers in error ? error.#headers : undefined;
   }
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */
@@ -270,7 +270,7 @@ export function errorText(
       & Record<string, unknown>;
     const isTemplate = thrown instanceof TemplateError; // its message has them
     const summary = isTemplate ? thrown.summary : message;
-    const lines = [inOneLine(titleOf(name, summary))];
+    const lines = [inOneLine(errorTitle(name, summary))];
     if (isTemplate) lines.push(inOneLine(message.slice(summary.length + 1)));
     lines.push(...frames(thrown));
     if (Object.keys(properties).length > 0 && !isTemplate) {
@@ -295,8 +295,8 @@ export function errorLine(error: Error, origin = ""): string {
     const message = isTemplate ? error.summary : error.message;
     const cause = innermostCause(error);
     const isSaid = error.message.includes(cause.message);
-    const text = titleOf(name, message) +
-      (isSaid ? "" : ` (caused by ${titleOf(cause.name, cause.message)})`);
+    const text = errorTitle(name, message) +
+      (isSaid ? "" : ` (caused by ${errorTitle(cause.name, cause.message)})`);
     const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
     const place = isTemplate
       ? `${error.place.file}:${error.place.line}`
@@ -315,7 +315,7 @@ function innermostCause(error: Error, limit = 8): Error {
   return isLast ? error : innermostCause(cause, limit - 1);
 }
 
-export function titleOf(name: string, message: string): string {
+export function errorTitle(name: string, message: string): string {
   return message ? `${name}: ${message}` : String(name);
 }
 

@@ -34,7 +34,7 @@ export function placeOf(error: Error): string | undefined {
   const isFile = ([, url]: RegExpExecArray): boolean =>
     url!.startsWith("file:");
   const [, url, line] = places.find(isFile) ?? places[0] ?? [];
-  return url === undefined ? undefined : `${pathOf(url)}:${line}`;
+  return url === undefined ? undefined : `${filePath(url)}:${line}`;
 }
 
 /** The lines of a stack after the message, which may itself look like one of them. */
@@ -47,7 +47,7 @@ export function framesOf({ stack, message }: Error): string[] {
 }
 
 /** The path of a file; any other URL as it is. */
-function pathOf(url: string): string {
+function filePath(url: string): string {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "file:") return url;
   return decodeEscapes(parsed.pathname) ?? parsed.pathname;

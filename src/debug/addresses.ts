@@ -13,7 +13,7 @@ export function nameIn({ target, plan }: Exchange): string | undefined {
 }
 
 /** The path of an address as clients see it: the application under debug may be mounted in another one. */
-export function pathOf(exchange: Exchange, name: string): string {
+export function debugPath(exchange: Exchange, name: string): string {
   const { nesting } = exchange;
   const outermost = nesting.findLast(({ plan }) => plan.debug) ?? exchange;
   const { target, plan: { base } } = outermost;

@@ -19,7 +19,7 @@ export interface Place {
 const FILE = /(file:[^\s()]+?):(\d+):\d+/;
 
 /** The place of the application where an error was made; undefined when its stack has none. */
-export function placeOf(error: Error): Place | undefined {
+export function placeInCode(error: Error): Place | undefined {
   if (error instanceof TemplateError) return placeOfTemplate(error.place);
   const texts = [error.message, ...framesOf(error)]
     .filter((line) => !isForeignFrame(line));

@@ -6,13 +6,13 @@
 import type { Details } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { defaultSettings, type Settings } from "../application/settings.ts";
-import { TemplateError, titleOf } from "../errors.ts";
+import { errorTitle, TemplateError } from "../errors.ts";
 import { escape } from "../html.ts";
 import { withoutBase } from "../base.ts";
 import type { Route } from "../routing/route.ts";
 import { MASK, masked, maskedIfSecret } from "../secrets.ts";
 import { framesOf } from "../stack.ts";
-import { codeHtml, placeHtml, placeOf, preformatted } from "./code.ts";
+import { codeHtml, placeHtml, placeInCode, preformatted } from "./code.ts";
 import { applicationFrames, folded } from "./frames.ts";
 import { nearRoutes } from "./near_routes.ts";
 import { testOf } from "./reproduction.ts";
@@ -49,7 +49,7 @@ export async function detailsOf(
 
 /** The members that an error adds to the problem details. */
 function problemOf(error: Error): Details["problem"] {
-  const place = placeOf(error);
+  const place = placeInCode(error);
   const at = place && `${place.path}:${place.line}`;
   const frames = applicationFrames(error);
   const isTemplate = error instanceof TemplateError;
@@ -69,8 +69,8 @@ function errorHtml(
     return section(title, preformatted(escape(masked(Deno.inspect(thrown)))));
   }
   const { name, message, cause } = thrown;
-  const lines = [titleOf(name, message), ...folded(framesOf(thrown))];
-  const place = placeOf(thrown);
+  const lines = [errorTitle(name, message), ...folded(framesOf(thrown))];
+  const place = placeInCode(thrown);
   return section(
     title,
     preformatted(escape(masked(lines.join("\n")))) +

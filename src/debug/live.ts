@@ -12,7 +12,7 @@ import type { Unfinished } from "../state/unfinished.ts";
 import { onUsedFile } from "../used_files.ts";
 import { LiveFiles } from "./live_files.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
-import { nameIn, pathOf } from "./addresses.ts";
+import { debugPath, nameIn } from "./addresses.ts";
 
 /** The names of the events and of the script, which looks for the events next to it. */
 const EVENTS = "live";
@@ -177,7 +177,7 @@ function scriptTag(exchange: Exchange, policy: string): string {
   const { method } = exchange.target;
   const [, nonce] = /'nonce-([\w+/=-]+)'/.exec(policy) ?? [];
   const attributes = [
-    `src="${escape(pathOf(exchange, SCRIPT))}"`,
+    `src="${escape(debugPath(exchange, SCRIPT))}"`,
     ...method === "GET" ? [] : [`data-method="${escape(method)}"`],
     ...nonce === undefined ? [] : [`nonce="${nonce}"`],
   ];

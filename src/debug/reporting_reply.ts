@@ -10,19 +10,19 @@ import { innermost } from "../state/current.ts";
 /** A reply that remembers the line that sealed it, and reports later calls. */
 export class ReportingReply extends Reply {
   override seal(by: string): boolean {
-    return super.seal(this.isSealed ? by : by + placeOf(by));
+    return super.seal(this.isSealed ? by : by + callPlace(by));
   }
 
   override ignore(call: string): void {
     const state = this.isMade
       ? 'the web response was made before: in a filter of "send", change that one'
       : `the response was sealed by ${this.sealedBy}`;
-    report(`Ignored ${call}${placeOf(call)}: ${state}`);
+    report(`Ignored ${call}${callPlace(call)}: ${state}`);
   }
 }
 
 /** The line that called the framework; for a returned value, which no line passes on, the route. */
-function placeOf(call: string): string {
+function callPlace(call: string): string {
   if (call !== "a returned Response") return callSite();
   const context = innermost();
   if (!(context instanceof Context)) return "";

@@ -5,7 +5,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import { escape } from "../html.ts";
-import { nameIn, pathOf } from "./addresses.ts";
+import { debugPath, nameIn } from "./addresses.ts";
 
 const NAME = "style.css";
 
@@ -65,6 +65,6 @@ export function respondStyle(exchange: Exchange): Response | undefined {
 /** What gives a page its style; the style itself where it cannot be fetched. */
 export function styleHtml(exchange: Exchange): string {
   return exchange.nesting.some((each) => styled.has(each))
-    ? `<link rel="stylesheet" href="${escape(pathOf(exchange, NAME))}">\n`
+    ? `<link rel="stylesheet" href="${escape(debugPath(exchange, NAME))}">\n`
     : `<style>\n${STYLE}</style>\n`;
 }

@@ -90,7 +90,7 @@ export function guard(
   for (const origin of trusted) {
     if (typeof origin !== "function") checkOrigin("trust", origin);
   }
-  const headers = [...headersOf(options)]; // a list, since reading Headers takes longer
+  const headers = [...guardHeaders(options)]; // a list, since reading Headers takes longer
   app.before("start", () => {
     if (!mayChange(app) || isFromThisSite(app)) return;
     const isTrusted = trusts(trusted, app.request().getHeader("origin"));
@@ -105,7 +105,7 @@ export function guard(
   });
 }
 
-function headersOf(options: GuardOptions): Headers {
+function guardHeaders(options: GuardOptions): Headers {
   const headers = new Headers(HEADERS);
   for (const [name, value] of Object.entries(options.headers ?? {})) {
     if (value === null) headers.delete(name);

@@ -39,11 +39,11 @@ export function pageOf(
   problem: Readonly<Record<string, unknown>> = {},
   details = "",
 ): DefaultPage {
-  const content = contentOf(exchange, status, problem, details);
-  return { ...content, headers: headersOf(exchange, vary) };
+  const content = pageContent(exchange, status, problem, details);
+  return { ...content, headers: varyHeaders(exchange, vary) };
 }
 
-function contentOf(
+function pageContent(
   exchange: Exchange,
   status: number,
   problem: Readonly<Record<string, unknown>>,
@@ -74,11 +74,11 @@ export function messagePage(
   const page = wantsJson(exchange)
     ? problemPage(status, { detail: text || undefined })
     : { status, text };
-  return { ...page, headers: headersOf(exchange, vary) };
+  return { ...page, headers: varyHeaders(exchange, vary) };
 }
 
 /** `Vary`, where the client chooses between the forms: caches must keep them apart. */
-function headersOf(
+function varyHeaders(
   { plan: { settings } }: Exchange,
   vary: string | null,
 ): Record<string, string> {
@@ -90,13 +90,13 @@ function problemPage(
   status: number,
   problem: Readonly<Record<string, unknown>>,
 ): Content {
-  const title = titleOf(status);
+  const title = statusTitle(status);
   const detail = problem.detail === title ? undefined : problem.detail;
   const members = { type: "about:blank", title, ...problem, status, detail };
   return { status, type: PROBLEM, text: JSON.stringify(members) };
 }
 
-function titleOf(status: number): string {
+function statusTitle(status: number): string {
   return STATUS_TEXT[status as StatusCode] ?? "Error";
 }
 
@@ -105,7 +105,7 @@ function htmlPage(
   detail: unknown,
   details: string,
 ): Content {
-  const title = titleOf(status);
+  const title = statusTitle(status);
   const heading = `${status} ${title}`;
   const paragraph = detail === undefined || detail === "" || detail === title
     ? ""

@@ -7,7 +7,7 @@ import type { Application } from "../application/application.ts";
 import type { Context, Exchange, Failure } from "../application/exchange.ts";
 import { type Details, loadDebugTools } from "../application/debug_tools.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
-import { headersOf, HttpError, isStop, toError } from "../errors.ts";
+import { errorHeaders, HttpError, isStop, toError } from "../errors.ts";
 import type { Reply } from "../response/reply.ts";
 import { headerOf } from "../runtime.ts";
 import { enter } from "../state/current.ts";
@@ -152,7 +152,7 @@ class PageWriter implements Failure {
   /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
   setHead(reply: Reply): void {
     reply.setStatus(this.status);
-    const headers = this.#http && headersOf(this.#http);
+    const headers = this.#http && errorHeaders(this.#http);
     if (headers === undefined) return;
     for (const [name, value] of headers) {
       // To a client that closes the connection, Deno says the same by itself.

@@ -33,7 +33,7 @@ export function respondWith(
   // `true` means passing on; `false` and the application itself are what an expression body such as
   // `() => list.delete(id)` or `() => app` happens to return.
   if (typeof returned === "boolean" || isFrameworkObject(returned)) return;
-  const content = contentOf(returned);
+  const content = bodyContentOf(returned);
   if (content !== undefined) return reply.setBody(content);
   if (!hasJson(returned)) throw unsendable(returned, match);
   return app.call("json", [returned], context);
@@ -76,7 +76,7 @@ function isPlainObject(value: object): boolean {
 }
 
 /** The body that a value is: a web response, bytes, or a stream; undefined for any other value. */
-function contentOf(value: unknown): BodyContent | Response | undefined {
+function bodyContentOf(value: unknown): BodyContent | Response | undefined {
   // A list of these classes would have the runtime load all of them at the start.
   const isContent = value instanceof Response || value instanceof Blob ||
     value instanceof ReadableStream || value instanceof ArrayBuffer;

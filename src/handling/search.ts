@@ -21,7 +21,7 @@ export function search(
   method: string,
 ): Match | undefined {
   const { layer } = exchange;
-  return firstMatch(routerOf(exchange), method, pathOf(exchange), layer);
+  return firstMatch(routerOf(exchange), method, pathBelowBase(exchange), layer);
 }
 
 /** The next route that matches what a match was searched for. */
@@ -35,7 +35,7 @@ export function searchNext(
 /** The methods for which the path of a request has routes; empty when no route takes it. */
 export function methodsOfPath(exchange: Exchange): string[] {
   const { layer } = exchange;
-  return allowedMethods(routerOf(exchange), pathOf(exchange), layer);
+  return allowedMethods(routerOf(exchange), pathBelowBase(exchange), layer);
 }
 
 /** Whether any route has a limit of its own for bodies. */
@@ -48,7 +48,7 @@ function routerOf({ app, context, plan }: Exchange): Router {
 }
 
 /** The path below the base, decoded once. */
-function pathOf(exchange: Exchange): Path {
+function pathBelowBase(exchange: Exchange): Path {
   const { path, plan, target } = exchange;
   if (path !== undefined) return path;
   const caseSensitive = plan.settings["framework.case_sensitive"];

@@ -71,7 +71,7 @@ class Outbox {
   /** Sends a message as soon as the client is ready for it. */
   send(data: Data): void {
     if (this.state > WebSocket.OPEN) return;
-    const bytes = bytesIn(data);
+    const bytes = bytesOfMessage(data);
     const { amount } = this;
     const overhead = this.#waiting.length * OVERHEAD;
     if (amount > 0 && amount + overhead + bytes > this.#limit) {
@@ -144,7 +144,7 @@ class Outbox {
   }
 }
 
-function bytesIn(data: Data): number {
+function bytesOfMessage(data: Data): number {
   if (typeof data === "string") return new TextEncoder().encode(data).length;
   if (data instanceof Blob) return data.size;
   return data.byteLength;

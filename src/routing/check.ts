@@ -5,7 +5,7 @@
 
 import { declared, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
-import { newNode, type Node, placeOf } from "./tree.ts";
+import { newNode, type Node, routesAt } from "./tree.ts";
 
 /** The warnings for routes, and for those of what is mounted among them, unless they were `seen`. */
 export async function check(
@@ -28,7 +28,7 @@ export async function check(
 function reachWarnings(route: Route, earlier: Node): string[] {
   const { choices } = declared(route).pattern;
   const hiding = hidingBelow(earlier, choices[0]!, 0, route);
-  for (const segments of choices) placeOf(earlier, segments).push(route);
+  for (const segments of choices) routesAt(earlier, segments).push(route);
   if (hiding === undefined) return [];
   return [
     `The route "${written(route)}" can never be reached: ` +
@@ -106,7 +106,7 @@ function shadows(earlier: Route, later: Route): boolean {
   const passes = pattern.choices.some((choice) => choice.at(-1)?.isStar);
   if (passes && mounted === undefined) return false;
   return hidden.choices.every((segments) =>
-    pattern.choices.some((choice) => takes(choice, segments))
+    pattern.choices.some((choice) => coversPath(choice, segments))
   );
 }
 
@@ -114,7 +114,10 @@ function shadows(earlier: Route, later: Route): boolean {
  * Whether segments match every path that others match: each of the others is covered by one of these, or, together
  * with its neighbours, by a star. As in `pattern.ts`, no star but the last needs to take one more.
  */
-function takes(all: readonly Segment[], some: readonly Segment[]): boolean {
+function coversPath(
+  all: readonly Segment[],
+  some: readonly Segment[],
+): boolean {
   let star: number | undefined;
   let end = 0; // where what the star takes ends
   for (let n = 0, at = 0; n < all.length || at < some.length;) {
@@ -122,7 +125,9 @@ function takes(all: readonly Segment[], some: readonly Segment[]): boolean {
     if (segment?.isStar) {
       star = n++;
       end = at;
-    } else if (segment && at < some.length && covers(segment, some[at]!)) {
+    } else if (
+      segment && at < some.length && coversSegment(segment, some[at]!)
+    ) {
       n++;
       at++;
     } else {
@@ -135,7 +140,7 @@ function takes(all: readonly Segment[], some: readonly Segment[]): boolean {
 }
 
 /** Whether one segment matches every text that another one matches, whether or not case differs. */
-function covers(all: Segment, some: Segment): boolean {
+function coversSegment(all: Segment, some: Segment): boolean {
   if (some.isStar) return false; // it takes any number of segments
   if (all.isFree) return true;
   if (all.shape === some.shape) return all.longest >= some.longest;

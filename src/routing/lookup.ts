@@ -20,7 +20,7 @@ export function firstMatch(
   layer: Layer | null,
 ): Match | undefined {
   const asGet = method === "HEAD" &&
-    !methodsOf(router, path, layer).includes("HEAD");
+    !methodsOfRoutes(router, path, layer).includes("HEAD");
   const wanted = asGet ? "GET" : method;
   const layers = layersOf(router);
   return layers.shared.find(path, wanted) ??
@@ -46,7 +46,7 @@ export function allowedMethods(
   path: Path,
   layer: Layer | null,
 ): string[] {
-  const found = methodsOf(router, path, layer);
+  const found = methodsOfRoutes(router, path, layer);
   if (found.length === 0) return [];
   const methods = new Set(found);
   if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
@@ -60,7 +60,11 @@ export function hasBodyLimits(router: Router, layer: Layer | null): boolean {
 }
 
 /** The methods of all routes that match a path; `*` for every method. */
-function methodsOf(router: Router, path: Path, layer: Layer | null): string[] {
+function methodsOfRoutes(
+  router: Router,
+  path: Path,
+  layer: Layer | null,
+): string[] {
   const layers = layersOf(router);
   const methods = layers.shared.methods(path);
   const ofRequest = layers.private(layer);

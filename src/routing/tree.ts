@@ -42,7 +42,7 @@ export class Tree {
     }
     if (alias !== "") this.aliases.set(alias, pattern);
     for (const segments of pattern.choices) {
-      const place = placeOf(this.#root, segments);
+      const place = routesAt(this.#root, segments);
       if (place.at(-1) !== route) place.push(route);
     }
     this.routes.push(route);
@@ -52,7 +52,7 @@ export class Tree {
     return this.routes[declared(route).order] === route;
   }
 
-  /** The first route that matches, of those behind `after`; without a method, one of any method. */
+  /** The first route that matches, of those declared after `after`; without a method, one of any method. */
   find(path: Path, method?: string, after?: Route): Match | undefined {
     return firstBelow(this.#root, 0, path, method, after);
   }
@@ -73,7 +73,7 @@ export function newNode(): Node {
 }
 
 /** The list for a route with these segments, in nodes that are made where they are missing. */
-export function placeOf(root: Node, segments: readonly Segment[]): Route[] {
+export function routesAt(root: Node, segments: readonly Segment[]): Route[] {
   let node = root;
   for (const { folded, isStar } of segments) {
     if (isStar) return node.stars;
@@ -88,7 +88,7 @@ export function placeOf(root: Node, segments: readonly Segment[]): Route[] {
 }
 
 /**
- * The first match below a node for the segments from `at` on, of the routes behind `after`; or the one that is
+ * The first match below a node for the segments from `at` on, of the routes declared after `after`; or the one that is
  * known, if that is earlier.
  */
 function firstBelow(
@@ -131,7 +131,7 @@ function firstOf(
     const route = routes[n]!;
     const { order, pattern } = declared(route);
     if (order >= end) return known;
-    if (!takes(pattern, method)) continue;
+    if (!takesMethod(pattern, method)) continue;
     const values = pattern.match(path);
     if (values !== undefined) return new Match(route, path, method, values);
   }
@@ -151,7 +151,10 @@ function indexAfter(routes: readonly Route[], after: Route): number {
 }
 
 /** Whether a pattern is for a method; without one, every pattern is. */
-function takes({ methods }: Pattern, method: string | undefined): boolean {
+function takesMethod(
+  { methods }: Pattern,
+  method: string | undefined,
+): boolean {
   return methods.length === 0 || methods[0] === method ||
     method === undefined || methods.includes(method);
 }

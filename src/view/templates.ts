@@ -65,7 +65,7 @@ export class Templates {
 
   /** Whether there is a file for a template of that name. */
   async has(name: string): Promise<boolean> {
-    return typeof await this.#find(pathOf(name)) === "string";
+    return typeof await this.#find(templatePath(name)) === "string";
   }
 
   /** Runs a template; `from` is the path of the one that includes it, at the position. */
@@ -98,7 +98,7 @@ export class Templates {
   #load(name: string, from: string): MaybePromise<Template> {
     const known = this.#compiled.get(`/${name}`); // most names need no normalizing
     if (known !== undefined) return known;
-    const path = pathOf(name, from);
+    const path = templatePath(name, from);
     return madeOnce(this.#compiled, path, () => this.#compile(path));
   }
 
@@ -182,7 +182,7 @@ function missingAt(error: unknown, from: string, position?: number): unknown {
 }
 
 /** The normalized path of a template below its folder; `..` cannot lead out of that. */
-function pathOf(name: string, from = ""): string {
+function templatePath(name: string, from = ""): string {
   const below = name.startsWith(".") ? `${from}/../${name}` : name;
   return join(below.replaceAll("\\", "/"));
 }
