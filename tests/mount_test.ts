@@ -247,6 +247,20 @@ Deno.test("a mounted engine with a `framework.base_url` of its own is where that
   assertEquals(await shown.json(), expected);
 });
 
+Deno.test("a mounted engine takes the id of a proxy that the application around it trusts, and no other", async () => {
+  const headers = { "x-request-id": "of-the-proxy" };
+  for (const trusts of [true, false]) {
+    const [app, inner] = [new Engine(), new Engine()];
+    app.set("framework.trust_proxy", trusts);
+    inner.set("framework.trust_proxy", !trusts);
+    inner.route("/", () => inner.request().id);
+    app.mount("/inner", inner);
+    const url = "http://localhost/inner";
+    const response = await app.fetch(new Request(url, { headers }));
+    assertEquals(await response.text() === "of-the-proxy", trusts);
+  }
+});
+
 Deno.test("`files()` of a mounted engine makes URLs that lead to the files", async () => {
   const [app, inner] = [new Engine(), new Engine()];
   const asset = files(

@@ -461,7 +461,8 @@ export class HttpRequest {
   }
 
   #receivedId(): string | undefined {
-    const id = this.#exchange.trustsProxy ? this.getHeader("x-request-id") : "";
+    const { raw, trustsProxy } = this.#exchange.nesting.at(-1)!;
+    const id = trustsProxy ? raw.headers.get("x-request-id") ?? "" : "";
     return REQUEST_ID.test(id) ? id : undefined;
   }
 }
