@@ -37,7 +37,20 @@ export interface Defaults {
   readonly components: (app: Application) => Record<ComponentName, Component>;
 }
 
-/** An application: what was declared, whether it serves, and what it has not finished. */
+/**
+ * An application: what was declared, whether it serves, and what it has not finished.
+ *
+ * Who serves, and who asks, are several questions:
+ *
+ * - May code outside of requests still change the application? Not while `isServing`.
+ * - Is the server that of `deno serve`? `isUnderDenoServe`.
+ * - Does a server of `start()` run, so that neither `start()` nor `init()` may be called? `Engine` knows its server.
+ * - Is the server shutting down? `unfinished.isDraining`.
+ * - Has any server received this request, or the one around it? `Exchange.isServed`.
+ * - Did the server pass on the connection, as any does but perhaps a `Deno.serve` of the user's own? `Exchange.info`. A
+ *   drain waits for such requests only, and `framework.coalesce` is for their responses only.
+ * - Did the program make the request itself, as tests do? `isFromProgram()` of `handling/client.ts`.
+ */
 export class Application implements LayerSource {
   /** Which context the running code belongs to. */
   readonly current: Current<Context> = new Current<Context>();

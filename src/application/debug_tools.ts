@@ -11,12 +11,12 @@ import type { Application } from "./application.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Calls the method `start` for a request; returns what to wait for. */
-export type CallStart = (exchange: Exchange) => unknown;
+export type Dispatch = (exchange: Exchange) => unknown;
 
-/** Handles a request; `start` calls the method of that name. */
+/** Handles a request; `dispatch` calls the method `start`. */
 export type Handle = (
   exchange: Exchange,
-  start: CallStart,
+  dispatch: Dispatch,
 ) => MaybePromise<Response>;
 
 /** What the page of an error shows under debug. */
@@ -35,7 +35,7 @@ export interface DebugTools extends TemplateTools {
   /** Handles a request by `handle`, times it and its `start`, and adds live reload. */
   handle(
     exchange: Exchange,
-    start: CallStart,
+    dispatch: Dispatch,
     handle: Handle,
   ): MaybePromise<Response>;
 

@@ -3,7 +3,7 @@
  * and timing.
  */
 
-import type { CallStart, Handle } from "../application/debug_tools.ts";
+import type { Dispatch, Handle } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { seesDetails } from "../handling/client.ts";
 import { targetOf } from "../request/target.ts";
@@ -17,20 +17,20 @@ import { warn } from "./warnings.ts";
 /** Handles a request by `handle`, with what debug adds for a client who sees details. */
 export function handleUnderDebug(
   exchange: Exchange,
-  start: CallStart,
+  dispatch: Dispatch,
   handle: Handle,
 ): MaybePromise<Response> {
   if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, does the same.
   const isInner = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
-  if (isInner || !seesDetails(exchange)) return handle(exchange, start);
-  return handleTimed(exchange, start, handle);
+  if (isInner || !seesDetails(exchange)) return handle(exchange, dispatch);
+  return handleTimed(exchange, dispatch, handle);
 }
 
 async function handleTimed(
   exchange: Exchange,
-  start: CallStart,
+  dispatch: Dispatch,
   handle: Handle,
 ): Promise<Response> {
   const timing = new Timing(exchange);
@@ -40,11 +40,11 @@ async function handleTimed(
     exchange.end();
     return tool;
   }
-  const timedStart = (): unknown => {
+  const timedDispatch = (): unknown => {
     if (exchange.body !== undefined) timing.receivedBody();
-    return timed(timing, () => start(exchange));
+    return timed(timing, () => dispatch(exchange));
   };
-  const response = await handle(exchange, timedStart);
+  const response = await handle(exchange, timedDispatch);
   if (response.status === 101) return response; // a WebSocket is open already: see `runtime.ts`
   const finished = mutable(await addLiveReload(exchange, response));
   finished.headers.append("server-timing", timing.header());

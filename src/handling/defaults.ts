@@ -16,7 +16,7 @@ import { error, notFound, onPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
 import { halt, redirect, stop } from "./respond.ts";
-import { start, startAfterFilters } from "./start.ts";
+import { start, startAfterFilters } from "./dispatch.ts";
 import type { UrlParameters } from "../routing/pattern.ts";
 import type { UrlQuery } from "../routing/url_query.ts";
 

@@ -1,10 +1,21 @@
 /**
- * Owns a request's way through an application: the order of the steps, and what happens when one of them
- * throws.
+ * Owns the lifecycle of a request: the order of the steps, and what happens when one of them throws.
+ *
+ * | step           | does                                                                         |
+ * | -------------- | ---------------------------------------------------------------------------- |
+ * | `begin`        | reads target, host and body; dispatches: calls the routes, or `notFound`     |
+ * | `settle`       | waits for the framework's calls that a callback did not await                |
+ * | `finish`       | makes the response of the reply, passes it through `send`, and concludes     |
+ * | `conclude`     | starts deferred work, ends the exchange, opens or refuses a WebSocket        |
+ * | `exchange.end` | closes the contexts, unless a stream, a socket or deferred work holds them   |
+ * | `recover`      | when any of them throws: `error` (`runError`), then `settle` and `finish`    |
+ *
+ * Each is synchronous as long as nothing has to be waited for: `continueAsync` and `finishAsync` are the same steps
+ * once something has.
  */
 
 import type { Application } from "../application/application.ts";
-import { type CallStart, loadDebugTools } from "../application/debug_tools.ts";
+import { type Dispatch, loadDebugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, report, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
@@ -23,7 +34,7 @@ import {
 import { respondPlainly } from "./pages.ts";
 import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
-import { callStart, matchOf } from "./start.ts";
+import { dispatch, matchOf } from "./dispatch.ts";
 
 /** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
@@ -57,8 +68,8 @@ async function loadThenHandle(
 function handleIn({ exchange }: Context): MaybePromise<Response> {
   const { debug } = exchange.plan;
   return debug === undefined
-    ? handle(exchange, callStart)
-    : debug.handle(exchange, callStart, handle);
+    ? handle(exchange, dispatch)
+    : debug.handle(exchange, dispatch, handle);
 }
 
 /** Responds with the page of an error to a request that its server does not pass on. */
@@ -78,13 +89,16 @@ export function refuseRequest(
   return enter(exchange.context, () => recover(exchange, error));
 }
 
-/** Handles a request synchronously, until there is something to wait for. */
+/**
+ * Handles a request synchronously, until there is something to wait for. `dispatch` is the function of that name, or
+ * one around it that debug times.
+ */
 function handle(
   exchange: Exchange,
-  start: CallStart,
+  dispatch: Dispatch,
 ): MaybePromise<Response> {
   try {
-    const result = begin(exchange, start);
+    const result = begin(exchange, dispatch);
     if (result !== undefined || exchange.pending?.isUnsettled) {
       return continueAsync(exchange, result);
     }
@@ -97,26 +111,26 @@ function handle(
   }
 }
 
-/** Runs the steps up to the end of `start`; returns undefined when they are done, else what to await. */
-function begin(exchange: Exchange, start: CallStart): unknown {
+/** Runs the steps up to the end of `dispatch`; returns undefined when they are done, else what to await. */
+function begin(exchange: Exchange, dispatch: Dispatch): unknown {
   const { app, plan, raw } = exchange;
   if (plan.send !== undefined) exchange.began = performance.now();
   exchange.target = targetOf(raw);
-  if (app.isUnderDenoServe) checkScheme(raw); // it has no TLS
+  if (app.isUnderDenoServe) checkScheme(raw); // `deno serve` never has TLS
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
   return hasUnreadBody(exchange)
-    ? receiveThenStart(exchange, start)
-    : start(exchange);
+    ? receiveThenDispatch(exchange, dispatch)
+    : dispatch(exchange);
 }
 
-/** Reads the body for the route that matches, and runs `start`. */
-async function receiveThenStart(
+/** Reads the body for the route that matches, and dispatches the request. */
+async function receiveThenDispatch(
   exchange: Exchange,
-  start: CallStart,
+  dispatch: Dispatch,
 ): Promise<void> {
   await receive(exchange, matchOf(exchange));
-  await start(exchange);
+  await dispatch(exchange);
 }
 
 async function continueAsync(
@@ -180,7 +194,7 @@ function conclude(exchange: Exchange, status: number): void {
   finishUpgrade(exchange.raw, status);
 }
 
-/** Responds when something was thrown; what the response itself throws rejects. */
+/** Runs `recovery`; what that throws itself rejects, also when it does so synchronously. */
 function recover(
   exchange: Exchange,
   error: unknown,
@@ -192,7 +206,7 @@ function recover(
   }
 }
 
-/** The stop signal only ends the request, anything else goes to `error`. */
+/** Responds when something was thrown: the stop signal only ends the request, anything else goes to `error`. */
 function* recovery(exchange: Exchange, error: unknown): Steps<Response> {
   try {
     if (!isStop(error)) yield* runError(exchange, error);

@@ -34,8 +34,9 @@ export function hasUnreadBody({ body, raw, target }: Exchange): boolean {
 }
 
 /**
- * Reads the body before `start`, where a route takes it whole; then a POST gets the method that its form asks
- * for, whose route is then searched. Returns what to await, if anything.
+ * Reads the body before `start`, where a route takes it whole: filters of `start` and middleware run once it has
+ * arrived. Then a POST gets the method that its form asks for, whose route is then searched. Returns what to await, if
+ * anything.
  */
 export function receive(
   exchange: Exchange,

@@ -154,10 +154,11 @@ function maskedUrl(url: string, secrets: RegExp): string {
 function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
   return (record) => {
     const line = lineOf(record);
-    const isServed = record.ip !== "" || app.request().getHeader("host") !== "";
+    const hasClient = record.ip !== "" ||
+      app.request().getHeader("host") !== "";
     // A request of the program's own, as in a test, leaves nothing under way.
     // deno-lint-ignore no-console -- this is the log
-    if (!isServed) return console.log(line);
+    if (!hasClient) return console.log(line);
     const writing = lines.print(line);
     if (writing === undefined) return;
     app.defer(() => settles(writing, STALLED_SECONDS));

@@ -1,6 +1,6 @@
 /**
  * Owns the types of middleware, and checking values for them. `route.ts` keeps the middleware of a route,
- * `handling/start.ts` runs it around the callback.
+ * `handling/dispatch.ts` runs it around the callback.
  */
 
 import { isClass } from "../callback.ts";

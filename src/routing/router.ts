@@ -1,6 +1,6 @@
 /**
  * Owns declaring routes, also in groups and as resources. Patterns are parsed in `notation.ts`, routes are searched
- * in `lookup.ts`, and called in `handling/start.ts`.
+ * in `lookup.ts`, and called in `handling/dispatch.ts`.
  */
 
 import { type Classes, loaderOf, resolveCallback } from "../callback.ts";

@@ -1,7 +1,12 @@
 /**
- * Owns the method `start`: calling it, and what it does by default, finding the route, calling it between its
- * middleware, passing on to the next one, and the response when no route matches. What a callback returns is sent by
- * `respond.ts`.
+ * Owns dispatching a request: calling the method `start`, and what that does by default. It
+ *
+ * - finds the route,
+ * - calls its callback between its middleware,
+ * - passes on to the next route, when the callback returns true,
+ * - responds when no route matches.
+ *
+ * What a callback returns is sent by `respond.ts`.
  */
 
 import type { Application } from "../application/application.ts";
@@ -18,10 +23,10 @@ import { receiveFor } from "./receive.ts";
 import { respondWith, routeName } from "./respond.ts";
 import { methodsOfPath, search, searchNext } from "./search.ts";
 
-/** Calls `start`; what a mapped or filtered one returns is sent like the result of a callback. */
-export function callStart(exchange: Exchange): unknown {
+/** Calls the method `start`. What a mapped or filtered one returns is sent like the result of a callback. */
+export function dispatch(exchange: Exchange): unknown {
   const { context, plan } = exchange;
-  if (plan.start === undefined) return dispatch(context);
+  if (plan.start === undefined) return callRoutes(context);
   matchOf(exchange); // filters can ask for the route
   const returned = plan.start.call([], context);
   return isThenable(returned)
@@ -52,13 +57,13 @@ function checkFiltered(returned: unknown): void {
 export function start(app: Application): unknown {
   const context = app.context("start()");
   if (context.reply.isSealed) return;
-  const dispatched = dispatch(context);
+  const dispatched = callRoutes(context);
   // What a mapped method such as `json` returned was no result of `start`.
   return isThenable(dispatched) ? dispatched.then(() => {}) : undefined;
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */
-function dispatch(context: Context): unknown {
+function callRoutes(context: Context): unknown {
   const match = matchOf(context.exchange);
   return match === undefined
     ? respondUnmatched(context)
@@ -119,6 +124,7 @@ function* guarded(
   if (isResponse(allowed)) {
     yield respondWith(context, allowed);
   } else if (!app.context("start()").reply.isSealed) {
+    // Asking the application has thrown if the request has ended meanwhile.
     checkAllowed(allowed, first, match);
     try {
       passes = yield* guarded(context, match, others);
@@ -157,7 +163,7 @@ function isResponse(value: unknown): boolean {
     value instanceof Response;
 }
 
-/** Throws unless middleware lets the request go on: what cannot be understood must not let everybody in. */
+/** Throws unless middleware lets the request go on. Fails closed: an unrecognised value must not admit anyone. */
 function checkAllowed(
   value: unknown,
   middleware: Middleware,
