@@ -1,5 +1,5 @@
 /**
- * Owns a request on its way through an application, and the contexts in which its code runs. All state of a
+ * Owns one request as an application handles it, and the contexts in which its code runs. All state of a
  * request is here, and nothing of it can be read by a later one.
  */
 
@@ -40,7 +40,7 @@ export interface MountPoint {
 /** The mount points of the requests that `mount` hands over. */
 export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
 
-/** One request and its way: filled step by step by `handling/handle.ts`. */
+/** One request, from its target to its response: filled step by step by `handling/handle.ts`. */
 export class Exchange implements Delivery, Running {
   /** The context of everything but the parts. */
   readonly context: Context;
@@ -51,7 +51,7 @@ export class Exchange implements Delivery, Running {
   /** The application's plan, or one of the request's own once it has declared something. */
   plan: Plan;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
-  began: number | undefined = undefined;
+  readonly began: number | undefined;
   /** The method, path and query, once they were read. */
   target: Target = NO_TARGET;
   /** The body, once it was read. */
@@ -92,6 +92,7 @@ export class Exchange implements Delivery, Running {
     this.outer = outerOf(raw);
     this.mountPoint = this.outer && mountPoints.get(raw);
     this.plan = app.plan;
+    this.began = this.plan.send === undefined ? undefined : performance.now();
     this.context = new Context(this, this.plan.newReply());
   }
 
@@ -106,7 +107,7 @@ export class Exchange implements Delivery, Running {
     return this.#place?.base ?? this.plan.base;
   }
 
-  /** The scheme and host of the base, where `framework.base_url` tells them. */
+  /** The scheme and host of the base, where `framework.base_url` has them. */
   get origin(): string {
     const url = this.plan.settings["framework.base_url"];
     return this.#place?.origin ?? baseOrigin(url);
@@ -161,7 +162,7 @@ export class Exchange implements Delivery, Running {
     else this.#requestId = id;
   }
 
-  /** Whether a proxy in front tells the client's address, host and protocol. */
+  /** Whether a proxy in front is trusted to pass on the client's address, host and protocol. */
   get trustsProxy(): boolean {
     return this.plan.settings["framework.trust_proxy"];
   }

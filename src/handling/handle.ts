@@ -36,12 +36,15 @@ import { hasUnreadBody, receive } from "./receive.ts";
 import { send } from "./send.ts";
 import { dispatch, matchOf } from "./dispatch.ts";
 
-/** The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. */
+/**
+ * The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. They are those
+ * that `request/`, `server/` and `dispatch.ts` throw; an application's own `HttpError` of such a status counts, too.
+ */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
 const UNAWAITED = "in work that was not awaited";
 
-/** Handles a request of an application. */
+/** Handles a request; returns a promise only when something has to be waited for. */
 export function handleRequest(
   app: Application,
   raw: Request,
@@ -80,7 +83,6 @@ export function refuseRequest(
   error: HttpError,
 ): MaybePromise<Response> {
   const exchange = new Exchange(app, raw, info);
-  if (exchange.plan.send !== undefined) exchange.began = performance.now();
   try {
     exchange.target = targetOf(raw);
   } catch {
@@ -114,7 +116,6 @@ function handle(
 /** Runs the steps up to the end of `dispatch`; returns undefined when they are done, else what to await. */
 function begin(exchange: Exchange, dispatch: Dispatch): unknown {
   const { app, plan, raw } = exchange;
-  if (plan.send !== undefined) exchange.began = performance.now();
   exchange.target = targetOf(raw);
   if (app.isUnderDenoServe) checkScheme(raw); // `deno serve` never has TLS
   const hosts = plan.settings["framework.hosts"];
