@@ -5,7 +5,6 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import type { HttpRequest } from "../application/request.ts";
-import { JSON_TYPE } from "../media_type.ts";
 import {
   checkLength,
   hasBody,
@@ -57,9 +56,9 @@ async function receiveForm(
   const limits = [match, ...others]
     .filter((each) => each !== undefined && !each.route.takesStream)
     .map((each) => limitOf(exchange, each));
-  const [first = limitOf(exchange)] = limits;
-  await read(exchange, Math.max(first, ...limits));
-  const method = methodOverride(exchange.app.request());
+  if (limits.length === 0) limits.push(limitOf(exchange));
+  await read(exchange, Math.max(...limits));
+  const method = methodOverride(exchange.app.request(exchange.context));
   if (method) {
     exchange.target = { ...exchange.target, method };
     exchange.match = search(exchange, method);
@@ -122,12 +121,11 @@ function mayOverride({ plan, raw, target }: Exchange): boolean {
   return target.method === "POST" && (kind === "form" || kind === "multipart");
 }
 
-/** The method that the field `_method` of a form asks for: PUT, PATCH or DELETE, otherwise "". */
+/** The method that the field `_method` of a form asks for: one of `OVERRIDES`, otherwise "". */
 function methodOverride(request: HttpRequest): string {
-  if (JSON_TYPE.test(request.type)) return "";
   try {
     const method = String(request.data._method).toUpperCase();
-    return /^(?:PUT|PATCH|DELETE)$/.test(method) ? method : "";
+    return OVERRIDES.includes(method) ? method : "";
   } catch {
     return ""; // a malformed form is an error only for the handler that reads it
   }
