@@ -1,4 +1,4 @@
-/** Owns the base: the place of an application on its site, which `framework.base_url` tells. */
+/** Owns the base: the place of an application on its site, which `framework.base_url` sets. */
 
 /** The path of a base, which is a path or a whole URL: encoded, without a slash at its end; "" for the whole site. */
 export function basePath(baseUrl: string | null | undefined): string {

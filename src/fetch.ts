@@ -1,6 +1,6 @@
 /** Owns the types of what a server passes with a request, and of the function that it calls. */
 
-/** What a server such as `Deno.serve` or `deno serve` tells about a connection. */
+/** What a server such as `Deno.serve` or `deno serve` passes on about a connection. */
 export interface ConnectionInfo {
   /** The client's address. */
   readonly remoteAddr?: Deno.Addr;

@@ -86,7 +86,7 @@ export class Application implements LayerSource {
 
   /**
    * Declares the defaults and drops everything else. Throws inside a request, and while a server runs: that of
-   * `deno serve`, or one that `isListening` tells of. The end of any other server goes unnoticed.
+   * `deno serve` or, with `isListening`, that of `start()`. The end of any other server goes unnoticed.
    */
   init(isListening = false): void {
     if (this.context()) {
@@ -138,6 +138,7 @@ export class Application implements LayerSource {
     const method: Method = passRoute
       ? (...params) => callable(...params, route())
       : callable;
+    // Told by identity: `resolveCallback()` returns a function as it is.
     const isDefault = this.#defaultMethods.get(name) === callable;
     const wrapper = this.#defaults.wrappers[name as Original];
     const filters = this.#method(name)?.filters;
@@ -220,7 +221,7 @@ export class Application implements LayerSource {
     return this.#plan ??= this.#compiled(null);
   }
 
-  /** The plan of the current request; outside of one, that of the next request. */
+  /** The plan of the current request; outside a request, the one that the next request will get. */
   get currentPlan(): Plan {
     return this.current.get()?.exchange.plan ?? this.plan;
   }

@@ -1,4 +1,4 @@
-/** Owns what debug tells of a render: how long it takes, and which line asked for a missing template. */
+/** Owns what debug shows of a render: how long it takes, and which line asked for a missing template. */
 
 import type { Exchange } from "../application/exchange.ts";
 import { MissingTemplate } from "../errors.ts";

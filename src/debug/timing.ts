@@ -1,4 +1,4 @@
-/** Owns where the time of a request went: the header `Server-Timing`. */
+/** Owns the header `Server-Timing`, which shows where the time of a request went. */
 
 import type { Exchange } from "../application/exchange.ts";
 

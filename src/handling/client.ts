@@ -1,5 +1,5 @@
 /**
- * Owns who made a request (the program itself, a client on this machine, or one elsewhere) and so who may read
+ * Decides who made a request (the program itself, a client on this machine, or one elsewhere) and so who may read
  * more of an error than its status.
  */
 

@@ -110,7 +110,8 @@ function htmlPage(
   const paragraph = detail === undefined || detail === "" || detail === title
     ? ""
     : `<p>${escape(String(detail))}</p>\n`;
-  // A page without a style of its own suits every Content-Security-Policy.
+  // A page without a style of its own suits every Content-Security-Policy. `</body>`, of an element that HTML opens by
+  // itself, is where `debug/live.ts` puts its script.
   const text = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

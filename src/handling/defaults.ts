@@ -20,7 +20,6 @@ import { start, startAfterFilters } from "./dispatch.ts";
 import type { UrlParameters } from "../routing/pattern.ts";
 import type { UrlQuery } from "../routing/url_query.ts";
 
-/** What an application begins with. */
 export const defaults: Defaults = {
   components,
   methods: {

@@ -187,7 +187,7 @@ function follow(context: Context, match: Match, returned: unknown): unknown {
     const next = searchNext(exchange, match);
     if (next === undefined) {
       exchange.match = undefined;
-      return exchange.app.call("notFound");
+      return exchange.app.call("notFound", [], context);
     }
     match = next;
     returned = callRoute(context, match);
@@ -211,6 +211,8 @@ function respondUnmatched(context: Context): unknown {
   if (method === "OPTIONS") {
     return reply.respond("the response to OPTIONS", { status: 204 });
   }
-  if (!settings["framework.method_not_allowed"]) return app.call("notFound");
+  if (!settings["framework.method_not_allowed"]) {
+    return app.call("notFound", [], context);
+  }
   throw new HttpError(405, `${method} is not allowed here; use ${methods}`);
 }

@@ -164,7 +164,7 @@ function isOpaque(value: object): boolean {
     type = Object.getPrototypeOf(type)
   ) {
     const members = Object.values(Object.getOwnPropertyDescriptors(type));
-    const isOwn = type === value; // JSON has asked an own getter
+    const isOwn = type === value; // JSON.stringify has already called own getters
     const isHidden = ({ get, enumerable }: PropertyDescriptor): boolean =>
       get !== undefined && !(isOwn && enumerable);
     if (members.some(isHidden)) return true;
@@ -198,5 +198,6 @@ function typeIn(charset: string, type: string): string {
 }
 
 function isUtf8(charset: string): boolean {
+  // The first comparison only saves the expression for the default.
   return charset === "utf8" || /^utf-?8$/i.test(charset);
 }

@@ -155,7 +155,7 @@ class PageWriter implements Failure {
     const headers = this.#http && errorHeaders(this.#http);
     if (headers === undefined) return;
     for (const [name, value] of headers) {
-      // To a client that closes the connection, Deno says the same by itself.
+      // Deno already sends `Connection: close` to a client that asked for it.
       if (name === "connection" && saysClose(this.context.exchange)) continue;
       const isCookie = name === "set-cookie";
       reply.setHeader(name, isCookie ? headers.getSetCookie() : value);
@@ -184,7 +184,7 @@ class PageWriter implements Failure {
       .then((details) => this.fill(page, details));
   }
 
-  /** Responds with the default page. */
+  /** Responds with the default page in place of what was written so far. */
   respond(): void {
     const { reply } = this.context;
     if (!reply.isSealed) {
@@ -194,7 +194,7 @@ class PageWriter implements Failure {
     reply.respond(`${this.name}()`, this.#pageOn(reply));
   }
 
-  /** Writes the default page. */
+  /** Writes the default page onto one that `open()` has opened. */
   fill(page: Reply, details?: Details): void {
     const { text, type, headers } = this.#pageOn(page, details);
     page.setBody(text, type);

@@ -47,7 +47,10 @@ export function stop(app: Application, code?: number): never {
   throwStop();
 }
 
-/** Ends the request with a message in place of the content so far; that of an error in the client's form. */
+/**
+ * Ends the request with a message in place of the content so far; from status 400 on, in the format that the client
+ * prefers.
+ */
 export function halt(app: Application, code = 200, message = ""): never {
   const { exchange, reply } = app.context("halt()");
   const text = String(message);

@@ -1,4 +1,4 @@
-/** Owns reading the address of a client, as a connection or a proxy tells it. */
+/** Owns reading the address of a client, as a connection or a proxy gives it. */
 
 /** An address, perhaps in brackets, with a port, or IPv4 mapped to IPv6. */
 const ADDRESS =

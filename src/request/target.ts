@@ -38,7 +38,10 @@ const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 
 const MALFORMED_TARGET = "request target is malformed";
 
-/** The last valid Host header, cached with the start of the URLs of that host: most requests name the same. */
+/**
+ * The last valid Host header, cached with the start of the URLs of that host: most requests name the same. At first, a
+ * start that no URL has, so that a request without the header is none of this host.
+ */
 let lastHost = { host: "", origin: " " };
 
 /**

@@ -127,8 +127,8 @@ function copyOf(
 }
 
 /**
- * The response itself, or a copy of one whose headers are fixed: one of `fetch()` or `Response.redirect()`. Deno tells
- * only by throwing: deleting a header that no response has changes nothing.
+ * The response itself, or a copy of one whose headers are fixed: one of `fetch()` or `Response.redirect()`. Only
+ * trying shows which: deleting a header that no response has changes nothing, or throws.
  */
 export function mutable(response: Response): Response {
   try {

@@ -1,5 +1,5 @@
 /**
- * Owns how long a text an expression may be tried on. JavaScript's expressions backtrack: where a character can
+ * Computes the longest text that an expression may be tried on. JavaScript's expressions backtrack: where a character can
  * be matched in more than one way, the steps grow with a power of the length of the text, or exponentially.
  *
  * A step takes one character of the text at one place of the expression. How many steps the worst text of a
@@ -80,7 +80,7 @@ export class Work {
   }
 }
 
-/** Thrown for an expression of which nothing can be told within {@linkcode MAX_WORK}. */
+/** Thrown for an expression that cannot be analysed within {@linkcode MAX_WORK}. */
 export class TooComplex extends Error {}
 
 /**

@@ -138,6 +138,7 @@ export class Router {
       passRoute,
       alias,
       order: tree.routes.length,
+      // `writable` throws once the application serves. In a request, it at worst makes an empty tree.
       isOpen: () => this.#layers.writable === tree,
       middleware: [...this.#group.middleware],
       takesStream: false,

@@ -94,7 +94,6 @@ export function listen(
   return server;
 }
 
-/** Listens where the options say. */
 function serve(
   handler: Fetch,
   { hostname = "127.0.0.1", path, cert, key, ...options }: StartOptions,
@@ -141,7 +140,6 @@ function onError(error: unknown): Response {
   return new Response("Internal Server Error", { status: 500 });
 }
 
-/** Prints where the server listens. */
 function announceAddress(address: Deno.Addr, options: StartOptions): void {
   const { cert, signals = true } = options;
   const scheme = cert === undefined ? "http" : "https";

@@ -1,4 +1,4 @@
-/** Owns waiting for deferred work, of which no public name tells: it asks the application. Only for tests. */
+/** Owns waiting for deferred work. No public name shows that, so it asks the application. Only for tests. */
 
 import type { Engine } from "../../mod.ts";
 import { applicationOf } from "../engine.ts";
