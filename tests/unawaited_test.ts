@@ -7,6 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { secondsOf } from "./clock.ts";
+import { Engine } from "@framework/core";
 import { call, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -511,3 +512,31 @@ onEngine(
     });
   },
 );
+
+Deno.test("a call that rejects beside work that takes long is not missed", async () => {
+  const app = new Engine();
+  app.map("save", async () => {
+    await null;
+    throw new Error("boom");
+  });
+  app.route("/", () => {
+    call(app, "save");
+    busyAfter(100);
+    return "done";
+  });
+  await using server = app.start({ port: 0, signals: false });
+  const { port } = server.addr as Deno.NetAddr;
+  const lines = await logOf(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    await response.body?.cancel();
+    assertEquals(response.status, 500);
+  });
+  assertMatch(lines.join(), /[0-9a-f]{8} GET .*Error: boom/);
+});
+
+/** Keeps the processor busy for some milliseconds, after a number of microtasks. */
+async function busyAfter(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await null;
+  const end = performance.now() + 5;
+  while (performance.now() < end);
+}

@@ -65,8 +65,10 @@ export class Pending {
       }
     };
     const late = await settles(allSettle(), seconds) ? [] : open();
-    // Deno reports at the end of a turn which rejections nobody handles.
+    // Deno reports at the end of a turn which rejections nobody handles. On a busy machine a timer that is due
+    // already may run before that, a second one never does.
     if (this.#hasRejected || this.#uncaught) {
+      await new Promise((resolve) => setTimeout(resolve));
       await new Promise((resolve) => setTimeout(resolve));
     }
     this.#hasRejected = false;
