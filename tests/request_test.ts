@@ -297,6 +297,10 @@ Deno.test("a record of a query or a form is refused with 400 where a handler mak
   const app = new Engine();
   app.route("/query", () => String(app.request().query.name));
   app.route("POST /form", () => `Hello, ${app.request().data.name}!`);
+  app.route(
+    "/header",
+    () => void app.response().header("x-a", app.request().query.name as string),
+  );
   const post = { method: "POST" };
   const table: [string, RequestInit, number, string][] = [
     ["/query?name=Ada", {}, 200, "Ada"],
@@ -312,6 +316,12 @@ Deno.test("a record of a query or a form is refused with 400 where a handler mak
       {},
       400,
       'Cannot read the field "name[0]": it is a record, not text',
+    ],
+    [
+      "/header?name[first]=Ada",
+      {},
+      400,
+      'Cannot read the field "name": it is a record, not text',
     ],
     [
       "/form",

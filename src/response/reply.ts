@@ -104,7 +104,11 @@ export class Reply {
    */
   setHeader(name: string, value: HeaderValue): void {
     const key = name.toLowerCase();
-    const lines = typeof value === "object" ? [...value ?? []] : [`${value}`];
+    const lines = Array.isArray(value)
+      ? [...value]
+      : value === null
+      ? []
+      : [`${value}`];
     for (const line of lines) checkHeader(name, line);
     const isTooLate = this.isMade || this.isSealed && isSealable(key);
     if (isTooLate) this.ignore(`header("${name}")`);
