@@ -1,6 +1,6 @@
 /**
  * Tests the examples of `docs/in_production.md` that need a process or a folder, and the recipe for several workers;
- * `nginx_test.ts` and `caddy_test.ts` test those of the proxies.
+ * `proxies_test.ts` tests those of nginx and Caddy.
  */
 
 import {

@@ -5,15 +5,13 @@
 
 import { Process } from "../tasks/process.ts";
 import { freePort } from "./postgres.ts";
+import { asNobody, findProgram } from "./system_program.ts";
 
 const DOCUMENT = new URL("../docs/in_production.md", import.meta.url);
 
-/** Where the program is, of which the path of an ordinary user lacks one. */
-const FOLDERS = ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"];
-
 const WORKER = /start worker process \d/;
 
-const program = await findProgram();
+const program = await findProgram("nginx");
 
 /** Whether nginx is not installed, so that its tests are skipped. */
 export const isMissing: boolean = program === undefined;
@@ -54,7 +52,7 @@ export class Nginx implements AsyncDisposable {
     await write(folder, configure(port, folder));
     const args = ["-e", "stderr", "-p", folder, "-c", `${folder}/nginx.conf`];
     const nginx = new Nginx(port, folder, [
-      ...await account(),
+      ...await asNobody(),
       program!,
       ...args,
     ]);
@@ -121,22 +119,4 @@ async function write(folder: string, http: string): Promise<void> {
       ${http}
     }`;
   await Deno.writeTextFile(`${folder}/nginx.conf`, text);
-}
-
-/** The command that runs another as nobody, where the tests run as root. */
-async function account(): Promise<string[]> {
-  const { stdout } = await new Deno.Command("id", { args: ["-u"] }).output();
-  if (new TextDecoder().decode(stdout).trim() !== "0") return [];
-  return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];
-}
-
-async function findProgram(): Promise<string | undefined> {
-  for (const folder of FOLDERS) {
-    try {
-      await Deno.stat(`${folder}/nginx`);
-      return `${folder}/nginx`;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  }
 }

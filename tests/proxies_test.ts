@@ -1,4 +1,4 @@
-/** Tests an application behind nginx, by the configuration of `docs/in_production.md` and by lesser ones. */
+/** Tests an application behind nginx and Caddy, by the configurations of `docs/in_production.md` and by lesser ones. */
 
 import { Engine } from "@framework/core";
 import { sessions } from "@framework/core/sessions";
@@ -9,58 +9,119 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { logOf } from "./log.ts";
-import { type Configure, documented, isMissing, Nginx } from "./nginx.ts";
+import * as caddy from "./caddy.ts";
+import * as nginx from "./nginx.ts";
 import { sendRaw } from "./raw_http.ts";
 
 const MIB = 1024 * 1024;
 
-/** An application with nginx in front. */
+/** A running proxy. */
+interface RunningProxy extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** A kind of proxy that an application may stand behind. */
+interface Proxy {
+  readonly name: string;
+  readonly isMissing: boolean;
+  readonly scheme: "http" | "https";
+  /** Starts it with an application behind it, on a port, and with files in its folder. */
+  start(
+    upstream: number,
+    files: Readonly<Record<string, string>>,
+  ): Promise<RunningProxy>;
+}
+
+/** An application with a proxy in front. */
 interface Site {
   readonly app: Engine;
-  readonly nginx: Nginx;
+  /** The port of the proxy. */
+  readonly port: number;
   readonly origin: string;
   /** What fetches by TLS. */
   readonly client: Deno.HttpClient;
 }
 
-/** Makes a configuration for the port of the application. */
-type Proxy = (port: number) => Configure | Promise<Configure>;
-
-const whole: Proxy = (port) => documented([`127.0.0.1:${port}`]);
-const secure: Proxy = (port) => documented([`127.0.0.1:${port}`], true);
-
-/** Nothing but a `proxy_pass`, below a path and to a path. */
-function bare(location = "/", path = ""): Proxy {
-  return (upstream) => (port) => `
-    server {
-      listen 127.0.0.1:${port};
-      location ${location} { proxy_pass http://127.0.0.1:${upstream}${path}; }
-    }`;
+/** The documented nginx or Caddy, with TLS or without. */
+function documented(program: "nginx" | "Caddy", isSecure = false): Proxy {
+  const { isMissing } = program === "nginx" ? nginx : caddy;
+  const scheme = isSecure ? "https" : "http";
+  return {
+    name: program,
+    isMissing,
+    scheme,
+    async start(upstream, files) {
+      const server = `127.0.0.1:${upstream}`;
+      if (program === "Caddy") {
+        const site = await caddy.documented(server, isSecure);
+        return await caddy.Caddy.start(scheme, site, files);
+      }
+      const configure = await nginx.documented([server], isSecure);
+      return await nginx.Nginx.start(configure, files);
+    },
+  };
 }
 
-/** Declares a test of an application behind nginx. */
-function nginxTest(
+/** An nginx with nothing but a `proxy_pass`, below a path and to a path. */
+function bareNginx(location = "/", path = ""): Proxy {
+  return {
+    name: "bare nginx",
+    isMissing: nginx.isMissing,
+    scheme: "http",
+    start: (upstream) =>
+      nginx.Nginx.start((port) => `
+        server {
+          listen 127.0.0.1:${port};
+          location ${location} { proxy_pass http://127.0.0.1:${upstream}${path}; }
+        }`),
+  };
+}
+
+/** A Caddy with nothing but a `reverse_proxy`, by `handle` or `handle_path`, for a path. */
+function bareCaddy(handle = "handle", path = "*"): Proxy {
+  return {
+    name: "bare Caddy",
+    isMissing: caddy.isMissing,
+    scheme: "http",
+    start: (upstream, files) => {
+      const proxy = `reverse_proxy 127.0.0.1:${upstream}`;
+      const site = `${handle} ${path} {\n${proxy}\n}`;
+      return caddy.Caddy.start("http", () => site, files);
+    },
+  };
+}
+
+const WHOLE = [documented("nginx"), documented("Caddy")];
+const SECURE = [documented("nginx", true), documented("Caddy", true)];
+const BARE = [bareNginx(), bareCaddy()];
+
+/** Declares a test of an application behind each of some proxies. */
+function proxyTest(
   name: string,
-  proxy: Proxy,
+  proxies: readonly Proxy[],
   test: (site: Site) => Promise<void>,
 ): void {
-  Deno.test({ name, ignore: isMissing }, async () => {
-    const app = new Engine();
-    const server = app.start({ port: 0, signals: false, onListen() {} });
-    const { port } = server.addr as Deno.NetAddr;
-    const { cert, key } = await certificate();
-    const files = { "site.pem": cert, "site.key": key };
-    const client = Deno.createHttpClient({ caCerts: [cert] });
-    {
-      await using nginx = await Nginx.start(await proxy(port), files);
-      const scheme = proxy === secure ? "https" : "http";
-      const origin = `${scheme}://127.0.0.1:${nginx.port}`;
-      app.configure(() => app.set("framework.trust_proxy", true));
-      await test({ app, nginx, origin, client });
-    }
-    client.close();
-    await server.shutdown();
-  });
+  for (const proxy of proxies) {
+    const ignore = proxy.isMissing;
+    Deno.test({ name: `${name} (${proxy.name})`, ignore }, async () => {
+      const app = new Engine();
+      app.get("/health", () => "well");
+      const server = app.start({ port: 0, signals: false, onListen() {} });
+      const address = server.addr as Deno.NetAddr;
+      const { cert, key } = await certificate();
+      const files = { "site.pem": cert, "site.key": key };
+      const client = Deno.createHttpClient({ caCerts: [cert] });
+      {
+        await using running = await proxy.start(address.port, files);
+        const { port } = running;
+        const origin = `${proxy.scheme}://127.0.0.1:${port}`;
+        app.configure(() => app.set("framework.trust_proxy", true));
+        await test({ app, port, origin, client });
+      }
+      client.close();
+      await server.shutdown();
+    });
+  }
 }
 
 /** Declares routes and settings of an application that serves already. */
@@ -68,9 +129,9 @@ function declare({ app }: Site, work: (app: Engine) => void): void {
   app.configure(() => work(app));
 }
 
-nginxTest(
-  "`ip`, `origin` and `id` are what nginx says, not what the client claims",
-  secure,
+proxyTest(
+  "`ip`, `origin` and `id` are what the proxy says, not what the client claims",
+  SECURE,
   async (site) => {
     declare(site, (app) =>
       app.route("/", () => {
@@ -95,11 +156,11 @@ nginxTest(
       host,
       origin,
     });
-    assertMatch(id, /^[\da-f]{32}$/);
+    assertMatch(id, /^[\da-f]{32}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/);
   },
 );
 
-nginxTest("cookies are `Secure` behind TLS", secure, async (site) => {
+proxyTest("cookies are `Secure` behind TLS", SECURE, async (site) => {
   declare(site, (app) => {
     const secret = "at least 32 characters of a secret";
     const session = sessions(app, { secret });
@@ -116,7 +177,7 @@ nginxTest("cookies are `Secure` behind TLS", secure, async (site) => {
   for (const cookie of cookies) assertMatch(cookie, /; Secure\b/);
 });
 
-nginxTest("`redirect()` stays on the site and on TLS", secure, async (site) => {
+proxyTest("`redirect()` stays on the site and on TLS", SECURE, async (site) => {
   declare(site, (app) => {
     app.route("/", () => app.redirect("/here"));
     app.route("/here", () => app.request().origin);
@@ -129,9 +190,9 @@ nginxTest("`redirect()` stays on the site and on TLS", secure, async (site) => {
   ]);
 });
 
-nginxTest(
+proxyTest(
   "uploads come whole, and a larger one is the application's 413",
-  whole,
+  WHOLE,
   async (site) => {
     declare(site, (app) => {
       app.route("POST /", () => {
@@ -153,34 +214,30 @@ nginxTest(
   },
 );
 
-for (
-  const [name, proxy] of [["documented", whole], ["bare", bare()]] as const
-) {
-  nginxTest(
-    `an event is there before the next one is sent (${name})`,
-    proxy,
-    async (site) => {
-      const next = Promise.withResolvers<void>();
-      declare(site, (app) => {
-        app.route("/", () =>
-          app.response().events(async function* () {
-            yield { data: "one" };
-            await next.promise;
-            yield { data: "two" };
-          }()));
-      });
-      const response = await fetch(site.origin);
-      const reader = response.body!.pipeThrough(new TextDecoderStream())
-        .getReader();
-      assertEquals((await reader.read()).value, "data: one\n\n");
-      next.resolve();
-      assertEquals((await reader.read()).value, "data: two\n\n");
-      assertEquals((await reader.read()).done, true);
-    },
-  );
-}
+proxyTest(
+  "an event is there before the next one is sent",
+  [...WHOLE, ...BARE],
+  async (site) => {
+    const next = Promise.withResolvers<void>();
+    declare(site, (app) => {
+      app.route("/", () =>
+        app.response().events(async function* () {
+          yield { data: "one" };
+          await next.promise;
+          yield { data: "two" };
+        }()));
+    });
+    const response = await fetch(site.origin);
+    const reader = response.body!.pipeThrough(new TextDecoderStream())
+      .getReader();
+    assertEquals((await reader.read()).value, "data: one\n\n");
+    next.resolve();
+    assertEquals((await reader.read()).value, "data: two\n\n");
+    assertEquals((await reader.read()).done, true);
+  },
+);
 
-nginxTest("WebSockets open, and send both ways", whole, async (site) => {
+proxyTest("WebSockets open, and send both ways", WHOLE, async (site) => {
   declare(site, (app) => {
     app.route("/", () => {
       const { socket, response } = app.request().upgrade();
@@ -200,15 +257,15 @@ nginxTest("WebSockets open, and send both ways", whole, async (site) => {
   await closed;
 });
 
-nginxTest(
+proxyTest(
   "`framework.hosts` refuses other hosts with 421",
-  whole,
+  [documented("nginx")],
   async (site) => {
     declare(site, (app) => {
       app.set("framework.hosts", ["example.com"]);
       app.route("/", () => "here");
     });
-    const { port } = site.nginx;
+    const { port } = site;
     const status = async (...lines: string[]): Promise<number> => {
       const head = ["GET / HTTP/1.1", ...lines, "connection: close"];
       return (await sendRaw(port, `${head.join("\r\n")}\r\n\r\n`)).status;
@@ -222,9 +279,9 @@ nginxTest(
 
 for (const isDebugging of [false, true]) {
   const setting = isDebugging ? "under `framework.debug`" : "as it is";
-  nginxTest(
-    `an error has no details behind a bare \`proxy_pass\`, ${setting}`,
-    bare(),
+  proxyTest(
+    `an error has no details behind a bare proxy, ${setting}`,
+    BARE,
     async (site) => {
       declare(site, (app) => {
         app.set("framework.debug", isDebugging);
@@ -245,9 +302,9 @@ for (const isDebugging of [false, true]) {
   );
 }
 
-nginxTest(
+proxyTest(
   "the page and the log of an error have the id of nginx",
-  whole,
+  [documented("nginx")],
   async (site) => {
     declare(site, (app) => {
       app.route("/", () => {
@@ -263,16 +320,19 @@ nginxTest(
   },
 );
 
-/** Configurations of nginx for the base path `/shop`. */
-const BASES: Readonly<Record<string, Proxy>> = {
-  "is kept": bare("/shop/"),
-  "is stripped": bare("/shop/", "/"),
+/** Proxies for the base path `/shop`. */
+const BASES: Readonly<Record<string, readonly Proxy[]>> = {
+  "is kept": [bareNginx("/shop/"), bareCaddy("handle", "/shop/*")],
+  "is stripped": [
+    bareNginx("/shop/", "/"),
+    bareCaddy("handle_path", "/shop/*"),
+  ],
 };
 
-for (const [name, proxy] of Object.entries(BASES)) {
-  nginxTest(
+for (const [name, proxies] of Object.entries(BASES)) {
+  proxyTest(
     `a base path that ${name} works with \`framework.base_url\``,
-    proxy,
+    proxies,
     async (site) => {
       declare(site, (app) => {
         app.set("framework.base_url", "/shop");
