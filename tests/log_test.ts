@@ -143,6 +143,42 @@ Deno.test("`log()` gives the pattern of the route and the address of the client"
   );
 });
 
+/** Paths, and the routes in the records of an application that has others mounted. */
+const MOUNTED: Readonly<Record<string, string | null>> = {
+  "/api": "/api",
+  "/api/user/1": "/api/user/@id",
+  "/api/missing": null,
+  "/api/passed": null,
+  "/api/deep/item/2": "/api/deep/item/@id",
+  "/api/deep/missing": null,
+  "/all/of/it": "/all/*",
+  "/plain/page": "/plain/*",
+  "/asked": "/asked",
+};
+
+Deno.test("`log()` gives the route of a mounted application behind the prefix, whichever came first", async () => {
+  const { app, list } = logged();
+  const deep = new Engine();
+  deep.route("/item/@id", (id) => id);
+  const api = new Engine();
+  api.route("/", () => "all");
+  api.route("/user/@id", (id) => id);
+  api.route("/passed", () => true);
+  api.mount("/deep", deep);
+  const all = new Engine();
+  all.route("*", () => "all");
+  app.mount("/api", api);
+  app.mount("/all", all);
+  app.mount("/plain", () => new Response("plain"));
+  app.route("/asked", () => api.fetch("/user/1")); // not mounted there
+  log(app, { write: (record) => list.push(record) });
+  for (const [path, route] of Object.entries(MOUNTED)) {
+    await visit(app, path);
+    const [before, after] = list.splice(0);
+    assertEquals([before!.route, after!.route], [route, route], path);
+  }
+});
+
 /** URLs, and how the log shows them. */
 const MASKED: Readonly<Record<string, string>> = {
   "/a?token=abc": "/a?token=••••",

@@ -60,6 +60,8 @@ export class Exchange implements Delivery, Running {
   path: Path | undefined = undefined;
   /** The match of the route that is being called. */
   match: Match | undefined = undefined;
+  /** The exchange of the application to which a mount has handed the request over. */
+  inner: Exchange | undefined = undefined;
   /** What `request()` returns, once it was called. */
   request: HttpRequest | undefined = undefined;
   /** What this request has set or declared for itself; null until the first write. */
@@ -91,6 +93,7 @@ export class Exchange implements Delivery, Running {
   ) {
     this.outer = outerOf(raw);
     this.mountPoint = this.outer && mountPoints.get(raw);
+    if (this.mountPoint !== undefined) this.outer!.exchange.inner = this;
     this.plan = app.plan;
     this.began = this.plan.send === undefined ? undefined : performance.now();
     this.context = new Context(this, this.plan.newReply());
@@ -122,6 +125,13 @@ export class Exchange implements Delivery, Running {
   get #place(): MountPoint | undefined {
     const isOverridden = this.plan.settings["framework.base_url"] !== null;
     return isOverridden ? undefined : this.mountPoint;
+  }
+
+  /** The pattern of its match, and those in the applications that are mounted there; null for no match. */
+  get patterns(): (string | null)[] {
+    if (this.match === undefined) return [null];
+    const { pattern } = this.match.route;
+    return [pattern, ...this.inner?.patterns ?? []];
   }
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */

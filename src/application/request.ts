@@ -32,6 +32,7 @@ import {
 } from "../request/schema.ts";
 import { boundSocket } from "../request/socket.ts";
 import { NO_TARGET } from "../request/target.ts";
+import { ROUTE_PATTERNS } from "../route_patterns.ts";
 import type { Route } from "../routing/route.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import type { Exchange } from "./exchange.ts";
@@ -90,6 +91,11 @@ export class HttpRequest {
   /** @ignore */
   get [FRAMEWORK_OBJECT](): true {
     return true;
+  }
+
+  /** @ignore */
+  get [ROUTE_PATTERNS](): readonly (string | null)[] {
+    return this.#exchange.patterns;
   }
 
   /**

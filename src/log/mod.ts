@@ -45,9 +45,10 @@
  * @module
  */
 
-import type { Engine, Framework } from "../../mod.ts";
+import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { reportError } from "../errors.ts";
 import { NULL_BODY } from "../null_body.ts";
+import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
 import { MASK, SECRETS } from "../secrets.ts";
 import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
@@ -66,7 +67,10 @@ export interface LogRecord {
   readonly milliseconds: number;
   /** The length of the response's body in bytes; undefined for a stream of unknown length. */
   readonly bytes?: number | undefined;
-  /** The pattern of the route, with the prefixes of groups; null without one. */
+  /**
+   * The pattern of the route, with the prefixes of groups and, in a mounted engine, of its mounts; null where no
+   * route matched, such as in a mounted engine.
+   */
   readonly route: string | null;
   /** The address of the client, or "": `request().ip`. */
   readonly ip: string;
@@ -120,10 +124,17 @@ function recordOf(
     status,
     milliseconds: request.elapsed ?? 0,
     bytes: isEmpty ? 0 : bytesOf(app, given, sent),
-    route: request.route?.pattern ?? null,
+    route: routeOf(request),
     ip: request.ip,
     id: request.id,
   };
+}
+
+/** The whole pattern of the route; null where none matched. */
+function routeOf(request: HttpRequest): string | null {
+  const patterns = request[ROUTE_PATTERNS];
+  const isMatched = patterns.every((pattern) => pattern !== null);
+  return isMatched ? wholePattern(patterns) : null;
 }
 
 function bytesOf(
