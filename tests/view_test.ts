@@ -881,6 +881,42 @@ Deno.test("`framework.debug` folds the frames of the framework, of Vento and of 
   assertFalse(/at .*(?:\/src\/|ventojs)/.test(page));
 });
 
+/** Requests whose pages a mapped `error` or `notFound` makes, and the status of each. */
+const REFUSED: readonly [path: string, status: number, body?: string][] = [
+  ["/too-large?a=1", 413, "x".repeat(11)],
+  ["/forbidden?a=1", 403],
+  ["/missing?a=1", 404],
+];
+
+Deno.test("a function that was set for all templates asks about its request in the layout of error pages", async () => {
+  const files = {
+    "layout.vto": "<nav>{{ path() }}</nav>{{ content }}",
+    "failed.vto": `{{ layout "layout" }}{{ status }}{{ /layout }}`,
+  };
+  await withView(files, async (_view, _folder, app) => {
+    app.set("framework.body_limit", 10);
+    app.view().set("path", () => app.request().url);
+    app.map("error", async (error) => {
+      const { status } = error as HttpError;
+      app.response().status(status);
+      await app.render("failed", { status });
+    });
+    app.map("notFound", () => app.render("failed", { status: 404 }));
+    app.route("POST /too-large", () => "never");
+    app.route("/forbidden", () => {
+      throw new HttpError(403, "No");
+    });
+    for (const [path, status, body] of REFUSED) {
+      const init = body === undefined ? {} : { method: "POST", body };
+      const response = await visit(app, path, init);
+      assertEquals(
+        [response.status, await response.text()],
+        [status, `<nav>${path}</nav>${status}`],
+      );
+    }
+  });
+});
+
 Deno.test("`fetch()` names the line of the tag whose layout is missing", async () => {
   const page = 'one\n{{ layout "lost" }}\n{{ title }}\n{{ /layout }}';
   await withView({ "page.vto": page }, async (view) => {
