@@ -164,6 +164,29 @@ Deno.test("the example of typed variables and methods types them in other files"
   });
 });
 
+Deno.test("the recipe of a feed makes absolute links, and escapes", async () => {
+  const route = await example("docs/recipes.md", "/feed.xml");
+  const [, template = ""] = /^```xml\n(.*?)^```$/ms
+    .exec(await read("docs/recipes.md")) ?? [];
+  const main = `
+    import { Framework } from "@framework/core";
+    const date = new Date("2026-11-04T09:30:00Z");
+    const posts = [{ slug: "first", title: "Q & A", date }];
+    Framework.route("/post/@slug", (slug) => slug, false, "post");
+    ${route}
+    const response = await Framework.fetch("/feed.xml");
+    console.log(response.headers.get("content-type"), await response.text());`;
+  const files = { "main.ts": main, "views/feed.vto": template };
+  await inFolder(files, async (deno) => {
+    const { output } = await deno(["run", "--allow-read=views", "main.ts"]);
+    assertStringIncludes(output, "application/rss+xml");
+    assertStringIncludes(output, "<title>Q &amp; A</title>");
+    assertStringIncludes(output, "<link>http://localhost/post/first</link>");
+    const date = "<pubDate>Wed, 04 Nov 2026 09:30:00 GMT</pubDate>";
+    assertStringIncludes(output, date);
+  });
+});
+
 Deno.test("the example of an error as a test fails until the error is fixed", async () => {
   const failing = await errorAsTest('throw new Error("boom " + number)');
   await inFolder(failing, async (deno) => {
