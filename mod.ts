@@ -1,6 +1,6 @@
 /**
- * A micro web framework for Deno, for writing sites and APIs as short, plain functions, with no context object
- * to pass around. Every request keeps its own state, however many run at once, and the compiler types each
+ * A Deno-first TypeScript micro web framework for writing sites and APIs as short, plain functions, with no context
+ * object to pass around. Every request keeps its own state, however many run at once, and the compiler types each
  * callback from its route.
  *
  * {@linkcode Framework} is the application of a program, used through static methods. An {@linkcode Engine} is an
