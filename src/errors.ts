@@ -92,6 +92,11 @@ export function wrongKind(
   return new TypeError(`Cannot ${action}: ${rule}, got ${got}`);
 }
 
+/** A number of things in words, such as `1 form` or `2 forms`. */
+export function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
 /** A line of a file, counted from 1, and the whole text of the file. */
 export type SourcePlace = Readonly<
   { file: string; line: number; source: string }

@@ -106,7 +106,8 @@ export class Framework extends AnyMember {
     if (replacement !== engine && applicationOf(engine).isServing) {
       throw new Error(
         "Cannot replace the engine: the one behind Framework is serving. Shut its server down first; " +
-          "after a Deno.serve of your own, whose end goes unnoticed, call Framework.init()",
+          "if you called Deno.serve yourself, call Framework.init() once that server has shut down, " +
+          "because the framework cannot detect it",
       );
     }
     applicationOf(engine).isStatic = false;

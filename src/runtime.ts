@@ -96,7 +96,7 @@ export function postponeUpgrade(request: Request): void {
       const isAccepted = status === 101;
       if (isAccepted && !hasLeft) return resolve(upgrade.call(record, type));
       const state = isAccepted
-        ? "the client has left"
+        ? "the client has disconnected"
         : `the status of the response is ${status}, not 101`;
       reject(new Error(`Cannot open the WebSocket: ${state}`));
     });

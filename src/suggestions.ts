@@ -12,7 +12,7 @@ const MAX_SUGGESTIONS = 3;
 
 /**
  * The names nearest to an unknown one, the nearest first: at most three, within a third of its length in
- * edits. An edit adds, drops or replaces a letter, or swaps two neighbours.
+ * edits. An edit adds, drops or replaces a letter, or swaps two neighbors.
  */
 export function suggestions(name: string, names: Iterable<string>): string[] {
   if (name.length > MAX_LENGTH) return [];
@@ -37,13 +37,13 @@ export function didYouMean(name: string, names: Iterable<string>): string {
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   [
     "use",
-    'filter every request by before("start", …), guard routes by addMiddleware() or group()',
+    'filter every request with before("start", …); guard routes with addMiddleware() or group()',
   ],
-  ["all", 'route("/path", …) takes every method'],
-  ["on", 'route("PUT|PATCH /path", …) takes the methods before the path'],
-  ["listen", "start() listens"],
-  ["serve", "start() listens"],
-  ["static", "files() of @framework/core/files serves a folder"],
+  ["all", 'route("/path", …) handles every method'],
+  ["on", 'write the methods before the path: route("PUT|PATCH /path", …)'],
+  ["listen", "use start()"],
+  ["serve", "use start()"],
+  ["static", "files() from @framework/core/files serves a folder"],
 ]);
 
 /** The error for an unknown method. */

@@ -59,7 +59,7 @@ const MISTAKES: readonly Mistake[] = [
     name: "a number returned",
     code: 'Framework.route("/", () => 404);',
     says: [
-      `Type 'number' is not assignable to type '"a number is not a response: set a status with response().status(), return text with String()"'.`,
+      `Type 'number' is not assignable to type '"a number is not a response: set a status with response().status(), or return text with String()"'.`,
     ],
   },
   {
@@ -86,14 +86,14 @@ const MISTAKES: readonly Mistake[] = [
     ],
   },
   {
-    name: "a misspelt setting",
+    name: "a misspelled setting",
     code: 'Framework.set("framework.debgu", true);',
     says: [
       `Argument of type '"framework.debgu"' is not assignable to parameter of type '"framework.debug"'.`,
     ],
   },
   {
-    name: "a misspelt setting in a record",
+    name: "a misspelled setting in a record",
     code: 'Framework.set({ "framework.bodylimit": 1 });',
     says: [
       `Type 'number' is not assignable to type '"there is no such setting: did you mean framework.body_limit?" | "there is no such setting: did you mean framework.body_timeout?"'.`,
@@ -119,7 +119,7 @@ const MISTAKES: readonly Mistake[] = [
     name: "middleware in the place of passRoute",
     code: 'Framework.route("/", () => "x", () => true);',
     says: [
-      `Argument of type '() => boolean' is not assignable to parameter of type '"true or false: add middleware with addMiddleware() of the returned route"'.`,
+      `Argument of type '() => boolean' is not assignable to parameter of type '"true or false: add middleware with addMiddleware() on the returned route"'.`,
     ],
   },
   {
@@ -133,7 +133,7 @@ const MISTAKES: readonly Mistake[] = [
     name: "a list of middleware in the place of passRoute",
     code: 'Framework.get("/", () => "x", [() => true]);',
     says: [
-      `is not assignable to parameter of type '"true or false: add middleware with addMiddleware() of the returned route"'.`,
+      `is not assignable to parameter of type '"true or false: add middleware with addMiddleware() on the returned route"'.`,
     ],
   },
   {

@@ -225,6 +225,22 @@ Deno.test("the test on the page of an error asks a host of `framework.hosts`", a
   assertStringIncludes(await code(), `.fetch("${address}")`);
 });
 
+Deno.test("the test on the page of an error says how long a body is that it leaves out", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("POST /", () => {
+    throw new Error("boom");
+  });
+  const rows: [BodyInit, string][] = [
+    ["x".repeat(10_000), "// The body (10002 characters) is left out."],
+    [new Uint8Array([255, 254]), "// The body (2 bytes) is left out."],
+  ];
+  for (const [body, hint] of rows) {
+    const request = new Request("http://localhost/", { method: "POST", body });
+    assertStringIncludes(codeIn(await textOf(app, request)), hint);
+  }
+});
+
 Deno.test("the page of an error in a worker, which has no main module, is without a test", async () => {
   await using folder = await TemporaryFolder.make();
   await folder.write(

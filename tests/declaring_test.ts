@@ -391,7 +391,8 @@ Deno.test("`Framework.app()` says what to do after a server of one's own has shu
   assertThrows(
     () => Framework.app(before),
     Error,
-    "after a Deno.serve of your own, whose end goes unnoticed, call Framework.init()",
+    "if you called Deno.serve yourself, call Framework.init() once that server has shut down, " +
+      "because the framework cannot detect it",
   );
   Framework.init();
   assertEquals(Framework.app(before), before);

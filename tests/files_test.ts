@@ -657,7 +657,7 @@ Deno.test("`files()` asks for what it may not read by an error, and for a folder
   });
 });
 
-Deno.test("`files()` says that a folder is missing, and what to write for one beside the module", async () => {
+Deno.test("`files()` says that a folder is missing, and what to write for one next to the module", async () => {
   const missing = async (folder: string): Promise<string> => {
     const app = new Engine();
     files(app, "/public", folder);
@@ -667,7 +667,7 @@ Deno.test("`files()` says that a folder is missing, and what to write for one be
   assertEquals(
     await missing("./no-such-folder"),
     'Cannot serve files from "./no-such-folder": there is no such folder where the process was started; ' +
-      'use new URL("./no-such-folder", import.meta.url) for one beside the module',
+      'for a folder next to the module, use new URL("./no-such-folder", import.meta.url)',
   );
   assertEquals(
     await missing("/no-such-folder"),

@@ -381,8 +381,8 @@ onEngine("a filter may be a method of an object or of a class", (app) => {
   app.after("echo", [Words, "ask"]);
   app.after("echo", [new Words(), "ask"]);
   assertEquals(call(app, "echo", "hey"), "hey!??");
-  const misspelt = () => app.after("echo", [Words, "sk"]);
-  assertThrows(misspelt, TypeError, 'did you mean "ask"?');
+  const misspelled = () => app.after("echo", [Words, "sk"]);
+  assertThrows(misspelled, TypeError, 'did you mean "ask"?');
 });
 
 onEngine(
@@ -405,7 +405,10 @@ onEngine(
     app.route("/", () => void (isInside = true));
     const response = await visit(app, "/");
     assertEquals([response.status, isInside], [500, false]);
-    assertStringIncludes(await response.text(), "call halt() or redirect()");
+    assertStringIncludes(
+      await response.text(),
+      'Cannot continue after a before("start") filter: it must not return a response (call halt() or redirect()',
+    );
   },
 );
 

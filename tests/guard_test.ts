@@ -283,7 +283,7 @@ Deno.test("`guard()` says under debug whom it has refused, and what would let th
     ...await logOf(() => post(refused)),
     ...await logOf(() => post({ "sec-fetch-site": "cross-site" })),
   ];
-  const hint = 'if it may change something, name it in "trusted"';
+  const hint = 'to allow an origin to make changes, add it to "trusted"';
   assertEquals(said, [
     `The guard refused a request from https://other.example: ${hint}`,
     `The guard refused a request from an unknown origin: ${hint}`,

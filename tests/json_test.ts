@@ -64,7 +64,7 @@ const FAULTS: [unknown, string][] = [
   [1n, "$ is a BigInt"],
   [{ a: [{ b: 1n }] }, "$.a[0].b is a BigInt"],
   [{ "a-b": 1n }, '$["a-b"] is a BigInt'],
-  [loop, '$.list[1]["a-b"] is $ again, which contains it'],
+  [loop, '$.list[1]["a-b"] is a circular reference to $'],
   [{ one: shared, two: { shared }, three: 1n }, "$.three is a BigInt"],
   [{ hidden: { value: 1n, toJSON: () => 1 }, seen: 2n }, "$.seen is a BigInt"],
 ];
@@ -112,30 +112,38 @@ const LOST: [what: string, value: unknown, message: string][] = [
     { a: { toJSON: () => [Promise.resolve(1)] } },
     "$.a[0] is a promise: await it",
   ],
-  ["a Map", { a: new Map([[1, 2]]) }, "$.a is a Map: JSON cannot carry it"],
-  ["a Set", [new Set([1])], "$[0] is a Set: JSON cannot carry it"],
-  ["an error", { a: new Error("x") }, "$.a is an Error: JSON cannot carry it"],
+  ["a Map", { a: new Map([[1, 2]]) }, "$.a is a Map: JSON cannot represent it"],
+  ["a Set", [new Set([1])], "$[0] is a Set: JSON cannot represent it"],
+  [
+    "an error",
+    { a: new Error("x") },
+    "$.a is an Error: JSON cannot represent it",
+  ],
   [
     "an error with members",
     { a: new HttpError(404) },
-    "$.a is an HttpError: JSON cannot carry it",
+    "$.a is an HttpError: JSON cannot represent it",
   ],
   [
     "a web request",
     { a: new Request("http://localhost") },
-    "$.a is a Request: JSON cannot carry it",
+    "$.a is a Request: JSON cannot represent it",
   ],
-  ["an upload", [new File([], "x")], "$[0] is a File: JSON cannot carry it"],
-  ["an expression", { a: /x/ }, "$.a is a RegExp: JSON cannot carry it"],
+  [
+    "an upload",
+    [new File([], "x")],
+    "$[0] is a File: JSON cannot represent it",
+  ],
+  ["an expression", { a: /x/ }, "$.a is a RegExp: JSON cannot represent it"],
   [
     "a query",
     { a: new URLSearchParams("b=1") },
-    "$.a is a URLSearchParams: JSON cannot carry it",
+    "$.a is a URLSearchParams: JSON cannot represent it",
   ],
   [
     "private fields",
     { a: new Hidden() },
-    "$.a is a Hidden: JSON cannot carry it",
+    "$.a is a Hidden: JSON cannot represent it",
   ],
 ];
 

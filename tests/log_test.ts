@@ -236,7 +236,10 @@ for (const [how, write] of Object.entries(FAILING)) {
     });
     assertEquals(text, "text");
     assertEquals(lines.length, 1);
-    assertStringIncludes(lines[0]!, "Error in the log: Error: No space left");
+    assertStringIncludes(
+      lines[0]!,
+      "Error while writing the log: Error: No space left",
+    );
   });
 }
 
@@ -290,7 +293,7 @@ Deno.test("`log()` holds no request up for a reader that stalls, and tells how m
   await using _ = process;
   assertEquals(await visitMany(origin), MANY);
   const dropped =
-    /(\d+) log lines were dropped: the reader of the log is too slow\n/;
+    /Dropped (\d+) log lines: the reader of the log is too slow\n/;
   const text = await process.read(dropped);
   const lines = text.match(/ 200 [\d.]+ ms 4 B$/gm)!.length;
   assertEquals(lines + Number(dropped.exec(text)![1]), MANY);

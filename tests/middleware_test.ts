@@ -37,7 +37,7 @@ Deno.test("`addMiddleware()` refuses what expects `next()`, which would let ever
     assertThrows(
       () => guarded(middleware as unknown as Middleware),
       TypeError,
-      "Cannot add middleware: it is called with the parameters of the route alone, without a context and next()",
+      "Cannot add middleware: it is called with only the route's parameters, not with a context or next()",
     );
   }
 });
@@ -181,7 +181,7 @@ Deno.test("`before` that leaves a call waiting for too long lets nobody in", asy
   app.map("wait", () => promise);
   assertEquals(
     await (await visit(app, "/1")).text(),
-    'Cannot continue after the middleware "check": it did not await wait, which took over 0.01 s',
+    'Cannot continue after the middleware "check": not awaited, and unfinished after 0.01 s: wait',
   );
   assertEquals(inside, []);
   resolve();

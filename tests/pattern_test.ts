@@ -242,7 +242,7 @@ Deno.test("`Pattern` takes methods in upper case, without their spaces", () => {
 const mistakes: [string, string][] = [
   ["/a(", "has an unclosed parenthesis at 2"],
   ["/a(/b(/c)", "has an unclosed parenthesis at 2"],
-  ["/a)", "has an unopened parenthesis at 2"],
+  ["/a)", "has an unmatched closing parenthesis at 2"],
   ["/@id:(?:a", "has an unclosed parenthesis at 5"],
   ["/@a/x/@a", 'uses the name "a" a second time at 6'],
   ["/@id:[a/b]", "has a slash inside an expression at 7"],
@@ -256,7 +256,7 @@ const mistakes: [string, string][] = [
   ["/a|b", 'has a "|" outside an expression at 2; did you mean (?:a|b)?'],
   ["/ab*", "has a * that is not a whole segment at 3"],
   ["/*.js", "has a * that is not a whole segment at 1"],
-  ["/[a", "has an unclosed class at 1"],
+  ["/[a", "has an unclosed character class at 1"],
   ["/a\\", "ends in a lone backslash at 2"],
   ["| /x", 'has the malformed method "" at 0'],
   ["GET| /x", 'has the malformed method "" at 0'],
@@ -376,7 +376,7 @@ Deno.test("`getUrl()` throws when a value is missing", () => {
     ["/x(/@a(/@b))", { b: "x" }, 'the value of "a" is missing'],
     ["/@toString", {}, 'the value of "toString" is missing'],
     ["/a/[0-9]+", {}, '"[0-9]+" has an expression without a name'],
-    ["/a", { "*": "b" }, "it has no place for all of the values"],
+    ["/a", { "*": "b" }, "it does not have a place for every value"],
   ];
   for (const [source, values, problem] of rows) {
     assertThrows(() => urlOf(source, values), TypeError, problem);

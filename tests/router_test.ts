@@ -419,8 +419,8 @@ Deno.test("`resource()` declares only the actions that its options name", () => 
   const aliases = router.routes().map((route) => route.alias);
   assertEquals(aliases, ["a.index", "a.show", "b.index"]);
   // @ts-expect-error -- there is no such action
-  const misspelt = () => router.resource("/d", Posts, { only: ["shows"] });
-  assertThrows(misspelt, TypeError, 'did you mean "show"?');
+  const misspelled = () => router.resource("/d", Posts, { only: ["shows"] });
+  assertThrows(misspelled, TypeError, 'did you mean "show"?');
 });
 
 Deno.test("`resource()` says what a controller lacks, and how to name what it has", () => {
@@ -435,12 +435,12 @@ Deno.test("`resource()` says what a controller lacks, and how to name what it ha
   );
   assertEquals(
     message,
-    'Cannot make the resource "/posts": the controller has no method "create", "store", "update", "destroy"' +
-      ': did you mean "udpate"? (name the actions it has with only: ["index", "show"])',
+    'Cannot make the resource "/posts": the controller does not have "create", "store", "update", "destroy"' +
+      ': did you mean "udpate"? (to leave out the rest, pass only: ["index", "show"])',
   );
-  const misspelt = () =>
+  const misspelled = () =>
     new Router().resource("/posts", new Posts(), { only: ["update"] });
-  assertThrows(misspelt, TypeError, 'did you mean "udpate"?');
+  assertThrows(misspelled, TypeError, 'did you mean "udpate"?');
 });
 
 Deno.test("`resource()` begins the aliases with `as`", () => {
@@ -495,7 +495,12 @@ Deno.test("the page of a 404 says what keeps near routes from matching", async (
   const post = new Request("http://localhost/x", { method: "POST" });
   assertStringIncludes(
     await (await app.fetch(post)).text(),
-    "the method POST is not PATCH or DELETE (a form can send it as _method if framework.method_override is set)",
+    "the method POST is not PATCH or DELETE (a form can name that method in its _method field if framework.method_override is set)",
+  );
+  app.route("/passed", () => true);
+  assertStringIncludes(
+    await (await app.fetch("/passed")).text(),
+    "it matches, but may pass the request on to a later route",
   );
   const beyond = await nearRoutes("/a/b", "/a");
   assertEquals(beyond, ['* /a: the path continues with "/b"']);
@@ -665,13 +670,18 @@ Deno.test("`route()` refuses an expression that is slow on 255 characters, namin
     const { message } = assertThrows(
       () => routerOf(`/@p:${expression}`),
       SyntaxError,
-      "in too many ways",
+      "in too many ways at ",
     );
     const named = parts.map((part) => `"${part}"`).join(" and ");
     assertStringIncludes(message, `repeats ${named}, which can match 255`);
   }
   const optional = () => routerOf(`/@p:${"a?".repeat(30)}`);
-  assertThrows(optional, SyntaxError, "has an expression, which can match 255");
+  assertThrows(
+    optional,
+    SyntaxError,
+    "has an expression, which can match 255 characters in too many ways at 1: " +
+      "make sure that no character fits both a repeated part and what follows it",
+  );
   const three = () => routerOf("/@a-@b:[0-9-]+-@c:[a-z-]+");
   assertThrows(three, SyntaxError, 'repeats "@a" and "[0-9-]+" and "[a-z-]+"');
 });
@@ -683,13 +693,13 @@ const COMPLEX = [
   `(?:${Array.from({ length: 3_000 }, (_, n) => `a${n}`).join("|")})+`,
 ];
 
-Deno.test("`route()` refuses an expression that is too complex to tell how long it takes", () => {
+Deno.test("`route()` refuses an expression that is too complex for its running time to be estimated", () => {
   for (const expression of COMPLEX) {
     assertThrows(
       () => routerOf(`/@id/@p:${expression}`),
       SyntaxError,
-      "has an expression that is too complex to tell how long it takes: " +
-        "repeat less in it, or check the value in the callback, at 5",
+      "has an expression at 5 that is too complex for its running time to be estimated: " +
+        "use fewer repetitions, or check the value in the callback",
     );
   }
 });

@@ -127,7 +127,7 @@ Deno.test('`header()` and `cookie()` say under debug that a filter of "send" is 
     });
     const place = String.raw`\(at .*seal_test\.ts:\d+:\d+\)+`;
     const state =
-      'the web response was made before: in a filter of "send", change that one';
+      'the web response had already been made; in a "send" filter, change that response instead';
     for (
       const call of [
         String.raw`header\("x-late"\)`,
@@ -157,7 +157,7 @@ Deno.test("`header()` says under debug that it comes after the page of an error"
   const [line] = await logOf(() => late.header("x-late", "1"));
   assertMatch(
     line!,
-    /^Ignored header\("x-late"\) .*: the web response was made/,
+    /^Ignored header\("x-late"\) .*: the web response had already been made/,
   );
 });
 

@@ -416,7 +416,7 @@ Deno.test("a filter of `send` that only reads the body is an error, and one that
   });
   assertStringIncludes(
     line!,
-    "must return a web Response that nobody has read",
+    "must return a web Response whose body has not been read",
   );
 
   const other = new Engine();

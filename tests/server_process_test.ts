@@ -485,7 +485,7 @@ Deno.test("`start()` keeps nothing open of clients that leave before their WebSo
     await process.prints(new RegExp(`(?:asked[^]*){${visits}}`));
   }
   for (const path of ["/", "/", "/left"]) await text(process, path);
-  await process.prints(/(?:the client has left[^]*){5}/);
+  await process.prints(/(?:the client has disconnected[^]*){5}/);
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0);
   assertEquals(/opened|did not wait|legacy/.test(process.printed), false);
@@ -511,7 +511,9 @@ Deno.test("`start()` keeps nothing open of clients that reset the connection of 
     await text(process, "/"); // the response to the other is there now
     await connection.send(upgradeHead("GET"));
     connection[Symbol.dispose](); // resets the connection, as nobody has read that response
-    await process.prints(new RegExp(`(?:the client has left[^]*){${visits}}`));
+    await process.prints(
+      new RegExp(`(?:the client has disconnected[^]*){${visits}}`),
+    );
   }
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0);

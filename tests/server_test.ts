@@ -84,8 +84,14 @@ const MALFORMED: readonly (readonly [StartOptions, message: string])[] = [
   [{ port: -1 }, "Cannot listen on 127.0.0.1:-1: Invalid port"],
   [{ port: 80.5 }, "Cannot listen on 127.0.0.1:80.5: Invalid port"],
   [{ port: 0, hostname: "" }, "Cannot listen on :0: invalid empty host"],
-  [{ path: "socket", port: 80 }, 'the option "path" excludes "port"'],
-  [{ path: "socket", cert: "x" }, 'the option "path" excludes "cert"'],
+  [
+    { path: "socket", port: 80 },
+    'the option "path" cannot be combined with "port"',
+  ],
+  [
+    { path: "socket", cert: "x" },
+    'the option "path" cannot be combined with "cert"',
+  ],
   [{ port: 0, cert: "x" }, "Both 'cert' and 'key' must be provided"],
   [{ port: 0, key: "x" }, "Both 'cert' and 'key' must be provided"],
   [{ port: 0, cert: "x", key: "y" }, "Cannot listen on 127.0.0.1:0: "],

@@ -324,7 +324,7 @@ for (const [how, change] of Object.entries(TAMPERED)) {
       assertEquals(await client.get("/user"), "nobody");
     });
     assertEquals(lines, [
-      `The cookie "session" was ignored: it has expired, or another secret sealed it`,
+      `The cookie "session" was ignored: it has expired, or it was sealed with another secret`,
     ]);
     assertEquals(client.cookie, changed);
     await client.get("/login/Grace");
@@ -354,11 +354,11 @@ Deno.test("`set()` refuses what makes the cookie too large, and keeps what was",
   assertEquals(await client.get("/large/1400"), "1300");
   assertMatch(
     message,
-    /^Cannot keep the session: it takes 28\d\d bytes, and a cookie holds at most 2700$/,
+    /^Cannot keep the session: it takes 28\d\d bytes, but a cookie holds at most 2700$/,
   );
 });
 
-/** What JSON cannot carry. */
+/** What JSON cannot represent. */
 const UNKEEPABLE: readonly unknown[] = [
   new Date(0),
   new Map(),
@@ -369,7 +369,7 @@ const UNKEEPABLE: readonly unknown[] = [
   () => 1,
 ];
 
-Deno.test("`set()` refuses what JSON cannot carry, and keeps what was", async () => {
+Deno.test("`set()` refuses what JSON cannot represent, and keeps what was", async () => {
   const app = new Engine();
   const session = sessions(app, { secret: SECRET });
   app.route("/@index", (index) => {

@@ -110,7 +110,7 @@ async function exhaust(): Promise<void> {
     }
   }
   await server.prints(/Too many open files/);
-  await server.prints(/accepts connections again/);
+  await server.prints(/is accepting connections again/);
 }
 
 function judge(

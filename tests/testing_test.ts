@@ -109,7 +109,7 @@ Deno.test("`submit()` refuses a file in a form that would send its name alone", 
     await assertRejects(
       () => page.form(button).fill({ photo }).submit(),
       RangeError,
-      'Cannot submit the form: the field "photo" has a file, but the form has no method="post"',
+      'Cannot submit the form: the field "photo" has a file, but the form needs method="post" and enctype="multipart/form-data"',
     );
   }
   const right = await page.form("Right").fill({ photo }).submit();
@@ -122,10 +122,22 @@ Deno.test("`form()` needs a button or a position where the page has several", as
   assertThrows(
     () => page.form(),
     RangeError,
-    'Cannot choose a form: the page has 3, with the buttons "Save"; name a button',
+    'Cannot choose a form: the page has 3 forms and the buttons "Save"; give the text of a button, or a position',
   );
   const elsewhere = await page.click("Go elsewhere");
-  assertThrows(() => elsewhere.form(), RangeError, "the page has 0");
+  assertThrows(
+    () => elsewhere.form(),
+    RangeError,
+    "the page has 0 forms and no buttons",
+  );
+  const app = new Engine();
+  app.route("/", () => "<form></form>");
+  const single = await new Visitor(app).visit("/");
+  assertThrows(
+    () => single.form(1),
+    RangeError,
+    "Cannot find the form 1: the page has 1 form and no buttons",
+  );
 });
 
 Deno.test("`json()` of a page that is none tells what the page is", async () => {
@@ -134,6 +146,14 @@ Deno.test("`json()` of a page that is none tells what the page is", async () => 
     () => page.json(),
     SyntaxError,
     'Cannot read "/nowhere" as JSON: its status is 404, its type "text/html; charset=utf-8"; Unexpected token',
+  );
+  const app = new Engine();
+  app.route("/empty", () => new Response(null, { status: 204 }));
+  const empty = await new Visitor(app).visit("/empty");
+  assertThrows(
+    () => empty.json(),
+    SyntaxError,
+    'Cannot read "/empty" as JSON: its status is 204, and it has no type; Unexpected end',
   );
 });
 
@@ -149,8 +169,16 @@ Deno.test("`submit()` refuses an empty required field", async () => {
 Deno.test("`fill()` refuses what the form cannot hold", async (t) => {
   const page = await new Visitor(makeApp()).visit("/");
   const cases: [string, Record<string, string | boolean>, string][] = [
-    ["an unknown field", { tilte: "x" }, "the form has title, content"],
-    ["a disabled field", { off: "2" }, "the form has title, content"],
+    [
+      "an unknown field",
+      { tilte: "x" },
+      "the form has the fields title, content",
+    ],
+    [
+      "a disabled field",
+      { off: "2" },
+      "the form has the fields title, content",
+    ],
     ["an unknown option", { color: "blue" }, "does not accept"],
     ["an unknown radio button", { size: "xl" }, 'radio does not accept "xl"'],
     ["a radio button that is true", { size: true }, "does not accept true"],

@@ -185,7 +185,7 @@ Deno.test("`set()` takes no value of another type for a setting", () => {
   assertThrows(() => Framework.set("framework.body_limit", "8"), TypeError);
 });
 
-Deno.test("a misspelt name of a setting does not compile, and any other name does", () => {
+Deno.test("a misspelled name of a setting does not compile, and any other name does", () => {
   const app = new Engine();
   const name: string = "framework.debgu";
   app.set("frame", 1);

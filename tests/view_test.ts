@@ -944,7 +944,7 @@ Deno.test("`fetch()` refuses a loop over a promise", async () => {
     await assertRejects(
       () => view.fetch("page", { tags: Promise.resolve(["a"]) }),
       Error,
-      "at line 1: a loop cannot go over a promise: await it first",
+      "at line 1: a loop cannot iterate over a promise: await it first",
     );
   });
 });

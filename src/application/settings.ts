@@ -87,7 +87,7 @@ export type VariableName<Key extends string = string> = Key extends
   : KnownVariable | (Key & Record<never, never>);
 
 /**
- * The settings whose names begin like a misspelt one, for the message of the compiler.
+ * The settings whose names begin like a misspelled one, for the message of the compiler.
  *
  * @internal
  */

@@ -46,7 +46,7 @@ import { Visitor } from "@framework/core/testing";
 import { assertEquals } from "@std/assert";
 import "./app.ts";
 
-Deno.test("the home page links a greeting", async () => {
+Deno.test("the home page links to a greeting", async () => {
   const home = await new Visitor(Framework).visit("/");
   assertEquals(home.texts("h1"), ["Welcome"]);
   const greeting = await home.click("Say hello to Ada");

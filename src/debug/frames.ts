@@ -1,8 +1,7 @@
 /** Owns stacks as a developer reads them: the frames of the application, and how many others there are. */
 
-import { errorText } from "../errors.ts";
+import { counted, errorText } from "../errors.ts";
 import { framesOf, isForeignFrame } from "../stack.ts";
-import { counted } from "../state/unfinished.ts";
 
 /** An error with its causes for the terminal. */
 export function foldedErrorText(error: Error): string {

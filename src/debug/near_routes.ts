@@ -30,7 +30,7 @@ const OF_FORMS: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
 /** The longest path that is compared with every route, in characters: nobody mistypes a longer one. */
 const MAX_LENGTH = 300;
 
-/** The nearest routes to a path: those that share its beginning, up to a misspelt segment. */
+/** The nearest routes to a path: those that share its beginning, up to a misspelled segment. */
 export function nearRoutes(
   routes: readonly Route[],
   method: string,
@@ -66,13 +66,13 @@ function missOf(route: Route, method: string, path: Path): Miss {
 
 function methodReason(method: string, { methods }: Route): string {
   if (methods.includes(method) || methods[0] === "*") {
-    return "it matches, and may pass on";
+    return "it matches, but may pass the request on to a later route";
   }
   const reason = `the method ${method} is not ${methods.join(" or ")}`;
   const isOfForm = method === "POST" &&
     methods.some((each) => OF_FORMS.has(each));
   const hint =
-    "a form can send it as _method if framework.method_override is set";
+    "a form can name that method in its _method field if framework.method_override is set";
   return isOfForm ? `${reason} (${hint})` : reason;
 }
 

@@ -15,7 +15,7 @@ export class ReportingReply extends Reply {
 
   override ignore(call: string): void {
     const state = this.isMade
-      ? 'the web response was made before: in a filter of "send", change that one'
+      ? 'the web response had already been made; in a "send" filter, change that response instead'
       : `the response was sealed by ${this.sealedBy}`;
     report(`Ignored ${call}${callPlace(call)}: ${state}`);
   }

@@ -115,8 +115,9 @@ function bodyOf(
   }
   const length = body.kind === "other" ? body.length : codeOf(body).length;
   if (body.kind === "other" || length > MAX_LENGTH) {
+    const unit = body.kind === "other" ? "bytes" : "characters";
     return {
-      before: [`// Its body, of ${length} bytes or characters, is left out.`],
+      before: [`// The body (${length} ${unit}) is left out.`],
       code: [],
     };
   }
@@ -161,7 +162,7 @@ async function importOf(main: string, app: Application): Promise<Imported> {
   const { name, hints } = exported === undefined
     ? {
       name: "app",
-      hints: ["// It must export the application, under this name."],
+      hints: ["// It must export the application under this name."],
     }
     : { name: exported, hints: [] };
   const lines = [

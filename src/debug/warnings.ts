@@ -13,7 +13,7 @@ export function warn(app: Application): void {
   warned.add(app);
   withoutRequest(() => warningsOf(app)).then(
     (warnings) => warnings.forEach((each) => report(`Warning: ${each}`)),
-    (error) => reportError(error, "while the routes were checked"),
+    (error) => reportError(error, "while checking the routes"),
   );
 }
 

@@ -158,7 +158,7 @@ class FolderServer {
       const response = await this.#respond(found);
       if (response !== undefined) return response;
     }
-    const message = "The file keeps changing while it is read";
+    const message = "The file keeps changing while it is being read";
     throw new HttpError(503, message, { headers: { "retry-after": "1" } });
   }
 
@@ -279,7 +279,7 @@ async function checkFolder(folder: string): Promise<void> {
   if (info) throw new Deno.errors.NotADirectory(`${action}: it is a file`);
   const hint = /^(?:[/\\]|[A-Za-z]:)/.test(folder)
     ? ""
-    : ` where the process was started; use new URL("${folder}", import.meta.url) for one beside the module`;
+    : ` where the process was started; for a folder next to the module, use new URL("${folder}", import.meta.url)`;
   throw new Deno.errors.NotFound(`${action}: there is no such folder${hint}`);
 }
 

@@ -160,7 +160,7 @@ function refuseUnless(
   if (app.get("framework.debug")) {
     const origin = app.request().getHeader("origin") || "an unknown origin";
     report(
-      `The guard refused a request from ${origin}: if it may change something, name it in "trusted"`,
+      `The guard refused a request from ${origin}: to allow an origin to make changes, add it to "trusted"`,
     );
   }
   throw new HttpError(403, "Requests from other sites are refused here");

@@ -25,7 +25,8 @@ export function etag(app: Application, id: string, type = "string"): void {
     throw wrongKind("set the ETag", rule, type);
   }
   if (typeof id !== "string" || !/^[\x21\x23-\x7e]*$/.test(id)) {
-    const rule = "the id must be visible ASCII characters except quotes";
+    const rule =
+      "the id must consist of visible ASCII characters except quotes";
     throw wrongKind("set the ETag", rule, id);
   }
   const [strong, weak] = [`"${id}"`, `W/"${id}"`];

@@ -42,7 +42,7 @@ export const startAfterFilters: Wrapper = (method, params, { exchange }) => {
   const earlier = exchange.pending?.calls;
   return method.run(params, {
     check: checkFiltered,
-    enter: () => callsEnd(exchange, 'the filters before "start"', earlier),
+    enter: () => callsEnd(exchange, 'the before("start") filters', earlier),
   });
 };
 
@@ -50,7 +50,7 @@ function checkFiltered(returned: unknown): void {
   if (!(returned instanceof Response || returned instanceof Markup)) return;
   const rule =
     "it must not return a response (call halt() or redirect() instead)";
-  throw wrongKind('continue after a filter before "start"', rule, returned);
+  throw wrongKind('continue after a before("start") filter', rule, returned);
 }
 
 /** The default `start`. When a filter before it has sealed the response, no route is called. */
@@ -152,7 +152,7 @@ function callsEnd(
   return pending.settle(seconds, earlier).then((late) => {
     if (late === "") return;
     throw new Error(
-      `Cannot continue after ${guard}: it did not await ${late}, which took over ${seconds} s`,
+      `Cannot continue after ${guard}: not awaited, and unfinished after ${seconds} s: ${late}`,
     );
   });
 }
@@ -163,7 +163,7 @@ function isResponse(value: unknown): boolean {
     value instanceof Response;
 }
 
-/** Throws unless middleware lets the request go on. Fails closed: an unrecognised value must not admit anyone. */
+/** Throws unless middleware lets the request go on. Fails closed: an unrecognized value must not admit anyone. */
 function checkAllowed(
   value: unknown,
   middleware: Middleware,

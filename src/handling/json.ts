@@ -71,7 +71,7 @@ function jsonText(
   return isUtf8(charset) ? text : escapeJson(text, /[\u0080-\uffff]/g);
 }
 
-/** Encodes a value. Throws `TypeError` naming the place of what JSON cannot carry. */
+/** Encodes a value. Throws `TypeError` naming the place of what JSON cannot represent. */
 function encoded(data: unknown, indentation: number): string {
   let text: string;
   try {
@@ -103,7 +103,7 @@ function mayBeLost(data: unknown): boolean {
   return false;
 }
 
-/** Finds what JSON cannot carry, among the values that it asks for. */
+/** Finds what JSON cannot represent, among the values that it asks for. */
 function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
   let fault: string | undefined;
   /** The objects around a value, from the outermost, with the place of each. */
@@ -115,7 +115,7 @@ function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
     const known = above.find(([holder]) => holder === value)?.[1];
     const why = known === undefined
       ? whyUnsendable(value)
-      : `${known} again, which contains it`;
+      : `a circular reference to ${known}`;
     if (why !== undefined) fault ??= `${place} is ${why}`;
     if (fault !== undefined) return undefined;
     if (typeof value === "object") above.push([value, place]);
@@ -129,7 +129,7 @@ function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
 /** The name of a class that begins with a vowel as it is spoken, such as `HttpError` or `UploadedFile`. */
 const SPOKEN_AS_VOWEL = /^(?:[AEIO]|U[bdglmnp][a-hj-z]|Http|[FHLMNRSX][A-Z])/;
 
-/** Says what a value is that JSON cannot carry; undefined for any other. */
+/** Says what a value is that JSON cannot represent; undefined for any other. */
 function whyUnsendable(value: unknown): string | undefined {
   if (typeof value === "bigint") return "a BigInt";
   if (typeof value !== "object" || value === null) return undefined;
@@ -141,7 +141,7 @@ function whyUnsendable(value: unknown): string | undefined {
   if (!isOpaque(value)) return undefined;
   const name = value.constructor?.name || tagOf(value);
   const article = SPOKEN_AS_VOWEL.test(name) ? "an" : "a";
-  return `${article} ${name}: JSON cannot carry it`;
+  return `${article} ${name}: JSON cannot represent it`;
 }
 
 /** The members of an object that JSON shows: a promise of a library may have methods of its own. */

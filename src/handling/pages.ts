@@ -35,7 +35,7 @@ export function error(app: Application, thrown: unknown): unknown {
 function contextOf(app: Application, name: string, given: unknown): Context {
   if (typeof given === "function" && app.context() === undefined) {
     throw new TypeError(
-      `Cannot call ${name}() with a function: call map("${name}", …) to respond by it`,
+      `Cannot call ${name}() with a function: use map("${name}", …) to set its handler`,
     );
   }
   return app.context(`${name}()`);

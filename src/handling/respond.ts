@@ -88,7 +88,7 @@ function bodyContentOf(value: unknown): BodyContent | Response | undefined {
   return streamOf(value as AsyncIterable<unknown>);
 }
 
-/** Whether JSON can carry a value: errors, maps, requests and the like would become `{}`. */
+/** Whether JSON can represent a value: errors, maps, requests and the like would become `{}`. */
 function hasJson(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if ("toJSON" in value && typeof value.toJSON === "function") return true;
@@ -98,7 +98,7 @@ function hasJson(value: unknown): boolean {
 function unsendable(value: unknown, match?: Match): TypeError {
   const by = match ? routeName(match) : "a callback";
   const rule =
-    "it must be text, bytes, a stream, a Response or a value that JSON can carry";
+    "it must be text, bytes, a stream, a Response or a value that JSON can represent";
   return wrongKind(`send what ${by} returned`, rule, value);
 }
 

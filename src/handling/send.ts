@@ -65,7 +65,8 @@ export function* send(
 /** The response that a filter or the method leaves. Throws `TypeError` when it cannot be sent. */
 function replaced(before: Response, sent: unknown): Response {
   if (!(sent instanceof Response) || sent.bodyUsed) {
-    const rule = '"send" must return a web Response that nobody has read';
+    const rule =
+      '"send" must return a web Response whose body has not been read';
     throw wrongKind("send the response", rule, sent);
   }
   return sent === before ? before : mutable(sent);

@@ -4,7 +4,7 @@
  * lines wait in a queue, and lines beyond its limit are dropped and counted.
  */
 
-import { reportError } from "../errors.ts";
+import { counted, reportError } from "../errors.ts";
 import { flushAtEnd, type Writer } from "../flush.ts";
 
 /** How many characters may wait for the reader: several thousand lines. */
@@ -92,7 +92,7 @@ class Lines implements Writer {
         this.#reportDropped();
       }
     } catch (error) {
-      reportError(error, "in the log");
+      reportError(error, "while writing the log");
     } finally {
       this.#writing = undefined;
     }
@@ -124,7 +124,7 @@ class Lines implements Writer {
         bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
       } while (bytes.length > 0);
     } catch (error) {
-      reportError(error, "in the log");
+      reportError(error, "while writing the log");
     }
   }
 
@@ -132,8 +132,8 @@ class Lines implements Writer {
   #reportDropped(): void {
     if (this.#dropped === 0) return;
     const time = new Date().toISOString();
-    const line =
-      `${time} ${this.#dropped} log lines were dropped: the reader of the log is too slow`;
+    const lines = counted(this.#dropped, "log line");
+    const line = `${time} Dropped ${lines}: the reader of the log is too slow`;
     this.#dropped = 0;
     this.#add(line);
   }

@@ -97,7 +97,8 @@ export function log(
   const { write = printer(app), secrets = SECRETS } = options;
   app.after("send", ([given], { value: sent }) => {
     // An error must not take the response with it.
-    const fail = (error: unknown): void => reportError(error, "in the log");
+    const fail = (error: unknown): void =>
+      reportError(error, "while writing the log");
     try {
       const written = write(recordOf(app, given, sent, secrets));
       if (written instanceof Promise) written.catch(fail);

@@ -97,7 +97,7 @@ function keysOf(name: string): [string, ...string[]] {
   const keys = name.slice(open + 1, -1).split("][");
   if (keys.some((key) => /[[\]]/.test(key))) return [name];
   if (keys.length <= MAX_DEPTH) return [name.slice(0, open), ...keys];
-  const state = `it is nested deeper than ${MAX_DEPTH}`;
+  const state = `it is nested more than ${MAX_DEPTH} levels deep`;
   throw refusal(400, fieldName(name), state);
 }
 

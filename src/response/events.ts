@@ -87,7 +87,7 @@ function encode(sent: ServerSentEvent | null): Uint8Array {
     ...lineOf("id", typeof id === "number" ? `${id}` : id),
     ...lineOf("retry", retry?.toString()),
   ];
-  // Also for a text, a list, and a record whose names are misspelt.
+  // Also for a text, a list, and a record whose names are misspelled.
   if (lines.length === 0) {
     const rule = 'it must be a record such as { data: "text" }';
     throw wrongKind(action, rule, sent);

@@ -80,7 +80,7 @@ export class Work {
   }
 }
 
-/** Thrown for an expression that cannot be analysed within {@linkcode MAX_WORK}. */
+/** Thrown for an expression that cannot be analyzed within {@linkcode MAX_WORK}. */
 export class TooComplex extends Error {}
 
 /**

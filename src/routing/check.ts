@@ -112,7 +112,7 @@ function shadows(earlier: Route, later: Route): boolean {
 
 /**
  * Whether segments match every path that others match: each of the others is covered by one of these, or, together
- * with its neighbours, by a star. As in `pattern.ts`, no star but the last needs to take one more.
+ * with its neighbors, by a star. As in `pattern.ts`, no star but the last needs to take one more.
  */
 function coversPath(
   all: readonly Segment[],

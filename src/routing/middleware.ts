@@ -81,8 +81,8 @@ function checkPlaces(value: object): void {
 function checkParameters(value: unknown, before?: { length: number }): void {
   if (before === undefined || before.length < 2) return;
   const rule =
-    "it is called with the parameters of the route alone, without a context and next(): use request(), " +
-    "return nothing to go on or false to refuse, and use { before, after } to run code afterwards";
+    "it is called with only the route's parameters, not with a context or next(): use request(), " +
+    "return nothing to continue or false to refuse, and use { before, after } to run code afterwards";
   throw wrongKind("add middleware", rule, value);
 }
 

@@ -59,7 +59,7 @@ type Mistakes =
 const MISTAKES: Mistakes = [
   [/^\|$/, 'has a "|" outside an expression', "(?:a|b)"],
   [/^@$/, "has an @ without a name", "\\@"],
-  [/^\[$/, "has an unclosed class"],
+  [/^\[$/, "has an unclosed character class"],
   [/^\\$/, "ends in a lone backslash"],
   [/^[:{](\w+)\?.*$/, 'has "$&"', "(/@$1)"],
   [/^[:{]([A-Za-z_]\w*).*$/, 'has "$&"', "@$1"],
@@ -98,7 +98,7 @@ function checkMethod(source: string, name: string): void {
   const alike = USUAL_METHODS.filter((usual) => usual[0] === name[0]);
   const [meant] = suggestions(name, alike);
   if (meant === undefined) return;
-  refuse(source, `has the unknown method "${name}"`, 0, meant);
+  refuse(source, `has the unknown method "${name}"`, 0, suggesting(meant));
 }
 
 /** Puts a slash in front of a path, unless it begins with one, perhaps in an optional part. */
@@ -122,7 +122,7 @@ export class Parser {
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   parse(): Segment[][] {
     const choices = this.#sequence();
-    if (this.#token !== "") this.#fail("has an unopened parenthesis");
+    if (this.#token !== "") this.#fail("has an unmatched closing parenthesis");
     const mixed = choices.flat().filter((parts) => parts.length > 1).flat();
     const star = mixed.find((part) => Object(part).name === "*");
     if (star === undefined) return choices.map((one) => this.#segments(one));
@@ -161,9 +161,10 @@ export class Parser {
     } catch (error) {
       if (!(error instanceof TooComplex)) throw error;
       this.#fail(
-        "has an expression that is too complex to tell how long it takes: " +
-          "repeat less in it, or check the value in the callback,",
+        "has an expression",
         at,
+        " that is too complex for its running time to be estimated: " +
+          "use fewer repetitions, or check the value in the callback",
       );
     }
     const repeated = slowParts(source, ORDINARY_LENGTH);
@@ -171,9 +172,9 @@ export class Parser {
     const named = repeated.map((part) => `"${part}"`).join(" and ");
     const what = named === "" ? "has an expression" : `repeats ${named}`;
     this.#fail(
-      `${what}, which can match ${ORDINARY_LENGTH} characters in too many ways: ` +
-        "make sure that no character fits both a repeated part and what follows it,",
+      `${what}, which can match ${ORDINARY_LENGTH} characters in too many ways`,
       place < 0 ? at : place,
+      ": make sure that no character fits both a repeated part and what follows it",
     );
   }
 
@@ -261,7 +262,7 @@ export class Parser {
       this.#fail(`uses the name "${name}" a second time`, at);
     }
     if (this.#token === "?") {
-      this.#fail(`has "@${name}?"`, at, `(/@${name})`);
+      this.#fail(`has "@${name}?"`, at, suggesting(`(/@${name})`));
     }
     const place = this.names.push(name) - 1;
     if (this.#token !== ":") return { name, place, at };
@@ -308,7 +309,7 @@ export class Parser {
     const at = this.#at + Math.max(0, token.indexOf("/")); // a slash in a class is what is wrong
     const [pattern, problem, meant] = mistake;
     const filled = (text: string) => token.replace(pattern, text);
-    this.#fail(filled(problem), at, meant && filled(meant));
+    this.#fail(filled(problem), at, meant && suggesting(filled(meant)));
   }
 
   #checkExpression(expression: string, at: number): void {
@@ -320,8 +321,8 @@ export class Parser {
     }
   }
 
-  #fail(problem: string, at: number = this.#at, meant?: string): never {
-    const error = malformed(this.path, problem, at, meant);
+  #fail(problem: string, at: number = this.#at, rest?: string): never {
+    const error = malformed(this.path, problem, at, rest);
     // V8 keeps ten frames: those of the parser would hide the application's.
     Error.captureStackTrace(error, Parser.prototype.parse);
     throw error;
@@ -352,14 +353,18 @@ function refuse(...parts: Parameters<typeof malformed>): never {
   throw malformed(...parts);
 }
 
+/** The error for a malformed pattern; its position stands between the problem and the rest of the message. */
 function malformed(
   source: string,
   problem: string,
   at = 0,
-  meant?: string,
+  rest = "",
 ): SyntaxError {
-  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   return new SyntaxError(
-    `Cannot make a route: the pattern "${source}" ${problem} at ${at}${hint}`,
+    `Cannot make a route: the pattern "${source}" ${problem} at ${at}${rest}`,
   );
+}
+
+function suggesting(meant: string): string {
+  return `; did you mean ${meant}?`;
 }

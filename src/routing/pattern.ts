@@ -138,7 +138,7 @@ export class Pattern {
     const missing = namesOf(able.at(-1) ?? [])
       .find((name) => !texts.has(name));
     const problem = missing === undefined
-      ? "it has no place for all of the values"
+      ? "it does not have a place for every value"
       : `the value of "${missing}" is missing`;
     this.#fail(TypeError, problem);
   }

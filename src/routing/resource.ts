@@ -105,10 +105,10 @@ function checkMethods(
     names.map((name) => `"${name}"`).join(", ");
   const had = actions.filter((one) => methods.includes(one));
   throw new TypeError(
-    `Cannot ${action}: the controller has no method ${
+    `Cannot ${action}: the controller does not have ${
       listed(missing)
     }${hint} ` +
-      `(name the actions it has with only: [${listed(had)}])`,
+      `(to leave out the rest, pass only: [${listed(had)}])`,
   );
 }
 

@@ -39,7 +39,7 @@ export type RouteCallback<
  */
 export type PassRoute<Pass> = Pass extends boolean ? Pass
   : Pass extends string ? "true or false: the alias is the fourth argument"
-  : "true or false: add middleware with addMiddleware() of the returned route";
+  : "true or false: add middleware with addMiddleware() on the returned route";
 
 /** Declares a route and returns it. The text of the pattern gives the types of the callback. */
 export interface DeclareRoute {

@@ -65,7 +65,7 @@ export function listen(
   const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
   if (path !== undefined && conflict !== undefined) {
     throw new TypeError(
-      `Cannot start the server: the option "path" excludes "${conflict}"`,
+      `Cannot start the server: the option "path" cannot be combined with "${conflict}"`,
     );
   }
   if (signal?.aborted) {

@@ -3,8 +3,8 @@
  * accepting connections. Options are in `listen.ts`, ending the process in `process.ts`.
  */
 
-import { report, reportError } from "../errors.ts";
-import { counted, inWords, type Unfinished } from "../state/unfinished.ts";
+import { counted, report, reportError } from "../errors.ts";
+import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { settles, sleep, until } from "../timer.ts";
 
 /**
@@ -96,14 +96,14 @@ export class DrainingServer implements Server {
       if (this.#drained) return;
       const why = cause?.message ?? "the runtime closed it";
       report(
-        `The server stopped accepting connections and will listen again: ${why}`,
+        `The server stopped accepting connections (${why}) and will listen again`,
       );
       const old = this.#server.shutdown().catch(() => {});
       this.#stopped = Promise.all([this.#stopped, old]);
       try {
         await this.#listenAgain();
       } catch (error) {
-        report(`The server cannot listen again: ${error}`);
+        report(`The server could not listen again: ${error}`);
         await (this.#drained ??= this.#drain());
         return this.#end.reject(error);
       }
@@ -120,7 +120,7 @@ export class DrainingServer implements Server {
       try {
         this.#server = this.listen((this.addr as Deno.NetAddr).port);
         if (!this.#isReferenced) this.#server.unref();
-        return report("The server accepts connections again");
+        return report("The server is accepting connections again");
       } catch (error) {
         if (performance.now() >= end) throw error;
       }

@@ -18,7 +18,7 @@
  * meantime, in the same process. Two processes may still write and remove a row within the same milliseconds. A
  * store closes that gap when its `remove` keeps the id until it expires, and its `write` leaves such an id alone.
  *
- * Values are what JSON can carry. The session is empty and cannot be changed in filters of `start` that were
+ * Values are what JSON can represent. The session is empty and cannot be changed in filters of `start` that were
  * added before `sessions`, and on the error page of a request that was refused before `start`. After a logout,
  * the back button may show an old page again: send pages of members with `Cache-Control: no-store`.
  *
@@ -181,7 +181,7 @@ class CurrentSession {
       this.#states.set(request, stateOf(this.#maxBytes, kept));
       if (kept !== undefined) return;
       this.#report(
-        `The cookie "${name}" was ignored: it has expired, or another secret sealed it`,
+        `The cookie "${name}" was ignored: it has expired, or it was sealed with another secret`,
       );
     });
   }

@@ -59,7 +59,7 @@ export function stateOf(maxBytes: number, kept?: Kept): State {
 }
 
 /**
- * The session as JSON. Throws `TypeError` for a value that JSON cannot carry, and `RangeError` when the values
+ * The session as JSON. Throws `TypeError` for a value that JSON cannot represent, and `RangeError` when the values
  * are too large.
  */
 export function checkedTextOf(state: State): string {
@@ -67,13 +67,13 @@ export function checkedTextOf(state: State): string {
   const text = JSON.stringify([[...values], [...flashes]]); // throws when a value contains itself
   for (const [key, value] of [...values, ...flashes]) {
     if (isJson(value)) continue;
-    const why = `JSON cannot carry ${Deno.inspect(value, { depth: 1 })}`;
+    const why = `JSON cannot represent ${Deno.inspect(value, { depth: 1 })}`;
     throw new TypeError(`Cannot keep "${key}" in the session: ${why}`);
   }
   const { length } = new TextEncoder().encode(text);
   if (length <= maxBytes) return textOf(state);
   const why =
-    `it takes ${length} bytes, and a cookie holds at most ${maxBytes}`;
+    `it takes ${length} bytes, but a cookie holds at most ${maxBytes}`;
   throw new RangeError(`Cannot keep the session: ${why}`);
 }
 
@@ -181,7 +181,7 @@ export class Session<Values extends object = Record<string, unknown>> {
   }
 
   /**
-   * Sets a value. Throws `TypeError` when JSON cannot carry it and, without a store, `RangeError` when the
+   * Sets a value. Throws `TypeError` when JSON cannot represent it and, without a store, `RangeError` when the
    * session would have more than 2,700 bytes of JSON.
    */
   set<Key extends keyof Values & string>(key: Key, value: Values[Key]): this {

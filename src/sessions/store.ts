@@ -13,7 +13,7 @@ export interface SessionStore {
     id: string,
   ): MaybePromise<Readonly<Record<string, unknown>> | null | undefined>;
   /**
-   * Keeps the values under an id. They are the session in the extension's own form, which JSON can carry: keep data
+   * Keeps the values under an id. They are the session in the extension's own form, which JSON can represent: keep data
    * to search by elsewhere. From `expires` on, the row may be deleted.
    */
   write(id: string, values: Record<string, unknown>, expires: Date): unknown;

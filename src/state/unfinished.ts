@@ -4,6 +4,8 @@
  * aborts those that take too long.
  */
 
+import { counted } from "../errors.ts";
+
 /** The reason with which a server that shuts down aborts its streams. */
 export const ABORTED = new Deno.errors.Interrupted("The server has shut down");
 
@@ -69,9 +71,4 @@ export function inWords(...all: Unfinished[]): string[] {
   return Object.entries(counts)
     .filter(([_, count]) => count > 0)
     .map(([unit, count]) => counted(count, unit));
-}
-
-/** A number of things, in words. */
-export function counted(count: number, unit: string): string {
-  return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

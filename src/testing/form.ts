@@ -100,8 +100,12 @@ export class Form<Result> {
     for (const [name, value] of Object.entries(values)) {
       const fields = this.#fields.filter((field) => field.name === name);
       if (fields.length === 0) {
-        const known = this.names.join(", ") || "no fields";
-        throw new RangeError(`Cannot fill "${name}": the form has ${known}`);
+        const known = this.names.join(", ");
+        throw new RangeError(
+          `Cannot fill "${name}": the form has ${
+            known ? `the fields ${known}` : "no fields"
+          }`,
+        );
       }
       const isList = Array.isArray(value);
       const given: FieldValue[] = [value].flat();
@@ -149,7 +153,7 @@ export class Form<Result> {
     if (file !== undefined && !isMultipart) {
       const problem = `the field "${file.name}" has a file`;
       throw new RangeError(
-        `Cannot submit the form: ${problem}, but the form has no method="post" with enctype="multipart/form-data"`,
+        `Cannot submit the form: ${problem}, but the form needs method="post" and enctype="multipart/form-data"`,
       );
     }
     const data = new FormData();

@@ -4,6 +4,7 @@
  */
 
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
+import { counted } from "../errors.ts";
 import { CookieJar } from "./cookies.ts";
 import {
   attribute,
@@ -212,10 +213,11 @@ export class Page {
     try {
       return JSON.parse(this.text);
     } catch (cause) {
-      const type = this.response.headers.get("content-type") ?? "no type";
+      const type = this.response.headers.get("content-type");
+      const typed = type === null ? "and it has no type" : `its type "${type}"`;
       const { message } = cause as SyntaxError;
       throw new SyntaxError(
-        `Cannot read "${this.path}" as JSON: its status is ${this.status}, its type "${type}"; ${message}`,
+        `Cannot read "${this.path}" as JSON: its status is ${this.status}, ${typed}; ${message}`,
         { cause },
       );
     }
@@ -263,11 +265,13 @@ export class Page {
     const numbered = typeof which === "number" ? forms[which] : only;
     const form = typeof which === "string" ? pressed?.form : numbered;
     if (form === undefined) {
-      const known = buttons.map(({ text }) => `"${text}"`).join(", ") || "none";
-      const problem = `the page has ${forms.length}, with the buttons ${known}`;
+      const known = buttons.map(({ text }) => `"${text}"`).join(", ");
+      const problem = `the page has ${counted(forms.length, "form")} and ${
+        known ? `the buttons ${known}` : "no buttons"
+      }`;
       throw new RangeError(
         which === undefined
-          ? `Cannot choose a form: ${problem}; name a button, or a position from 0`
+          ? `Cannot choose a form: ${problem}; give the text of a button, or a position counted from 0`
           : `Cannot find the form ${JSON.stringify(which)}: ${problem}`,
       );
     }

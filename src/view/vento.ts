@@ -74,7 +74,9 @@ function boundLoops({ utils }: Vento): void {
   const bounded: ToIterator = (value, withKeys) => {
     if (typeof value === "function") return bounded(value(), withKeys);
     if (isThenable(value)) {
-      throw new TypeError("a loop cannot go over a promise: await it first");
+      throw new TypeError(
+        "a loop cannot iterate over a promise: await it first",
+      );
     }
     if (typeof value !== "number" || value <= MAX_COUNT) {
       return toIterator(value, withKeys);
