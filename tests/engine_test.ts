@@ -334,7 +334,7 @@ Deno.test("`fetch()` throws for what is no request, URL or path", () => {
     assertThrows(
       () => app.fetch(request as string),
       TypeError,
-      'Cannot fetch: it must be a web Request, an http or https URL, or a path such as "/users", got ',
+      'Cannot fetch: the request must be a web Request, an http or https URL, or a path such as "/users", got ',
     );
   }
 });

@@ -181,7 +181,7 @@ Deno.test("`before` that leaves a call waiting for too long lets nobody in", asy
   app.map("wait", () => promise);
   assertEquals(
     await (await visit(app, "/1")).text(),
-    'Cannot continue after the middleware "check": not awaited, and unfinished after 0.01 s: wait',
+    'Cannot continue after the middleware "check": calls that were not awaited did not finish within 0.01 s (wait)',
   );
   assertEquals(inside, []);
   resolve();

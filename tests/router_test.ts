@@ -436,7 +436,7 @@ Deno.test("`resource()` says what a controller lacks, and how to name what it ha
   assertEquals(
     message,
     'Cannot make the resource "/posts": the controller does not have "create", "store", "update", "destroy"' +
-      ': did you mean "udpate"? (to leave out the rest, pass only: ["index", "show"])',
+      ': did you mean "udpate"? (to leave out the missing actions, pass only: ["index", "show"])',
   );
   const misspelled = () =>
     new Router().resource("/posts", new Posts(), { only: ["update"] });

@@ -341,7 +341,10 @@ Deno.test("`start()` logs that `stop()` and `halt()` break the connection of a s
       })
     );
     assertEquals(log.length, 1);
-    assertStringIncludes(log.join(), "Cannot stop or halt a stream");
+    assertStringIncludes(
+      log.join(),
+      "Cannot call stop() or halt() in a stream: the response has already been made",
+    );
   }
 });
 

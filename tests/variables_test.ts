@@ -120,7 +120,11 @@ onEngine(
 onEngine("`set()` refuses what is neither a name nor a record", (app) => {
   for (const wrong of [5, null, undefined, true, Symbol("key")]) {
     const set = () => app.set(wrong as never);
-    assertThrows(set, TypeError, "Cannot set: it must be a name");
+    assertThrows(
+      set,
+      TypeError,
+      "Cannot set variables: the first argument must be a name",
+    );
   }
 });
 

@@ -697,7 +697,7 @@ Deno.test("`fetch()` stops a template that includes itself", async () => {
     await assertRejects(
       () => view.fetch("page"),
       Error,
-      "it may include itself",
+      "does it include itself?",
     );
   });
 });

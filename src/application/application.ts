@@ -111,8 +111,11 @@ export class Application implements LayerSource {
 
   /** Sets each variable of a record. Throws `TypeError` for no record, or a value that does not fit its setting. */
   set(values: Readonly<Record<string, unknown>>): void {
-    const rule = "it must be a name, or a record of values by name";
-    if (Object(values) !== values) throw wrongKind("set", rule, values);
+    const rule =
+      "the first argument must be a name, or a record of values by name";
+    if (Object(values) !== values) {
+      throw wrongKind("set variables", rule, values);
+    }
     const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
     for (const [name, value] of entries) this.variables.set(name, value);

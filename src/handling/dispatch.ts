@@ -152,7 +152,7 @@ function callsEnd(
   return pending.settle(seconds, earlier).then((late) => {
     if (late === "") return;
     throw new Error(
-      `Cannot continue after ${guard}: not awaited, and unfinished after ${seconds} s: ${late}`,
+      `Cannot continue after ${guard}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
   });
 }
@@ -171,7 +171,7 @@ function checkAllowed(
 ): void {
   if (value === undefined || value === true || isFrameworkObject(value)) return;
   if (value === false) {
-    throw new HttpError(403, "You are not allowed to open this page");
+    throw new HttpError(403, "You are not allowed to make this request");
   }
   throw wrongKind(
     `continue after ${nameOf(middleware)} of ${routeName(match)}`,

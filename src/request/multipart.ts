@@ -135,7 +135,11 @@ function pairsOf(text: string, pair: RegExp, source: string) {
   }
   if (end === text.length) return pairs;
   const rest = JSON.stringify(text.slice(end, end + 40));
-  throw refusal(400, source, `malformed or repeated at ${rest}`);
+  throw refusal(
+    400,
+    source,
+    `a header or parameter is malformed or repeated at ${rest}`,
+  );
 }
 
 /**

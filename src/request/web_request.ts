@@ -8,7 +8,7 @@ export function webRequest(request: Request | URL | string): Request {
   const url = urlOf(request);
   if (url !== null && /^https?:$/.test(url.protocol)) return new Request(url);
   const rule =
-    'it must be a web Request, an http or https URL, or a path such as "/users"';
+    'the request must be a web Request, an http or https URL, or a path such as "/users"';
   throw wrongKind("fetch", rule, request);
 }
 

@@ -58,7 +58,11 @@ export function bindStream(
         if (!done) return controller.enqueue(bytesOf(value));
       } catch (error) {
         giveUp(error);
-        if (isStop(error)) throw new Error("Cannot stop or halt a stream");
+        if (isStop(error)) {
+          throw new Error(
+            "Cannot call stop() or halt() in a stream: the response has already been made",
+          );
+        }
         throw toError(error); // Deno never closes the connection after one that throws when inspected
       }
       controller.close();

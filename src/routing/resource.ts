@@ -108,7 +108,7 @@ function checkMethods(
     `Cannot ${action}: the controller does not have ${
       listed(missing)
     }${hint} ` +
-      `(to leave out the rest, pass only: [${listed(had)}])`,
+      `(to leave out the missing actions, pass only: [${listed(had)}])`,
   );
 }
 

@@ -215,7 +215,7 @@ export class Router {
       ? joinPaths(this.#group.prefix, prefix)
       : prefix;
     if (typeof path !== "string" || /[(*]/.test(path)) {
-      const rule = "the prefix must be a path without optional parts";
+      const rule = 'the prefix must be a path without optional parts or "*"';
       throw wrongKind("mount an application", rule, path);
     }
     const callback = this.#mounting(prefix, app);

@@ -78,7 +78,7 @@ export class Templates {
     locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
     if (locals[DEPTH] > MAX_DEPTH) {
       throw new RangeError(
-        `The template "${name}" is nested more than ${MAX_DEPTH} levels deep: it may include itself`,
+        `The template "${name}" is nested more than ${MAX_DEPTH} levels deep: does it include itself?`,
       );
     }
     if (typeof name !== "string" || name === "") {
