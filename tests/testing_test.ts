@@ -80,7 +80,7 @@ Deno.test("`submit()` sends what the fields hold and leaves out what a browser l
 
 Deno.test("`submit()` of a GET form puts the fields into the query", async () => {
   const page = await new Visitor(makeApp()).visit("/");
-  const result = await page.form(0).fill({ q: "a&b" }).submit();
+  const result = await page.form().fill({ q: "a&b" }).submit();
   assertEquals(result.path, "/search?q=a%26b");
   assertEquals(JSON.parse(result.text), { q: "a&b" });
 });
@@ -117,13 +117,8 @@ Deno.test("`submit()` refuses a file in a form that would send its name alone", 
   assertEquals((await page.form("No type").submit()).json(), []);
 });
 
-Deno.test("`form()` needs a button or a position where the page has several", async () => {
+Deno.test("`form()` is the first form, and names the forms and buttons where there is none", async () => {
   const page = await new Visitor(makeApp()).visit("/");
-  assertThrows(
-    () => page.form(),
-    RangeError,
-    'Cannot choose a form: the page has 3 forms and the buttons "Save"; give the text of a button, or a position',
-  );
   const elsewhere = await page.click("Go elsewhere");
   assertThrows(
     () => elsewhere.form(),

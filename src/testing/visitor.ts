@@ -250,10 +250,10 @@ export class Page {
   }
 
   /**
-   * A form of the page, by its position from 0 or by the text of a button in it, which then submits it. A page with
-   * one form needs neither. Throws `RangeError` when there is no such form, or several and none is named.
+   * A form of the page, by its position from 0 or by the text of a button in it, which then submits it; the first
+   * form when neither is given. Throws `RangeError` when there is none.
    */
-  form(which?: number | string): Form<Page> {
+  form(which: number | string = 0): Form<Page> {
     const forms = this.#elements("form");
     const buttons = forms.flatMap((form) =>
       buttonsOf(form).map((button) => (
@@ -261,18 +261,14 @@ export class Page {
       ))
     );
     const pressed = buttons.find(({ text }) => text === which);
-    const only = forms.length === 1 ? forms[0] : undefined;
-    const numbered = typeof which === "number" ? forms[which] : only;
-    const form = typeof which === "string" ? pressed?.form : numbered;
+    const form = typeof which === "number" ? forms[which] : pressed?.form;
     if (form === undefined) {
       const known = buttons.map(({ text }) => `"${text}"`).join(", ");
       const problem = `the page has ${counted(forms.length, "form")} and ${
         known ? `the buttons ${known}` : "no buttons"
       }`;
       throw new RangeError(
-        which === undefined
-          ? `Cannot choose a form: ${problem}; give the text of a button, or a position counted from 0`
-          : `Cannot find the form ${JSON.stringify(which)}: ${problem}`,
+        `Cannot find the form ${JSON.stringify(which)}: ${problem}`,
       );
     }
     return new Form(form, ({ action, method, body }) => {
