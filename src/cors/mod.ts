@@ -6,6 +6,9 @@
  * from the script. Add filters of `start` that check credentials after `cors`, since a preflight carries none. When an
  * `origins` function throws, the request fails, and no other origin can read the error page.
  *
+ * The extension `guard` refuses requests of other sites that may change something, whatever `cors` allows: name the
+ * origins that may write in its option `trusted`, too.
+ *
  * Call it once for each `path` that has rules of its own. Where one path contains another, both apply, and the
  * later call sets the headers that both have.
  *

@@ -7,8 +7,8 @@
  * visitor's cookies, and passes. Forms therefore need no tokens, but GET and HEAD must not change anything.
  *
  * Behind a proxy that changes the `Host`, set `framework.trust_proxy`. An origin that `cors` allows to write
- * must be `trusted` here too. Call `guard` before you add filters of `start`: a filter that returns `false`
- * ends the chain.
+ * must be `trusted` here too: `cors` says who may read responses, `guard` who may change something. Call `guard`
+ * before you add filters of `start`: a filter that returns `false` ends the chain.
  *
  * Every response gets these headers, error pages too, unless it has one of that name already:
  *
@@ -42,6 +42,35 @@
  * assertEquals(response.headers.get("x-content-type-options"), "nosniff");
  * ```
  *
+ * @example An API with tokens for another site, beside pages with sessions
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { cors } from "@framework/core/cors";
+ * import { guard } from "@framework/core/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const app = new Engine();
+ * const client = "https://client.example";
+ * guard(app, {
+ *   trusted: (origin) =>
+ *     origin === client && app.request().url.startsWith("/api/"),
+ * });
+ * cors(app, { path: "/api", origins: [client] });
+ * app.route("POST /api/notes", () => {
+ *   const token = app.request().getHeader("authorization");
+ *   return token === "Bearer secret" ? "written" : app.halt(401);
+ * });
+ * app.route("POST /account", () => "changed");
+ *
+ * const headers = { origin: client, authorization: "Bearer secret" };
+ * const statusOf = async (path: string) =>
+ *   (await app.fetch(
+ *     new Request(`http://localhost${path}`, { method: "POST", headers }),
+ *   )).status;
+ * assertEquals(await statusOf("/api/notes"), 200);
+ * assertEquals(await statusOf("/account"), 403);
+ * ```
+ *
  * @module
  */
 
@@ -56,7 +85,7 @@ export type TrustsOrigin = (origin: string) => boolean | Promise<boolean>;
 export interface GuardOptions {
   /**
    * Other origins whose pages may send forms here, such as `["https://example.com"]`: a list of origins and of
-   * functions that decide about one, or a single function.
+   * functions that decide about one, or a single function. A function may read `request()`.
    */
   readonly trusted?: TrustsOrigin | readonly (string | TrustsOrigin)[];
   /** Further headers for every response, or other values of the usual ones; null leaves one out. */
