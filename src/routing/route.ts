@@ -26,7 +26,8 @@ export type RouteCallback<
 > =
   | Taking<
     [...RouteArguments<Pattern>, ...(Pass extends true ? [route: Route] : [])],
-    Result
+    Result,
+    Pattern
   >
   | readonly [target: object, method: string]
   | `${string}->${string}`
