@@ -23,9 +23,6 @@ interface Mistake {
 const NO_SUCH_PARAMETER =
   '"a callback gets the parameters of its pattern and, with passRoute, the route; use request() and response() for the rest"';
 
-const OTHER_NOTATION =
-  '"a parameter is written @id in the pattern, not :id or {id}"';
-
 const MISTAKES: readonly Mistake[] = [
   {
     name: "a wrong type of a parameter",
@@ -56,20 +53,6 @@ const MISTAKES: readonly Mistake[] = [
     says: [
       `is not assignable to type '(values_0: string) => ${NO_SUCH_PARAMETER}'.`,
       "Target signature provides too few arguments. Expected 2 or more, but got 1.",
-    ],
-  },
-  {
-    name: "a parameter in the notation of other frameworks",
-    code: 'Framework.route("GET /user/:id", (id: string) => `User ${id}`);',
-    says: [
-      `is not assignable to type '() => ${OTHER_NOTATION}'.`,
-    ],
-  },
-  {
-    name: "a parameter in braces, and a callback without parameters",
-    code: 'Framework.get("/user/{id}", () => "User");',
-    says: [
-      `is not assignable to type '() => ${OTHER_NOTATION}'.`,
     ],
   },
   {

@@ -289,7 +289,7 @@ Deno.test("`Pattern` quotes a mistake and gives its position", () => {
 });
 
 Deno.test("`Framework.route()` shows the line of a malformed pattern", () => {
-  const pattern: string = "/a(/b(/c(/d(/:id))))"; // of a literal, the compiler would say it
+  const pattern = "/a(/b(/c(/d(/:id))))";
   const error = assertThrows(() => Framework.route(pattern, () => ""));
   assertStringIncludes((error as Error).stack ?? "", import.meta.url);
 });

@@ -26,8 +26,7 @@ export type RouteCallback<
 > =
   | Taking<
     [...RouteArguments<Pattern>, ...(Pass extends true ? [route: Route] : [])],
-    Result,
-    Pattern
+    Result
   >
   | readonly [target: object, method: string]
   | `${string}->${string}`
