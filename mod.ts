@@ -72,8 +72,6 @@ export type {
 } from "./src/routing/middleware.ts";
 export type {
   ResourceAction,
-  ResourceActions,
-  ResourceController,
   ResourceOptions,
 } from "./src/routing/resource.ts";
 

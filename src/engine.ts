@@ -88,23 +88,12 @@ type Spelt<Name extends string> = {
  *
  * @internal
  */
-// deno-lint-ignore no-explicit-any -- a filter may give the output any value
-export type FilterOf<Name extends string, Output = any> =
+export type FilterOf<Name extends string> =
   | Filter<
     // deno-lint-ignore no-explicit-any -- a mapped method has parameters of its own
-    Name extends keyof MethodParameters ? MethodParameters[Name] : any[],
-    Output
+    Name extends keyof MethodParameters ? MethodParameters[Name] : any[]
   >
   | Exclude<CallbackForm, Method>;
-
-/**
- * What filters after the method of that name get as its output: of `send` always a web response.
- *
- * @internal
- */
-export type OutputOf<Name extends string> = Name extends "send" ? Response
-  // deno-lint-ignore no-explicit-any -- any other method may be mapped to one that returns something else
-  : any;
 
 /** Returns the application behind an engine, for `Framework`. */
 export let applicationOf: (engine: Engine) => Application;
@@ -235,7 +224,7 @@ export class Engine {
    */
   after<Name extends string>(
     name: FilteredName<Name>,
-    filter: FilterOf<Name, OutputOf<Name>>,
+    filter: FilterOf<Name>,
   ): void {
     this.#app.filter(name, "after", filter);
   }

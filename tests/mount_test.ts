@@ -70,7 +70,7 @@ onEngine(
     });
     hono.onError((error, c) => c.text(`Hono saw ${error.message}`, 502));
     app.after("send", (_params, output) => {
-      output.value.headers.set("x-send", "1");
+      (output.value as Response).headers.set("x-send", "1");
     });
     app.mount("/hono", hono);
 

@@ -65,8 +65,6 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "type MiddlewareResult": "",
     "type RouteParameters": "",
     "type ResourceAction": "",
-    "type ResourceActions": "",
-    "type ResourceController": "",
     "interface ResourceOptions": "as except only",
     "class HttpRequest": `
       accept accepts acceptsLanguages ajax base cookies data elapsed files getBody

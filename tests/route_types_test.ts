@@ -207,38 +207,3 @@ export function encodable(app: Engine): void {
   // @ts-expect-error -- an item was not awaited
   app.jsonp([Promise.resolve(1)]);
 }
-
-Deno.test("`resource()` accepts controllers whose actions take texts, and no others", () => {
-  const router = new Router();
-  class Posts {
-    static index(): string {
-      return "all";
-    }
-    show(id: string): unknown {
-      return id;
-    }
-    update(_user: string, id: string | null): Promise<string> {
-      return Promise.resolve(`${id}`);
-    }
-    helper(): number {
-      return 1;
-    }
-  }
-  const only = ["show"] as const;
-  router.resource("/class", Posts, { only });
-  router.resource("/object", new Posts(), { only });
-  router.resource("/name", "Posts", { only });
-  router.resource("/literal", { show: (id) => id.trim(), helper: 1 }, { only });
-  // @ts-expect-error -- a parameter is text
-  router.resource("/number", { show: (id: number) => `${id + 1}` }, { only });
-  class Wrong {
-    show(id: number): string {
-      return `${id + 1}`;
-    }
-  }
-  // @ts-expect-error -- a parameter is text
-  router.resource("/wrong", Wrong, { only });
-  // @ts-expect-error -- a parameter is text
-  router.resource("/instance", new Wrong(), { only });
-  assertEquals(router.routes().length, 7);
-});

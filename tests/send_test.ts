@@ -221,7 +221,7 @@ Deno.test("a filter of `send` may replace a stream by another one that reads it 
   const app = new Engine();
   app.route("/", () => ReadableStream.from(["text"]));
   app.after("send", (_params, output) => {
-    const { body } = output.value;
+    const { body } = output.value as Response;
     const late = async function* () {
       yield* body!;
     };

@@ -229,19 +229,6 @@ Deno.test("`before()` and `after()` type the parameters of the framework's metho
   assertEquals(response.status, 307);
 });
 
-Deno.test("the output of a filter after `send` is a web response", async () => {
-  const app = new Engine();
-  app.after("send", (_params, output) => {
-    isTrue<Same<typeof output.value, Response>>();
-    output.value.headers.set("x-site", "mine");
-    // @ts-expect-error -- no web response
-    const replace = () => output.value = "text";
-    assertEquals(typeof replace, "function");
-  });
-  const { headers } = await app.fetch("/");
-  assertEquals(headers.get("x-site"), "mine");
-});
-
 Deno.test("a filter of a method in another case does not compile", () => {
   const app = new Engine();
   // @ts-expect-error -- it is "notFound"

@@ -9,9 +9,10 @@ import type { Context } from "./exchange.ts";
  * result; both may be changed. `false` ends the chain of filters, not the method.
  */
 // deno-lint-ignore no-explicit-any -- what a method takes and returns is its own
-export type Filter<Params extends unknown[] = any[], Output = any> = (
+export type Filter<Params extends unknown[] = any[]> = (
   params: Params,
-  output: { value: Output },
+  // deno-lint-ignore no-explicit-any -- a filter may give it any value
+  output: { value: any },
 ) => unknown;
 
 /** What a mapped method adds to the type of an engine: nothing where the name is just a `string`. */

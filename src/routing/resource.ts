@@ -3,10 +3,9 @@
  * that each of them calls.
  */
 
-import { type CallbackForm, type Class, methodsOf } from "../callback.ts";
+import { type CallbackForm, methodsOf } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
-import type { Taking } from "./arguments.ts";
 
 /** The actions of a resource: methods of its controller. */
 export type ResourceAction =
@@ -17,20 +16,6 @@ export type ResourceAction =
   | "edit"
   | "update"
   | "destroy";
-
-/**
- * What has the actions of a resource: methods that take the named parameters of the path in order, `id` as the last
- * one.
- */
-export type ResourceActions = {
-  readonly [Action in ResourceAction]?: Taking<string[]>;
-};
-
-/** A controller of a resource: an object, a class, of which each request makes an instance, or its name. */
-export type ResourceController =
-  | ResourceActions
-  | Class<ResourceActions>
-  | string;
 
 /** Which actions of a resource get routes, all by default, and the names of these. */
 export interface ResourceOptions {
@@ -64,7 +49,7 @@ const ALL = Object.keys(PATTERNS) as ResourceAction[];
  */
 export function resourceRoutes(
   path: string,
-  controller: ResourceController,
+  controller: object | string,
   { only = ALL, except = [], as = lastPart(path) }: ResourceOptions,
 ): ResourceRoute[] {
   const action = `make the resource "${path}"`;

@@ -10,11 +10,7 @@ import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
 import { didYouMean } from "../suggestions.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
-import {
-  type ResourceController,
-  type ResourceOptions,
-  resourceRoutes,
-} from "./resource.ts";
+import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import type { Mountable, Mounting } from "./mountable.ts";
 import {
   declared,
@@ -191,9 +187,9 @@ export class Router {
    * `TypeError` when an option names another action, or the controller, unless it is autoloaded, has no such
    * method.
    */
-  resource<Controller extends ResourceController>(
+  resource(
     path: string,
-    controller: Controller,
+    controller: object | string,
     options: ResourceOptions = {},
   ): void {
     checkString("make a resource", "the path", path);
