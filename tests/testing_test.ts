@@ -109,7 +109,7 @@ Deno.test("`submit()` refuses a file in a form that would send its name alone", 
     await assertRejects(
       () => page.form(button).fill({ photo }).submit(),
       RangeError,
-      'Cannot submit the form: the field "photo" has a file, but the form needs method="post" and enctype="multipart/form-data"',
+      'Cannot submit the form: the field "photo" has a file, so the form must have method="post" and enctype="multipart/form-data"',
     );
   }
   const right = await page.form("Right").fill({ photo }).submit();

@@ -153,7 +153,7 @@ export class Form<Result> {
     if (file !== undefined && !isMultipart) {
       const problem = `the field "${file.name}" has a file`;
       throw new RangeError(
-        `Cannot submit the form: ${problem}, but the form needs method="post" and enctype="multipart/form-data"`,
+        `Cannot submit the form: ${problem}, so the form must have method="post" and enctype="multipart/form-data"`,
       );
     }
     const data = new FormData();
