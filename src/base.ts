@@ -22,3 +22,20 @@ export function withoutBase(path: string, base: string): string {
 export function isWithinBase(path: string, base: string): boolean {
   return path === base || path.startsWith(`${base}/`);
 }
+
+/** What tells the base and the URL of a request: an `Engine` or `Framework`. */
+interface Based {
+  has(name: "framework.base_url"): boolean;
+  request(): { readonly base: string; readonly url: string };
+}
+
+/**
+ * The path and query of the current request below `framework.base_url`. Without that setting, the base of a mounted
+ * application is its prefix, which its `url` does not have: a path that begins alike stays as it is.
+ */
+export function urlBelowBase(app: Based): string {
+  const { base, url } = app.request();
+  if (base === "/" || !app.has("framework.base_url")) return url;
+  const [path = ""] = url.split("?", 1);
+  return withoutBase(path, base) + url.slice(path.length);
+}

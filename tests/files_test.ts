@@ -390,6 +390,26 @@ Deno.test("`files()` serves the root of a site, a group, and below a base path",
   });
 });
 
+Deno.test("`files()` redirects to a folder below the base, whether or not the path has it", async () => {
+  await inTree(async (root) => {
+    const app = serving(root, { index: "index.html" });
+    app.set("framework.base_url", "/shop");
+    files(app, "/shop", `${root}/public`, { index: "index.html" });
+    const targets: unknown[] = [];
+    app.before("redirect", ([target]) => void targets.push(target));
+    const cases = {
+      "/public/docs?x=1": "/shop/public/docs/?x=1",
+      "/shop/public/docs?x=1": "/shop/public/docs/?x=1",
+      "/shop/shop/docs": "/shop/shop/docs/",
+    };
+    for (const [path, location] of Object.entries(cases)) {
+      const { headers } = await visited(app, path);
+      assertEquals(headers.get("location"), location, path);
+    }
+    assertEquals(targets, Object.values(cases)); // for a mapped `redirect()`, too
+  });
+});
+
 Deno.test("`files()` serves a folder that is the root of the file system", async () => {
   await inTree(async (root) => {
     const app = new Engine();

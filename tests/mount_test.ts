@@ -300,6 +300,28 @@ Deno.test("`cors()` and `files()` of a mounted engine read paths below the prefi
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("`cors()` and `files()` tell the prefix of a mount from a path that begins alike", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.mkdir(`${folder}/guide`);
+  await Deno.writeTextFile(`${folder}/guide/index.html`, "guide");
+  const [app, inner] = [new Engine(), new Engine()];
+  cors(inner, { origins: "*", path: "/open" });
+  inner.route("/open/@id", (id) => id);
+  inner.route("/shut/open", () => "shut");
+  files(inner, "/open/files", folder, { index: "index.html" });
+  app.mount("/open", inner);
+  const allowed = ["/open/open/1", "/open/shut/open"].map(async (path) => {
+    const { headers } = await visit(app, path);
+    return headers.get("access-control-allow-origin");
+  });
+  assertEquals(await Promise.all(allowed), ["*", null]);
+  const moved = await app.fetch("/open/open/files/guide?x=1");
+  assertEquals(moved.headers.get("location"), "/open/open/files/guide/?x=1");
+  const shown = await app.fetch("/open/open/files/guide/?x=1");
+  assertEquals(await shown.text(), "guide");
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("an error in a mounted engine is logged, and shown under debug, with the path of the request", async () => {
   const [app, inner] = [new Engine(), new Engine()];
   inner.set("framework.log_errors", true);

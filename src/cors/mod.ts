@@ -38,7 +38,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { withoutBase } from "../base.ts";
+import { urlBelowBase } from "../base.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOrigin } from "../origin.ts";
@@ -194,9 +194,8 @@ function isBelow(
   prefix: readonly string[],
 ): boolean {
   if (prefix.length === 1) return true; // the root
-  const { url, base } = app.request();
-  const path = url.split("?", 1)[0]!;
-  const segments = segmentsOf(base === "/" ? path : withoutBase(path, base));
+  const [path = ""] = urlBelowBase(app).split("?", 1);
+  const segments = segmentsOf(path);
   const isExact = app.get("framework.case_sensitive") === true;
   return prefix.every((expected, index) => {
     const segment = segments[index];

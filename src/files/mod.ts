@@ -65,6 +65,7 @@ import {
   type Route,
 } from "../../mod.ts";
 import { fromFileUrl } from "@std/path/from-file-url";
+import { urlBelowBase } from "../base.ts";
 import { type Compressed, compressedForms, preferred } from "./compressed.ts";
 import { type Shown, shown, shownSync } from "./shown.ts";
 import { noteFile } from "../used_files.ts";
@@ -165,7 +166,8 @@ class FolderServer {
   #redirectToFolder(): unknown {
     const app = this.#app;
     // Relative addresses on the page of a folder need the slash.
-    return app.redirect(app.request().url.replace(/\?|$/, "/$&"), 301);
+    const url = urlBelowBase(app).replace(/\/?(\?|$)/, "/$1");
+    return app.redirect(app.request().base.replace(/\/$/, "") + url, 301);
   }
 
   /** The version of a file; undefined when it is missing or hidden. */
