@@ -338,6 +338,27 @@ Deno.test("an error in a mounted engine is logged, and shown under debug, with t
   });
 });
 
+Deno.test("an error in a mounted engine is logged, and shown under debug, with the path as it was received, whatever the bases", async () => {
+  const [site, shop, inner] = [new Engine(), new Engine(), new Engine()];
+  site.set("framework.base_url", "https://example.com/site");
+  site.mount("/shop", shop);
+  shop.mount("/inner", inner);
+  inner.set("framework.debug", true);
+  inner.route("/boom", () => {
+    throw new Error("boom");
+  });
+  for (const base of [null, "/elsewhere"]) {
+    shop.set("framework.base_url", base);
+    for (const path of ["/site/shop/inner/boom", "/shop/inner/boom"]) {
+      const [line = ""] = await logOf(async () => {
+        const page = await (await site.fetch(`${path}?x=1`)).text();
+        assertStringIncludes(page, `>GET ${path}?x=1<`);
+      });
+      assertStringIncludes(line, ` GET ${path} Error: boom`);
+    }
+  }
+});
+
 Deno.test("`mount()` hands on a body that a route which passed has read", async () => {
   const app = new Engine();
   app.route("/shop/*", () => app.request().data.item === "tea");

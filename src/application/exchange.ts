@@ -33,8 +33,6 @@ export interface MountPoint {
   readonly base: string;
   /** The scheme and host in front of that; "" where they are not known. */
   readonly origin: string;
-  /** The whole path of the request. */
-  readonly path: string;
 }
 
 /** The mount points of the requests that `mount` hands over. */
@@ -116,9 +114,10 @@ export class Exchange implements Delivery, Running {
     return this.#place?.origin ?? baseOrigin(url);
   }
 
-  /** The path of the request, below the base. */
+  /** The path of the request as it was received, with the prefixes under which the application is mounted. */
   get wholePath(): string {
-    return this.#place?.path ?? this.target.path;
+    const { mountPoint, outer, target } = this;
+    return mountPoint && outer ? outer.exchange.wholePath : target.path;
   }
 
   /** The mount point, unless `framework.base_url` overrides it. */

@@ -27,13 +27,12 @@ export async function detailsOf(
   status: number,
   error?: Error,
 ): Promise<Details> {
-  const { raw, target, match, mountPoint } = exchange;
+  const { raw, target, match, wholePath } = exchange;
   const { settings } = exchange.plan;
   const route = match?.toRoute();
   const parameters = Object.entries(route?.params ?? {})
     .map(([name, value]): Row => [`@${name}`, value]);
-  const path = mountPoint?.path ?? target.path;
-  const asked = `${target.method} ${path}${target.search}`;
+  const asked = `${target.method} ${wholePath}${target.search}`;
   const html = [
     styleHtml(exchange),
     errorHtml(error, settings["framework.editor"]),

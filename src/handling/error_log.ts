@@ -62,10 +62,9 @@ export function reportLate(
 }
 
 /** What begins a line of a request: its id, method and path. */
-function requestOf({ app, raw, target, mountPoint }: Exchange): string {
+function requestOf({ app, raw, target, wholePath }: Exchange): string {
   const method = target === NO_TARGET ? raw.method : target.method;
-  const path = mountPoint?.path ?? target.path;
-  return `${requestIdOf(app)} ${method} ${path}`;
+  return `${requestIdOf(app)} ${method} ${wholePath}`;
 }
 
 function routeOf({ match }: Exchange): string {

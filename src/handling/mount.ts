@@ -4,7 +4,7 @@ import type { Application } from "../application/application.ts";
 import { type Exchange, mountPoints } from "../application/exchange.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
-import { isWithinBase, withoutBase } from "../base.ts";
+import { withoutBase } from "../base.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { declared, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
@@ -40,10 +40,8 @@ function handOver(
   const received = withoutBase(target.path, plan.base);
   const [prefix, path] = splitAt(received, route);
   const request = forwarded(exchange, path + target.search);
-  const { base, origin, wholePath } = exchange;
-  // A proxy in front may have taken the base off.
-  const whole = isWithinBase(wholePath, base) ? wholePath : base + received;
-  mountPoints.set(request, { base: base + prefix, origin, path: whole });
+  const { base, origin } = exchange;
+  mountPoints.set(request, { base: base + prefix, origin });
   const made = fetch(request, info);
   return made instanceof Promise
     ? made.then((response) => checkedResponse(response, route))
