@@ -3,6 +3,7 @@
  * of them from matching.
  */
 
+import { OVERRIDES } from "../handling/receive.ts";
 import { Path } from "../routing/path.ts";
 import { declared, type Route } from "../routing/route.ts";
 import type { Segment } from "../routing/segment.ts";
@@ -23,9 +24,6 @@ interface Miss {
 }
 
 const MAX_ROUTES = 5;
-
-/** The methods that a POST form can stand for. */
-const OF_FORMS: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
 
 /** The longest path that is compared with every route, in characters: nobody mistypes a longer one. */
 const MAX_LENGTH = 300;
@@ -70,7 +68,7 @@ function methodReason(method: string, { methods }: Route): string {
   }
   const reason = `the method ${method} is not ${methods.join(" or ")}`;
   const isOfForm = method === "POST" &&
-    methods.some((each) => OF_FORMS.has(each));
+    methods.some((each) => OVERRIDES.includes(each));
   const hint =
     "a form can name that method in its _method field if framework.method_override is set";
   return isOfForm ? `${reason} (${hint})` : reason;

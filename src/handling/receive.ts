@@ -23,7 +23,7 @@ import {
 } from "./search.ts";
 
 /** The methods that a form can ask for. */
-const OVERRIDES = ["PUT", "PATCH", "DELETE"];
+export const OVERRIDES: readonly string[] = ["PUT", "PATCH", "DELETE"];
 
 /** Whether a request has a body that was not read. GET and HEAD have none, which saves asking Deno. */
 export function hasUnreadBody({ body, raw, target }: Exchange): boolean {
