@@ -5,7 +5,7 @@
 
 import { Process } from "../tasks/process.ts";
 import { freePort } from "./postgres.ts";
-import { asNobody, findProgram } from "./system_program.ts";
+import { asNobody, findProgram, folderForNobody } from "./system_program.ts";
 
 const DOCUMENT = new URL("../docs/in_production.md", import.meta.url);
 
@@ -44,8 +44,7 @@ export class Caddy implements AsyncDisposable {
     configure: Configure,
     files: Readonly<Record<string, string>>,
   ): Promise<Caddy> {
-    const folder = await Deno.makeTempDir({ prefix: "caddy" });
-    await Deno.chmod(folder, 0o777);
+    const folder = await folderForNobody("caddy", files);
     const port = freePort();
     const text = `
       {
@@ -56,12 +55,9 @@ export class Caddy implements AsyncDisposable {
         bind 127.0.0.1
         ${configure(folder)}
       }`;
-    for (
-      const [name, content] of Object.entries({ ...files, Caddyfile: text })
-    ) {
-      await Deno.writeTextFile(`${folder}/${name}`, content);
-    }
-    const args = ["run", "--config", `${folder}/Caddyfile`];
+    const config = `${folder}/Caddyfile`;
+    await Deno.writeTextFile(config, text);
+    const args = ["run", "--config", config];
     const command = [...await asNobody(), program!, ...args];
     const caddy = new Caddy(port, folder, command);
     await caddy.#process.prints(/serving initial configuration/);

@@ -5,7 +5,7 @@
 
 import { Process } from "../tasks/process.ts";
 import { freePort } from "./postgres.ts";
-import { asNobody, findProgram } from "./system_program.ts";
+import { asNobody, findProgram, folderForNobody } from "./system_program.ts";
 
 const DOCUMENT = new URL("../docs/in_production.md", import.meta.url);
 
@@ -43,11 +43,7 @@ export class Nginx implements AsyncDisposable {
     configure: Configure,
     files: Readonly<Record<string, string>> = {},
   ): Promise<Nginx> {
-    const folder = await Deno.makeTempDir({ prefix: "nginx" });
-    await Deno.chmod(folder, 0o777);
-    for (const [name, content] of Object.entries(files)) {
-      await Deno.writeTextFile(`${folder}/${name}`, content);
-    }
+    const folder = await folderForNobody("nginx", files);
     const port = freePort();
     await write(folder, configure(port, folder));
     const args = ["-e", "stderr", "-p", folder, "-c", `${folder}/nginx.conf`];
