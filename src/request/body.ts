@@ -148,15 +148,11 @@ export function tooLarge(limit: number): HttpError {
   return refusal(413, SOURCE, state, { headers: CLOSING });
 }
 
-/** A number of bytes as people read it, where it is a whole number of KiB or MiB. */
+/** A size as people read it: in MiB or KiB where that is a whole number, else in bytes. */
 function sizeText(bytes: number): string {
-  const units: [size: number, name: string][] = [[2 ** 20, "MiB"], [
-    2 ** 10,
-    "KiB",
-  ]];
-  const [size, name] =
-    units.find(([size]) => bytes > 0 && bytes % size === 0) ?? [1, "bytes"];
-  return `${bytes / size} ${name}`;
+  if (bytes === 0 || bytes % 1024 !== 0) return `${bytes} bytes`;
+  const kib = bytes / 1024;
+  return kib % 1024 === 0 ? `${kib / 1024} MiB` : `${kib} KiB`;
 }
 
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
