@@ -51,7 +51,12 @@ export function parseFields(
 ): Fields {
   const { length } = text.split("&", LIMITS.fields + 1);
   checkCount("fields", length, source, status);
-  return nest(new URLSearchParams(text));
+  const fields: [string, string][] = [];
+  // Its iterator takes nine times as long.
+  new URLSearchParams(text).forEach((value, name) =>
+    fields.push([name, value])
+  );
+  return nest(fields);
 }
 
 /** Throws {@linkcode HttpError} of the given status when there are more fields, or files, than allowed. */
