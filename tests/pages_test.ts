@@ -237,3 +237,47 @@ onEngine("a name that is nearly a setting's is refused", (app) => {
   app.set(unlike, 1);
   assertEquals(app.get(unlike), 1);
 });
+
+onEngine(
+  "what a request adds to a default page stays its own",
+  async (app) => {
+    const get = async (path: string, init: RequestInit = {}) => {
+      const request = new Request(`http://localhost${path}`, init);
+      const { status, headers, body } = await app.fetch(request);
+      const text = body === null ? null : await new Response(body).text();
+      return { status, headers: Object.fromEntries(headers), text };
+    };
+    const plain = await get("/none");
+    assertEquals(plain.status, 404);
+    assertEquals(plain.headers.vary, "Accept");
+    assertStringIncludes(plain.text ?? "", "404 Not Found");
+
+    app.after("start", () => {
+      const { query } = app.request();
+      if (query.header) app.response().header("x-a", "1");
+      if (query.cookie) app.response().cookie("seen", "1");
+      if (query.vary) app.response().header("vary", "Accept, Cookie");
+    });
+    app.after("send", (_params, output) => {
+      if (app.request().query.send) output.value.headers.set("x-b", "2");
+    });
+    const added = {
+      "?header=1": { "x-a": "1" },
+      "?cookie=1": { "set-cookie": "seen=1; HttpOnly; SameSite=Lax; Path=/" },
+      "?vary=1": { vary: "Accept, Cookie" },
+      "?send=1": { "x-b": "2" },
+    };
+    for (const [query, more] of Object.entries(added)) {
+      const headers = { ...plain.headers, ...more };
+      assertEquals(await get(`/none${query}`), { ...plain, headers }, query);
+      assertEquals(await get("/none"), plain, query);
+    }
+    const head = await get("/none", { method: "HEAD" });
+    assertEquals([head.status, head.text], [404, null]);
+    const json = await get("/none", {
+      headers: { accept: "application/json" },
+    });
+    assertEquals(json.headers["content-type"], "application/problem+json");
+    assertEquals(await get("/none"), plain);
+  },
+);

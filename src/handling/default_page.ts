@@ -19,13 +19,28 @@ const HTML_FORM = "text/html";
 const JSON_FORMS = [PROBLEM, "application/json"];
 
 /** What a default page puts in place of the content so far. */
-export type DefaultPage = Required<ReplyInit> & { readonly status: number };
+export type DefaultPage = ReplyInit & {
+  readonly status: number;
+  readonly text: string;
+  readonly type: string;
+};
 
-type Content = Omit<DefaultPage, "headers">;
+/** The form in which clients get pages. */
+interface Form {
+  readonly isJson: boolean;
+  /** Whether the client has chosen it: caches must keep the forms apart then. */
+  readonly isChosen: boolean;
+  /** The pages that say no more than their status, by status. */
+  readonly bare: Map<number, DefaultPage>;
+}
 
-/** The pages that say no more than their status, by status: HTML, and problem details. */
-const bareHtml = new Map<number, Content>();
-const bareProblems = new Map<number, Content>();
+/** The forms by `framework.error_format`, and those that a client chooses under "auto". */
+const FIXED = { html: newForm(false, false), json: newForm(true, false) };
+const CHOSEN = { html: newForm(false, true), json: newForm(true, true) };
+
+function newForm(isJson: boolean, isChosen: boolean): Form {
+  return { isJson, isChosen, bare: new Map() };
+}
 
 /**
  * The page for a status in the form that the client prefers, with what it adds to the `Vary` that was set.
@@ -39,25 +54,19 @@ export function pageOf(
   problem: Readonly<Record<string, unknown>> = {},
   details = "",
 ): DefaultPage {
-  const content = pageContent(exchange, status, problem, details);
-  return { ...content, headers: varyHeaders(exchange, vary) };
-}
-
-function pageContent(
-  exchange: Exchange,
-  status: number,
-  problem: Readonly<Record<string, unknown>>,
-  details: string,
-): Content {
-  const isJson = wantsJson(exchange);
-  const bare = isJson ? bareProblems : bareHtml;
-  const isBare = details === "" && Object.keys(problem).length === 0;
-  const known = isBare ? bare.get(status) : undefined;
+  const form = formOf(exchange);
+  const isBare = vary === null && details === "" &&
+    Object.keys(problem).length === 0;
+  const known = isBare ? form.bare.get(status) : undefined;
   if (known !== undefined) return known;
-  const page = isJson
-    ? problemPage(status, problem)
-    : htmlPage(status, problem.detail, details);
-  if (isBare) bare.set(status, page);
+  const page = {
+    ...form.isJson
+      ? problemPage(status, problem)
+      : htmlPage(status, problem.detail, details),
+    headers: varyHeaders(form, vary),
+    kept: isBare ? {} : undefined,
+  };
+  if (isBare) form.bare.set(status, page);
   return page;
 }
 
@@ -71,25 +80,24 @@ export function messagePage(
   text: string,
   vary: string | null,
 ): ReplyInit {
-  const page = wantsJson(exchange)
+  const form = formOf(exchange);
+  const page = form.isJson
     ? problemPage(status, { detail: text || undefined })
     : { status, text };
-  return { ...page, headers: varyHeaders(exchange, vary) };
+  return { ...page, headers: varyHeaders(form, vary) };
 }
 
-/** `Vary`, where the client chooses between the forms: caches must keep them apart. */
 function varyHeaders(
-  { plan: { settings } }: Exchange,
+  { isChosen }: Form,
   vary: string | null,
 ): Record<string, string> {
-  const isChosen = settings["framework.error_format"] === "auto";
   return isChosen ? { vary: varyBy("Accept", vary) } : {};
 }
 
 function problemPage(
   status: number,
   problem: Readonly<Record<string, unknown>>,
-): Content {
+): DefaultPage {
   const title = statusTitle(status);
   const detail = problem.detail === title ? undefined : problem.detail;
   const members = { type: "about:blank", title, ...problem, status, detail };
@@ -104,7 +112,7 @@ function htmlPage(
   status: number,
   detail: unknown,
   details: string,
-): Content {
+): DefaultPage {
   const title = statusTitle(status);
   const heading = `${status} ${title}`;
   const paragraph = detail === undefined || detail === "" || detail === title
@@ -127,12 +135,13 @@ ${paragraph}${details}</main>
   return { status, type: HTML, text };
 }
 
-/** Whether an error is sent as JSON: by the setting, else by what the client prefers, else by what it has sent. */
-function wantsJson({ raw, plan }: Exchange): boolean {
+/** The form of an error: by the setting, else what the client prefers, else as it has sent JSON or not. */
+function formOf({ raw, plan }: Exchange): Form {
   const format = plan.settings["framework.error_format"];
-  if (format !== "auto") return format === "json";
-  return preferenceOf(raw) ??
+  if (format !== "auto") return FIXED[format];
+  const isJson = preferenceOf(raw) ??
     JSON_TYPE.test(headerOf(raw, "content-type") ?? "");
+  return isJson ? CHOSEN.json : CHOSEN.html;
 }
 
 /** Whether a client prefers JSON to HTML; undefined when it prefers neither. */

@@ -27,7 +27,21 @@ const NOT_COPIED = ["content-type", "set-cookie"];
 /** The same for text and bytes, and the headers that could contradict them. */
 const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 
+/**
+ * The web response of a reply. A copy of a kept one takes an eighth of the time of a new one: unless the status is 200,
+ * Deno makes the head of a text together with the response, and watches over it with a `FinalizationRegistry`; a copy
+ * has none.
+ */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
+  const { kept } = reply;
+  if (kept === undefined || delivery.isHead) {
+    return newResponse(reply, delivery);
+  }
+  kept.response ??= newResponse(reply, delivery);
+  return kept.response.clone();
+}
+
+function newResponse(reply: Reply, delivery: Delivery): Response {
   const { status, headers, body: given } = reply;
   if (typeof given !== "string" && given instanceof Response) {
     return copyOf(given, headers, delivery);
@@ -94,7 +108,10 @@ function made(
     body.length <= 32_768 && coalesces;
   const isHeaderBlockLazy = status === 200;
   if (isChunked && !isHeaderBlockLazy) headers["transfer-encoding"] = "chunked";
-  const response = new Response(body, { status, headers });
+  const response = new Response(body, {
+    status,
+    headers,
+  });
   if (isChunked && isHeaderBlockLazy) {
     response.headers.append("transfer-encoding", "chunked");
   }
@@ -115,6 +132,7 @@ function copyOf(
   const hasMore = headers !== undefined && headers.size > 0 || delivery.isHead;
   if (isFetched(given) && !hasMore) return given;
   const value = valueOf(given);
+  if (value !== undefined && !hasMore) return given.clone();
   const copy = copyWith(sendable(value ?? given.body ?? "", delivery), given);
   if (delivery.isHead && value && !copy.headers.has("content-length")) {
     copy.headers.set("content-length", String(bytesIn(value)));
