@@ -4,6 +4,9 @@
 export const JSON_TYPE =
   /^\s*(?:(?:application|text)\/|[^/;\s]+\/[^;\s]+\+)json\s*(?:;|$)/i;
 
+/** The type of JSON that the framework sends. */
+export const JSON_UTF8 = "application/json; charset=utf-8";
+
 /** The types of files that applications make, by their extensions. */
 const TYPES: Readonly<Record<string, string>> = {
   txt: "text/plain",

@@ -2,6 +2,7 @@
 
 import type { Application } from "../application/application.ts";
 import { HttpError, wrongKind } from "../errors.ts";
+import { JSON_UTF8 } from "../media_type.ts";
 import { checkHeader } from "../response/header.ts";
 
 /** What the language calls the objects that JSON sends as the value in them, such as `Markup`. */
@@ -18,7 +19,7 @@ export function json(
 ): void {
   const { reply } = app.context("json()");
   const text = jsonText(data, encode, charset, option);
-  const type = typeIn(charset, "application/json; charset=utf-8");
+  const type = typeIn(charset, JSON_UTF8);
   reply.respond("json()", { status: code, text, type });
 }
 
