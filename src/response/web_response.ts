@@ -24,11 +24,10 @@ export interface Delivery {
 export const HTML = "text/html; charset=utf-8";
 
 /** The headers of most texts, by type. */
-const CHECKED: ReadonlyMap<string | undefined, Headers> = new Map(
-  [HTML, JSON_UTF8].map((
-    type,
-  ) => [type, new Headers({ "content-type": type })]),
-);
+const CHECKED: ReadonlyMap<string | undefined, Headers> = new Map([
+  [HTML, new Headers({ "content-type": HTML })],
+  [JSON_UTF8, new Headers({ "content-type": JSON_UTF8 })],
+]);
 
 /** The collected headers that are set by other means. */
 const NOT_COPIED = ["content-type", "set-cookie"];
@@ -146,7 +145,7 @@ function copyOf(
   const hasMore = headers !== undefined && headers.size > 0 || delivery.isHead;
   if (isFetched(given) && !hasMore) return given;
   const value = valueOf(given);
-  if (value !== undefined && !hasMore) return given.clone();
+  if (value !== undefined && !hasMore) return given.clone(); // see `webResponse()`
   const copy = copyWith(sendable(value ?? given.body ?? "", delivery), given);
   if (delivery.isHead && value && !copy.headers.has("content-length")) {
     copy.headers.set("content-length", String(bytesIn(value)));
