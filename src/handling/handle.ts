@@ -140,7 +140,7 @@ async function continueAsync(
 ): Promise<Response> {
   try {
     await result;
-    await settle(exchange);
+    if (exchange.pending?.isUnsettled) await settle(exchange);
     const response = finish(exchange);
     return response instanceof Promise ? await response : response;
   } catch (thrown) {
