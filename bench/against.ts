@@ -8,12 +8,13 @@ import type { Script } from "./child.ts";
 import { BASE, CONTENDERS, OURS } from "./contenders.ts";
 import { pin, unpin } from "./cores.ts";
 import type { Plan } from "./plan.ts";
+import { sampleMemory } from "./memory.ts";
 import { measureCase } from "./requests.ts";
 import { figure, ratios, show, showRatio, table } from "./statistics.ts";
 
 const HERE = "here";
 
-/** Returns a table of the CPU time of each case, with the ratio of the work tree to the commit. */
+/** Returns a table of CPU time, latency and memory, with the ratios of the work tree to the commit. */
 export async function compareWith(
   commit: string,
   names: readonly string[],
@@ -56,17 +57,33 @@ async function measure(
   contenders: Readonly<Record<string, Script>>,
   commit: string,
 ): Promise<string> {
-  const head = ["CPU µs a request", BASE, commit, HERE, `here × ${commit}`];
+  const times = `here × ${commit}`;
+  const head = ["CPU µs a request", BASE, commit, HERE, times, `p99, ${times}`];
   const rows: string[][] = [];
+  const add = (row: string[]): void => {
+    rows.push(row);
+    console.log(row.join("  "));
+  };
   pin(Deno.pid, "load");
   for (const name of names) {
     const samples = await measureCase(CASES[name]!, contenders, plan);
-    const times = [...samples.values()].map(({ cpu }) => cpu);
-    const [, there = [], here = []] = times;
-    const shown = times.map((cpu) => show(figure(cpu), 1));
-    rows.push([name, ...shown, showRatio(ratios(here, there))]);
-    console.log(rows.at(-1)!.join("  "));
+    const [, there, here] = [...samples.values()];
+    add([
+      name,
+      ...[...samples.values()].map(({ cpu }) => show(figure(cpu), 1)),
+      showRatio(ratios(here!.cpu, there!.cpu)),
+      showRatio(ratios(here!.p99, there!.p99)),
+    ]);
   }
   unpin(Deno.pid);
+  const memory = [...(await sampleMemory(contenders, plan)).values()]
+    .map(({ end }) => end);
+  const [, there, here] = memory;
+  add([
+    "memory, MB",
+    ...memory.map((end) => show(figure(end), 0)),
+    showRatio(ratios(here!, there!)),
+    "",
+  ]);
   return table(head, rows);
 }

@@ -1,7 +1,7 @@
 /** Measures the memory that a server keeps while it serves. */
 
 import { CASES } from "./cases.ts";
-import type { Child } from "./child.ts";
+import type { Child, Script } from "./child.ts";
 import { BASE, CONTENDERS, OURS, withServers } from "./contenders.ts";
 import { send } from "./load.ts";
 import type { Plan } from "./plan.ts";
@@ -24,15 +24,28 @@ interface Samples {
   readonly slope: number[];
 }
 
-/** Sends requests to every contender, half of them to an asynchronous handler. */
+/** Measures every contender. */
 export async function measureMemory(
-  { memory }: Plan,
+  plan: Plan,
   figures: Figures,
 ): Promise<string> {
+  const samples = await sampleMemory(CONTENDERS, plan);
+  const ours = samples.get(OURS)!.end;
+  for (const [name, { end }] of samples) {
+    figures.set(`memory / ${name}`, ratios(ours, end));
+  }
+  return print(samples);
+}
+
+/** Sends requests to several sets of contenders, half of them to an asynchronous handler. */
+export async function sampleMemory(
+  contenders: Readonly<Record<string, Script>>,
+  { memory }: Plan,
+): Promise<ReadonlyMap<string, Samples>> {
   const samples = new Map<string, Samples>();
   for (let lap = 0; lap < LAPS; lap++) {
     const looks = await withServers(
-      CONTENDERS,
+      contenders,
       (servers) => watch(servers, memory / PARTS),
     );
     for (const [name, values] of looks) {
@@ -44,11 +57,7 @@ export async function measureMemory(
       slope.push(perPart * 1_024 / (memory / PARTS / 1_000));
     }
   }
-  const ours = samples.get(OURS)!.end;
-  for (const [name, { end }] of samples) {
-    figures.set(`memory / ${name}`, ratios(ours, end));
-  }
-  return print(samples);
+  return samples;
 }
 
 /** The megabytes of each server after each part of the requests. */
