@@ -15,8 +15,8 @@ import { varyBy } from "../vary.ts";
 
 const PROBLEM = "application/problem+json";
 
-const HTML_FORM = "text/html";
-const JSON_FORMS = [PROBLEM, "application/json"];
+const HTML_TYPE = "text/html";
+const JSON_TYPES = [PROBLEM, "application/json"];
 
 /** What a default page puts in place of the content so far. */
 export type DefaultPage = ReplyInit & {
@@ -25,25 +25,25 @@ export type DefaultPage = ReplyInit & {
   readonly type: string;
 };
 
-/** The form in which clients get pages. */
-interface Form {
+/** The format of a page. */
+interface Format {
   readonly isJson: boolean;
-  /** Whether the client has chosen it: caches must keep the forms apart then. */
+  /** Whether the client has chosen it: caches must keep the formats apart then. */
   readonly isChosen: boolean;
   /** The pages that say no more than their status, by status. */
   readonly bare: Map<number, DefaultPage>;
 }
 
-/** The forms by `framework.error_format`, and those that a client chooses under "auto". */
-const FIXED = { html: newForm(false, false), json: newForm(true, false) };
-const CHOSEN = { html: newForm(false, true), json: newForm(true, true) };
+/** The formats by `framework.error_format`, and those that a client chooses under "auto". */
+const FIXED = { html: newFormat(false, false), json: newFormat(true, false) };
+const CHOSEN = { html: newFormat(false, true), json: newFormat(true, true) };
 
-function newForm(isJson: boolean, isChosen: boolean): Form {
+function newFormat(isJson: boolean, isChosen: boolean): Format {
   return { isJson, isChosen, bare: new Map() };
 }
 
 /**
- * The page for a status in the form that the client prefers, with what it adds to the `Vary` that was set.
+ * The page for a status in the format that the client prefers, with what it adds to the `Vary` that was set.
  * `problem` has members of the problem details, of which the HTML page shows `detail`; `details` is HTML for
  * that page only.
  */
@@ -54,19 +54,19 @@ export function pageOf(
   problem: Readonly<Record<string, unknown>> = {},
   details = "",
 ): DefaultPage {
-  const form = formOf(exchange);
+  const format = formatOf(exchange);
   const isBare = vary === null && details === "" &&
     Object.keys(problem).length === 0;
-  const known = isBare ? form.bare.get(status) : undefined;
+  const known = isBare ? format.bare.get(status) : undefined;
   if (known !== undefined) return known;
   const page = {
-    ...form.isJson
+    ...format.isJson
       ? problemPage(status, problem)
       : htmlPage(status, problem.detail, details),
-    headers: varyHeaders(form, vary),
+    headers: varyHeaders(format, vary),
     kept: isBare ? {} : undefined,
   };
-  if (isBare) form.bare.set(status, page);
+  if (isBare) format.bare.set(status, page);
   return page;
 }
 
@@ -80,15 +80,15 @@ export function messagePage(
   text: string,
   vary: string | null,
 ): ReplyInit {
-  const form = formOf(exchange);
-  const page = form.isJson
+  const format = formatOf(exchange);
+  const page = format.isJson
     ? problemPage(status, { detail: text || undefined })
     : { status, text };
-  return { ...page, headers: varyHeaders(form, vary) };
+  return { ...page, headers: varyHeaders(format, vary) };
 }
 
 function varyHeaders(
-  { isChosen }: Form,
+  { isChosen }: Format,
   vary: string | null,
 ): Record<string, string> {
   return isChosen ? { vary: varyBy("Accept", vary) } : {};
@@ -135,10 +135,10 @@ ${paragraph}${details}</main>
   return { status, type: HTML, text };
 }
 
-/** The form of an error: by the setting, else what the client prefers, else as it has sent JSON or not. */
-function formOf({ raw, plan }: Exchange): Form {
-  const format = plan.settings["framework.error_format"];
-  if (format !== "auto") return FIXED[format];
+/** The format of an error: that of the setting, else what the client prefers, else what it has sent. */
+function formatOf({ raw, plan }: Exchange): Format {
+  const setting = plan.settings["framework.error_format"];
+  if (setting !== "auto") return FIXED[setting];
   const isJson = preferenceOf(raw) ??
     JSON_TYPE.test(headerOf(raw, "content-type") ?? "");
   return isJson ? CHOSEN.json : CHOSEN.html;
@@ -161,9 +161,9 @@ let lastAccept: { accept: string; prefersJson: boolean | undefined } = {
 };
 
 function prefersJson(request: Request): boolean | undefined {
-  const first = accepts(request, HTML_FORM, ...JSON_FORMS);
-  if (first !== HTML_FORM) return first === undefined ? undefined : true;
-  // Of forms that are preferred equally, the one that is offered first is returned.
-  const last = accepts(request, ...JSON_FORMS, HTML_FORM);
-  return last === HTML_FORM ? false : undefined;
+  const first = accepts(request, HTML_TYPE, ...JSON_TYPES);
+  if (first !== HTML_TYPE) return first === undefined ? undefined : true;
+  // Of types that are preferred equally, the one that is offered first is returned.
+  const last = accepts(request, ...JSON_TYPES, HTML_TYPE);
+  return last === HTML_TYPE ? false : undefined;
 }
