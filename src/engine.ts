@@ -344,11 +344,11 @@ export class Engine {
       options,
       this.#app,
     );
-    this.#app.isServing = true;
+    this.#app.beginServing();
     this.#app.warnOfMistakes();
     const release = (): void => {
       this.#server = undefined;
-      this.#app.isServing = this.#app.unfinished.isDraining = false;
+      this.#app.endServing();
     };
     server.ended.then(release, release);
     return this.#server = server;

@@ -40,15 +40,16 @@ export interface Defaults {
 /**
  * An application: what was declared, whether it serves, and what it has not finished.
  *
- * Who serves, and who asks, are several questions:
+ * Each question about the server, and about where a request comes from, has a flag of its own:
  *
- * - May code outside of requests still change the application? Not while `isServing`.
- * - Is the server that of `deno serve`? `isUnderDenoServe`.
+ * - May code outside of requests still change the application? Not while `isServing`: from `start()` or, with any other
+ *   server, from its first request (`handling/handle.ts`), until the server of `start()` has ended or `init()` is called.
+ * - Is the server that of `deno serve`? `isUnderDenoServe`, which `server/deno_serve.ts` sets.
  * - Does a server of `start()` run, so that neither `start()` nor `init()` may be called? `Engine` knows its server.
- * - Is the server shutting down? `unfinished.isDraining`.
+ * - Is the server shutting down? `unfinished.isDraining`, which `server/` sets, and `endServing()` resets.
  * - Has any server received this request, or the one around it? `Exchange.isServed`.
- * - Did the server pass on the connection, as any does but perhaps a `Deno.serve` of the user's own? `Exchange.info`. A
- *   drain waits for such requests only, and `framework.coalesce` is for their responses only.
+ * - Did the server pass on the connection, as any does but perhaps a `Deno.serve` of the user's own?
+ *   `Exchange.hasConnection`. A drain waits for such requests only, and `framework.coalesce` is for their responses only.
  * - Did the program make the request itself, as tests do? `isFromProgram()` of `handling/client.ts`.
  */
 export class Application implements LayerSource {
@@ -59,8 +60,6 @@ export class Application implements LayerSource {
     () => this.#running(),
     () => this.plan.settings["framework.shutdown_timeout"],
   );
-  /** Whether a server passes requests to it: from then on only `configure()` changes it. */
-  isServing = false;
   /** Whether `Framework` stands for it. */
   isStatic = false;
   /** Whether `deno serve` runs it, whose server has no TLS and ends with the process. */
@@ -73,6 +72,7 @@ export class Application implements LayerSource {
   /** The plan that is compiled; undefined after a declaration. */
   #plan: Plan | undefined;
   readonly #defaults: Defaults;
+  #isServing = false;
   #components!: Readonly<Record<string, Component>>;
 
   constructor(defaults: Defaults) {
@@ -93,7 +93,7 @@ export class Application implements LayerSource {
       throw new Error("Cannot initialize: a request is being handled");
     }
     const hasServer = isListening || this.isUnderDenoServe;
-    if (!hasServer && innermost() === undefined) this.isServing = false;
+    if (!hasServer && innermost() === undefined) this.#isServing = false;
     this.checkShared();
     this.autoload = new Autoload(this);
     this.variables = new Store(this);
@@ -105,6 +105,24 @@ export class Application implements LayerSource {
     for (const [name, { type }] of Object.entries(this.#components)) {
       this.register(name, type);
     }
+  }
+
+  // Serving
+
+  /** Whether a server passes requests to it: from then on only `configure()` changes it. */
+  get isServing(): boolean {
+    return this.#isServing;
+  }
+
+  /** Locks the application: call it when a server has begun to pass requests to it. */
+  beginServing(): void {
+    this.#isServing = true;
+  }
+
+  /** Unlocks the application: call it when its server has drained. */
+  endServing(): void {
+    this.#isServing = false;
+    this.unfinished.isDraining = false;
   }
 
   // Declaring
@@ -256,7 +274,7 @@ export class Application implements LayerSource {
   checkShared(): void {
     const { foreign } = this.current;
     const isForeign = foreign instanceof Context && foreign.exchange.isServed;
-    if (!this.isServing && !isForeign || this.current.isConfiguring) return;
+    if (!this.#isServing && !isForeign || this.current.isConfiguring) return;
     throw new Error(
       "Cannot change the application here: it has started serving, and this code belongs to none of its requests. " +
         "Wrap the change in configure() to apply it to every request, or call init() to start over " +
@@ -321,7 +339,9 @@ export class Application implements LayerSource {
   /** The requests that a server has passed on and that have no response yet. */
   #running(): Exchange[] {
     const exchanges = this.current.waiting().map(({ exchange }) => exchange)
-      .filter(({ info, hasResponse }) => info !== undefined && !hasResponse);
+      .filter(({ hasConnection, hasResponse }) =>
+        hasConnection && !hasResponse
+      );
     return [...new Set(exchanges)];
   }
 

@@ -143,6 +143,11 @@ export class Exchange implements Delivery, Running {
     return this.nesting.some(({ raw }) => isFromServer(raw));
   }
 
+  /** Whether the server passed on the connection. */
+  get hasConnection(): boolean {
+    return this.info !== undefined;
+  }
+
   /** Whether its body is still arriving, or may be read by a route. */
   get isReceiving(): boolean {
     const { raw, body } = this;
@@ -157,7 +162,7 @@ export class Exchange implements Delivery, Running {
 
   /** Whether texts of a middle length go out in one chunk. */
   get coalesces(): boolean {
-    return this.info !== undefined &&
+    return this.hasConnection &&
       this.plan.settings["framework.coalesce"];
   }
 

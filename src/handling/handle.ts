@@ -55,7 +55,7 @@ export function handleRequest(
     return loadThenHandle(app, raw, info);
   }
   const exchange = new Exchange(app, raw, info);
-  app.isServing ||= exchange.isServed;
+  if (!app.isServing && exchange.isServed) app.beginServing();
   return enter(exchange.context, handleIn);
 }
 
