@@ -1,4 +1,11 @@
-/** Owns the base: the place of an application on its site, which `framework.base_url` sets. */
+/**
+ * Owns the base: the place of an application on its site. It has two sides, which differ for a mounted application:
+ *
+ * - `Plan.strippedBase` is taken off the path of a request (`Exchange.pathBelowBase`). It is that of
+ *   `framework.base_url`: what is in front of a mounted application was taken off by `mount`.
+ * - `Exchange.base` is put in front of the URLs that clients get. It is that of the setting, too, or else the mount
+ *XX
+ */
 
 /** The path of a base, which is a path or a whole URL: encoded, without a slash at its end; "" for the whole site. */
 export function basePath(baseUrl: string | null | undefined): string {
@@ -13,7 +20,7 @@ export function baseOrigin(baseUrl: string | null): string {
   return url && /^https?:$/.test(url.protocol) ? url.origin : "";
 }
 
-/** The path below the base; a path that does not begin with the base stays as it is. */
+/** A path below a base; one that does not begin with the base stays as it is. */
 export function withoutBase(path: string, base: string): string {
   return isWithinBase(path, base) ? path.slice(base.length) || "/" : path;
 }

@@ -3,7 +3,7 @@
  * request is here, and nothing of it can be read by a later one.
  */
 
-import { baseOrigin } from "../base.ts";
+import { baseOrigin, withoutBase } from "../base.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import type { HttpRequest } from "./request.ts";
 import { NO_TARGET, type Target } from "../request/target.ts";
@@ -103,9 +103,15 @@ export class Exchange implements Delivery, Running {
     this.path = undefined;
   }
 
+  /** The encoded path below `framework.base_url`, by which routes are searched. */
+  get pathBelowBase(): string {
+    const { target: { path }, plan: { strippedBase } } = this;
+    return strippedBase === "" ? path : withoutBase(path, strippedBase);
+  }
+
   /** The path of the application for clients: `framework.base_url` or, where that is not set, its mount point. */
   get base(): string {
-    return this.#place?.base ?? this.plan.base;
+    return this.#place?.base ?? this.plan.strippedBase;
   }
 
   /** The scheme and host of the base, where `framework.base_url` has them. */

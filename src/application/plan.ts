@@ -13,8 +13,8 @@ import type { Settings } from "./settings.ts";
  * that declares something for itself gets a plan of its own.
  */
 export class Plan {
-  /** The path of the application, without a slash at its end; "" for the whole site. */
-  readonly base: string;
+  /** The path of `framework.base_url`, without a slash at its end; "" for the whole site. See `base.ts`. */
+  readonly strippedBase: string;
   /** Whether `src/debug/` is used. */
   readonly isDebugging: boolean;
   /** The router, once it was asked for; not kept when a mapped method returns it. */
@@ -26,7 +26,7 @@ export class Plan {
     readonly start: MappedMethod | undefined,
     readonly send: MappedMethod | undefined,
   ) {
-    this.base = basePath(settings["framework.base_url"]);
+    this.strippedBase = basePath(settings["framework.base_url"]);
     this.isDebugging = settings["framework.debug"];
   }
 

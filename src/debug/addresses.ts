@@ -1,14 +1,12 @@
 /** Owns the addresses of debug itself, such as that of its style: all below `/.framework/` of an application. */
 
 import type { Exchange } from "../application/exchange.ts";
-import { withoutBase } from "../base.ts";
 
 /** The folder of these addresses, below the base. */
 const FOLDER = "/.framework/";
 
 /** The name in the folder that a request asks for, such as `live`; undefined for any other path. */
-export function nameIn({ target, plan }: Exchange): string | undefined {
-  const path = withoutBase(target.path, plan.base);
+export function nameIn({ pathBelowBase: path }: Exchange): string | undefined {
   return path.startsWith(FOLDER) ? path.slice(FOLDER.length) : undefined;
 }
 
@@ -16,10 +14,9 @@ export function nameIn({ target, plan }: Exchange): string | undefined {
 export function debugPath(exchange: Exchange, name: string): string {
   const { nesting } = exchange;
   const outermost = nesting.findLast(({ plan }) => plan.debug) ?? exchange;
-  const { target, plan: { base } } = outermost;
-  const below = withoutBase(target.path, base);
+  const { pathBelowBase: below, plan: { strippedBase } } = outermost;
   const path = nesting.at(-1)!.target.path;
   const isRoot = below === "/" && !path.endsWith("/");
   const root = isRoot ? path : path.slice(0, path.length - below.length);
-  return (path.endsWith(below) || isRoot ? root : base) + FOLDER + name;
+  return (path.endsWith(below) || isRoot ? root : strippedBase) + FOLDER + name;
 }

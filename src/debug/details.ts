@@ -8,7 +8,6 @@ import type { Exchange } from "../application/exchange.ts";
 import { defaultSettings, type Settings } from "../application/settings.ts";
 import { errorTitle, TemplateError } from "../errors.ts";
 import { escape } from "../html.ts";
-import { withoutBase } from "../base.ts";
 import type { Route } from "../routing/route.ts";
 import { MASK, masked, maskedIfSecret } from "../secrets.ts";
 import { framesOf } from "../stack.ts";
@@ -78,11 +77,11 @@ function errorHtml(
 }
 
 /** Which routes nearly matched, and why they did not. */
-function missesHtml({ app, target, plan }: Exchange): string {
-  const path = withoutBase(target.path, plan.base);
+function missesHtml(exchange: Exchange): string {
+  const { app, target, pathBelowBase, plan } = exchange;
   const caseSensitive = plan.settings["framework.case_sensitive"];
   const routes = app.router().routes();
-  const near = nearRoutes(routes, target.method, path, caseSensitive);
+  const near = nearRoutes(routes, target.method, pathBelowBase, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>
     `<li>${escape(`${written(route)}: ${reason}`)}</li>\n`

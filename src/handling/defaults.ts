@@ -60,7 +60,7 @@ function getUrl(
   params?: UrlParameters,
   query?: UrlQuery,
 ): string {
-  const { base } = app.context()?.exchange ?? app.plan;
+  const base = app.context()?.exchange.base ?? app.plan.strippedBase;
   return base + app.router().getUrl(alias, params, query);
 }
 

@@ -4,7 +4,6 @@ import type { Application } from "../application/application.ts";
 import { type Exchange, mountPoints } from "../application/exchange.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
-import { withoutBase } from "../base.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { declared, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
@@ -30,15 +29,14 @@ function handOver(
   route: Route,
 ): Response | Promise<Response> {
   const { exchange } = app.context("mount()");
-  const { target, nesting, info, plan } = exchange;
+  const { target, nesting, info } = exchange;
   if (FORBIDDEN.has(target.method)) {
     throw new HttpError(501, `The method ${target.method} cannot be forwarded`);
   }
   if (nesting.length > MAX_DEPTH) {
     throw new HttpError(508, "The applications are mounted in a loop");
   }
-  const received = withoutBase(target.path, plan.base);
-  const [prefix, path] = splitAt(received, route);
+  const [prefix, path] = splitAt(exchange.pathBelowBase, route);
   const request = forwarded(exchange, path + target.search);
   const { base, origin } = exchange;
   mountPoints.set(request, { base: base + prefix, origin });

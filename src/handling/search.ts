@@ -4,7 +4,6 @@
  */
 
 import type { Exchange } from "../application/exchange.ts";
-import { withoutBase } from "../base.ts";
 import {
   allowedMethods,
   firstMatch,
@@ -21,7 +20,7 @@ export function search(
   method: string,
 ): Match | undefined {
   const { layer } = exchange;
-  return firstMatch(routerOf(exchange), method, pathBelowBase(exchange), layer);
+  return firstMatch(routerOf(exchange), method, pathOf(exchange), layer);
 }
 
 /** The next route that matches what a match was searched for. */
@@ -35,7 +34,7 @@ export function searchNext(
 /** The methods for which the path of a request has routes; empty when no route takes it. */
 export function methodsOfPath(exchange: Exchange): string[] {
   const { layer } = exchange;
-  return allowedMethods(routerOf(exchange), pathBelowBase(exchange), layer);
+  return allowedMethods(routerOf(exchange), pathOf(exchange), layer);
 }
 
 /** Whether any route has a limit of its own for bodies. */
@@ -43,17 +42,14 @@ export function routesLimitBodies(exchange: Exchange): boolean {
   return hasBodyLimits(routerOf(exchange), exchange.layer);
 }
 
-function routerOf({ app, context, plan }: Exchange): Router {
-  return plan.router ?? app.router(context);
+function routerOf({ app, context }: Exchange): Router {
+  return app.router(context);
 }
 
 /** The path below the base, decoded once. */
-function pathBelowBase(exchange: Exchange): Path {
-  const { path, plan, target } = exchange;
+function pathOf(exchange: Exchange): Path {
+  const { path, plan } = exchange;
   if (path !== undefined) return path;
   const caseSensitive = plan.settings["framework.case_sensitive"];
-  const below = plan.base === ""
-    ? target.path
-    : withoutBase(target.path, plan.base);
-  return exchange.path = new Path(below, caseSensitive);
+  return exchange.path = new Path(exchange.pathBelowBase, caseSensitive);
 }
