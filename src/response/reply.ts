@@ -30,7 +30,7 @@ export interface ReplyInit {
   readonly type?: string | undefined;
   /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where the web response of all this is kept, for pages that are the same each time. */
+  /** Where the web response of this and nothing else is kept, for pages that are the same each time. */
   readonly kept?: KeptResponse | undefined;
 }
 
@@ -50,8 +50,8 @@ export class Reply {
   content: Exclude<BodyContent, string> | Response | undefined = undefined;
   /** The call that sealed the response: status and body cannot be changed any more. */
   sealedBy: string | undefined = undefined;
-  /** Where the web response is kept, as long as this reply has nothing but what `respond()` was given with it. */
-  kept: KeptResponse | undefined = undefined;
+  /** What `respond()` put in place; a header may have been set since. */
+  init: ReplyInit | undefined = undefined;
   /** Whether the web response was made: no header and no cookie can be added any more. */
   isMade = false;
   /** The reply that is sent in place of this one. */
@@ -127,7 +127,6 @@ export class Reply {
   /** Sets the line of a cookie, in place of those of the same name. */
   addCookie(name: string, line: string): void {
     if (this.isMade) return this.ignore(`cookie("${name}")`);
-    this.kept = undefined;
     const headers: HeaderLines = this.headers ??= new Map();
     const others = headers.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
@@ -192,14 +191,13 @@ export class Reply {
 
   /** Replaces the body and what else is given, and seals the response. Does nothing when it is sealed. */
   respond(by: string, init: ReplyInit): void {
-    const { status, text = "", type, headers, kept } = init;
+    const { status, text = "", type, headers } = init;
     if (status !== undefined) checkStatus("respond", status, 200, 599);
     if (!this.seal(by)) return;
-    const isAlone = this.headers === undefined;
+    this.init = init;
     this.status = status ?? this.status;
     this.#replaceBody(text, type);
     for (const name in headers) this.#putHeader(name, [headers[name]!]);
-    if (isAlone) this.kept = kept;
   }
 
   /** Seals status and body as they are; returns false when they are sealed already. */
@@ -264,7 +262,6 @@ export class Reply {
   /** Sets a header by its name in lower case, or removes it. */
   #putHeader(name: string, lines: readonly string[]): void {
     if (name === "content-type") this.type = undefined;
-    this.kept = undefined;
     if (lines.length > 0) (this.headers ??= new Map()).set(name, lines);
     else this.headers?.delete(name);
   }
@@ -273,7 +270,6 @@ export class Reply {
   #replaceBody(content: BodyContent | Response, type?: string): void {
     const isText = typeof content === "string";
     if (this.content !== undefined) discard(this.content);
-    this.kept = undefined;
     this.content = isText ? undefined : content;
     this.#text = isText ? content : "";
     this.type = type;

@@ -4,7 +4,7 @@ import { JSON_UTF8 } from "../media_type.ts";
 import { NULL_BODY } from "../null_body.ts";
 import { EventStream } from "./events.ts";
 import type { HeaderLines } from "./header.ts";
-import type { Reply } from "./reply.ts";
+import type { Reply, ReplyInit } from "./reply.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
 /** What sending a response needs of its request, which this room does not know. */
@@ -40,12 +40,29 @@ const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
  * has none.
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
-  const { kept } = reply;
-  if (kept === undefined || delivery.isHead) {
+  const { init } = reply;
+  if (init?.kept === undefined || delivery.isHead || !isStill(reply, init)) {
     return newResponse(reply, delivery);
   }
-  kept.response ??= newResponse(reply, delivery);
-  return kept.response.clone();
+  const kept = init.kept.response ??= newResponse(reply, delivery);
+  return kept.clone();
+}
+
+/** Whether a reply is what `respond()` put in place, and nothing else. */
+function isStill(
+  reply: Reply,
+  { text, status, type, headers }: ReplyInit,
+): boolean {
+  if (reply.body !== text || reply.status !== status || reply.type !== type) {
+    return false;
+  }
+  let others = reply.headers?.size ?? 0;
+  for (const name in headers) {
+    const lines = reply.headers?.get(name);
+    if (lines?.length !== 1 || lines[0] !== headers[name]) return false;
+    others -= 1;
+  }
+  return others === 0;
 }
 
 function newResponse(reply: Reply, delivery: Delivery): Response {
