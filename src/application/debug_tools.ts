@@ -10,15 +10,6 @@ import type { TemplateTools } from "../view/view.ts";
 import type { Application } from "./application.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Calls the method `start` for a request; returns what to wait for. */
-export type Dispatch = (exchange: Exchange) => unknown;
-
-/** Handles a request; `dispatch` calls the method `start`. */
-export type Handle = (
-  exchange: Exchange,
-  dispatch: Dispatch,
-) => MaybePromise<Response>;
-
 /** What the page of an error shows under debug. */
 export interface Details {
   /** For the page as HTML. */
@@ -32,12 +23,14 @@ export interface DebugTools extends TemplateTools {
   /** A reply that reports calls which come after the seal. */
   readonly Reply: typeof Reply;
 
-  /** Handles a request by `handle`, times it and its `start`, and adds live reload. */
+  /** Handles a request by `handle`, times it, and adds live reload. */
   handle(
     exchange: Exchange,
-    dispatch: Dispatch,
-    handle: Handle,
+    handle: (exchange: Exchange) => MaybePromise<Response>,
   ): MaybePromise<Response>;
+
+  /** Calls `start`, and notes how long that and the body took, for a request that `handle` times. */
+  timedStart(exchange: Exchange, start: () => unknown): unknown;
 
   /** What the page of that status shows; without an error, the page of a path that was not found. */
   detailsOf(

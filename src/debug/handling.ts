@@ -3,34 +3,34 @@
  * and timing.
  */
 
-import type { Dispatch, Handle } from "../application/debug_tools.ts";
+import type { DebugTools } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { seesDetails } from "../handling/client.ts";
 import { targetOf } from "../request/target.ts";
 import { mutable } from "../response/web_response.ts";
-import { isThenable, type MaybePromise } from "../steps.ts";
+import type { MaybePromise } from "../steps.ts";
 import { addLiveReload, respondLive } from "./live.ts";
 import { respondStyle } from "./style.ts";
 import { Timing } from "./timing.ts";
 import { warn } from "./warnings.ts";
 
+type Handle = Parameters<DebugTools["handle"]>[1];
+
 /** Handles a request by `handle`, with what debug adds for a client who sees details. */
 export function handleUnderDebug(
   exchange: Exchange,
-  dispatch: Dispatch,
   handle: Handle,
 ): MaybePromise<Response> {
   if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, does the same.
   const isInner = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
-  if (isInner || !seesDetails(exchange)) return handle(exchange, dispatch);
-  return handleTimed(exchange, dispatch, handle);
+  if (isInner || !seesDetails(exchange)) return handle(exchange);
+  return handleTimed(exchange, handle);
 }
 
 async function handleTimed(
   exchange: Exchange,
-  dispatch: Dispatch,
   handle: Handle,
 ): Promise<Response> {
   const timing = new Timing(exchange);
@@ -40,11 +40,7 @@ async function handleTimed(
     exchange.end();
     return tool;
   }
-  const timedDispatch = (): unknown => {
-    if (exchange.body !== undefined) timing.receivedBody();
-    return timed(timing, () => dispatch(exchange));
-  };
-  const response = await handle(exchange, timedDispatch);
+  const response = await handle(exchange);
   if (response.status === 101) return response; // a WebSocket is open already: see `runtime.ts`
   const finished = mutable(await addLiveReload(exchange, response));
   finished.headers.append("server-timing", timing.header());
@@ -59,18 +55,4 @@ function respondTool(exchange: Exchange): Response | undefined {
     return undefined; // the target is malformed, and will be refused
   }
   return respondStyle(exchange) ?? respondLive(exchange);
-}
-
-/** Runs `start`, and notes how long it took. */
-function timed(timing: Timing, start: () => unknown): unknown {
-  const began = performance.now();
-  const done = (): void => timing.add("start", began);
-  try {
-    const result = start();
-    if (!isThenable(result)) return void done();
-    return Promise.resolve(result).finally(done);
-  } catch (thrown) {
-    done();
-    throw thrown;
-  }
 }

@@ -6,6 +6,7 @@ import { foldedErrorText } from "./frames.ts";
 import { handleUnderDebug } from "./handling.ts";
 import { ReportingReply } from "./reporting_reply.ts";
 import { timedRender } from "./rendering.ts";
+import { timedStart } from "./timing.ts";
 import { reporting } from "./undefined_names.ts";
 import { warn } from "./warnings.ts";
 
@@ -16,6 +17,7 @@ export const tools: DebugTools = {
   detailsOf,
   errorText: foldedErrorText,
   timedRender,
+  timedStart,
   reporting,
   warn,
 };

@@ -23,11 +23,21 @@ import { receiveFor } from "./receive.ts";
 import { respondWith, routeName } from "./respond.ts";
 import { methodsOfPath, search, searchNext } from "./search.ts";
 
-/** Calls the method `start`. What a mapped or filtered one returns is sent like the result of a callback. */
+/** Dispatches a request; returns what to wait for. */
 export function dispatch(exchange: Exchange): unknown {
-  const { context, plan } = exchange;
+  const { debug } = exchange.plan;
+  return debug === undefined
+    ? callStart(exchange)
+    : debug.timedStart(exchange, () => callStart(exchange));
+}
+
+/**
+ * Calls the method `start` where that is mapped or filtered, and sends what it returns like the result of a callback;
+ * otherwise does itself what the default one does.
+ */
+function callStart({ context, plan }: Exchange): unknown {
   if (plan.start === undefined) return callRoutes(context);
-  matchOf(exchange); // filters can ask for the route
+  matchOf(context.exchange); // filters can ask for the route
   const returned = plan.start.call([], context);
   return isThenable(returned)
     ? returned.then((value) => respondWith(context, value))

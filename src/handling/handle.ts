@@ -15,7 +15,7 @@
  */
 
 import type { Application } from "../application/application.ts";
-import { type Dispatch, loadDebugTools } from "../application/debug_tools.ts";
+import { loadDebugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, report, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
@@ -71,8 +71,8 @@ async function loadThenHandle(
 function handleIn({ exchange }: Context): MaybePromise<Response> {
   const { debug } = exchange.plan;
   return debug === undefined
-    ? handle(exchange, dispatch)
-    : debug.handle(exchange, dispatch, handle);
+    ? handle(exchange)
+    : debug.handle(exchange, handle);
 }
 
 /** Responds with the page of an error to a request that its server does not pass on. */
@@ -91,16 +91,10 @@ export function refuseRequest(
   return enter(exchange.context, () => recover(exchange, error));
 }
 
-/**
- * Handles a request synchronously, until there is something to wait for. `dispatch` is the function of that name, or
- * one around it that debug times.
- */
-function handle(
-  exchange: Exchange,
-  dispatch: Dispatch,
-): MaybePromise<Response> {
+/** Handles a request synchronously, until there is something to wait for. */
+function handle(exchange: Exchange): MaybePromise<Response> {
   try {
-    const result = begin(exchange, dispatch);
+    const result = begin(exchange);
     if (result !== undefined || exchange.pending?.isUnsettled) {
       return continueAsync(exchange, result);
     }
@@ -114,22 +108,19 @@ function handle(
 }
 
 /** Runs the steps up to the end of `dispatch`; returns undefined when they are done, else what to await. */
-function begin(exchange: Exchange, dispatch: Dispatch): unknown {
+function begin(exchange: Exchange): unknown {
   const { app, plan, raw } = exchange;
   exchange.target = targetOf(raw);
   if (app.isUnderDenoServe) checkScheme(raw); // `deno serve` never has TLS
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
   return hasUnreadBody(exchange)
-    ? receiveThenDispatch(exchange, dispatch)
+    ? receiveThenDispatch(exchange)
     : dispatch(exchange);
 }
 
 /** Reads the body for the route that matches, and dispatches the request. */
-async function receiveThenDispatch(
-  exchange: Exchange,
-  dispatch: Dispatch,
-): Promise<void> {
+async function receiveThenDispatch(exchange: Exchange): Promise<void> {
   await receive(exchange, matchOf(exchange));
   await dispatch(exchange);
 }
