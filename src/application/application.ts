@@ -339,8 +339,8 @@ export class Application implements LayerSource {
   /** The requests that a server has passed on and that have no response yet. */
   #running(): Exchange[] {
     const exchanges = this.current.waiting().map(({ exchange }) => exchange)
-      .filter(({ hasConnection, hasResponse }) =>
-        hasConnection && !hasResponse
+      .filter(({ hasConnection, isConcluded }) =>
+        hasConnection && !isConcluded
       );
     return [...new Set(exchanges)];
   }

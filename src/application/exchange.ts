@@ -38,7 +38,15 @@ export interface MountPoint {
 /** The mount points of the requests that `mount` hands over. */
 export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
 
-/** One request, from its target to its response: filled step by step by `handling/handle.ts`. */
+/**
+ * One request, from its target to its response: filled step by step by `handling/handle.ts`. Its end has five steps:
+ *
+ * 1. The reply is sealed (`Reply.isSealed`): status and body stay, headers and cookies may still be set.
+ * 2. The web response is made of it (`Reply.isMade`): only `send` can still change what goes out.
+ * 3. The exchange is concluded (`isConcluded`), with the response that goes out: an error can only be logged.
+ * 4. What holds it lets go (`hold()`): the stream of the body, a WebSocket, deferred work.
+ * 5. It is over (`isOver`): code that outlives it finds no request any more.
+ */
 export class Exchange implements Delivery, Running {
   /** The context of everything but the parts. */
   readonly context: Context;
@@ -56,7 +64,10 @@ export class Exchange implements Delivery, Running {
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
   /** The path that routes are searched for, once one was. */
   path: Path | undefined = undefined;
-  /** The match of the route that is being called. */
+  /**
+   * The match of the route that is being called; before that, the first one. `matchOf()` of `handling/dispatch.ts`
+   * searches again for one whose path is not that of the exchange.
+   */
   match: Match | undefined = undefined;
   /** The exchange of the application to which a mount has handed the request over. */
   inner: Exchange | undefined = undefined;
@@ -74,8 +85,7 @@ export class Exchange implements Delivery, Running {
   storing: Promise<void> | undefined = undefined;
   /** What was thrown and has a page, until it is known whether it is logged: `handling/error_log.ts` writes it. */
   errors: Set<unknown> | undefined = undefined;
-  /** Whether the web response was made: from then on an error can only be logged. */
-  hasResponse = false;
+  isConcluded = false;
   isOver = false;
 
   #parts: Context[] | undefined = undefined;
@@ -97,7 +107,7 @@ export class Exchange implements Delivery, Running {
     this.context = new Context(this, this.plan.newReply());
   }
 
-  /** Takes a plan of the request's own, which may read its path in another way. */
+  /** Takes a plan of the request's own, which may read its path in another way: an earlier match is none of it. */
   take(plan: Plan): void {
     this.plan = plan;
     this.path = undefined;
@@ -235,12 +245,17 @@ export class Exchange implements Delivery, Running {
       if (abort) {
         this.nesting.forEach(({ app }) => app.unfinished.streams.delete(abort));
       }
-      if (this.hasResponse) this.end();
+      if (this.isConcluded) this.#end();
     };
   }
 
-  /** Ends the request, unless something holds it: from then on no code finds its contexts. */
-  end(): void {
+  /** Concludes the request, and ends it unless something holds it. */
+  conclude(): void {
+    this.isConcluded = true;
+    this.#end();
+  }
+
+  #end(): void {
     if (this.#holds > 0) return;
     this.isOver = true;
     close(this.context);
@@ -292,7 +307,7 @@ export class Context implements Enterable {
 
   fail(reason: unknown): boolean {
     const { exchange } = this;
-    if (exchange.hasResponse) return false;
+    if (exchange.isConcluded) return false;
     return (exchange.pending ??= new Pending()).fail(reason);
   }
 

@@ -36,8 +36,7 @@ async function handleTimed(
   const timing = new Timing(exchange);
   const tool = respondTool(exchange);
   if (tool !== undefined) {
-    exchange.hasResponse = true;
-    exchange.end();
+    exchange.conclude();
     return tool;
   }
   const response = await handle(exchange);

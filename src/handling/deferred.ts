@@ -18,7 +18,7 @@ export function defer(app: Application, work: () => unknown): void {
     return void exchange.deferred.push(work);
   }
   exchange.deferred = [work];
-  if (exchange.hasResponse) startDeferred(exchange);
+  if (exchange.isConcluded) startDeferred(exchange);
 }
 
 /** Runs deferred work. Servers that drain wait for it, including those of the applications around this one. */

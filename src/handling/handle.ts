@@ -6,8 +6,7 @@
  * | `begin`        | reads target, host and body; dispatches: calls the routes, or `notFound`     |
  * | `settle`       | waits for the framework's calls that a callback did not await                |
  * | `finish`       | makes the response of the reply, passes it through `send`, and concludes     |
- * | `conclude`     | starts deferred work, ends the exchange, opens or refuses a WebSocket        |
- * | `exchange.end` | closes the contexts, unless a stream, a socket or deferred work holds them   |
+ * | `conclude`     | starts deferred work, concludes the exchange, opens or refuses a WebSocket   |
  * | `recover`      | when any of them throws: `error` (`runError`), then `settle` and `finish`    |
  *
  * Each is synchronous as long as nothing has to be waited for: `continueAsync` and `finishAsync` are the same steps
@@ -180,9 +179,8 @@ async function finishAsync(
 
 /** Starts deferred work and ends the request, unless something holds it. */
 function conclude(exchange: Exchange, status: number): void {
-  exchange.hasResponse = true;
   if (exchange.deferred !== undefined) startDeferred(exchange);
-  exchange.end();
+  exchange.conclude();
   finishUpgrade(exchange.raw, status);
 }
 
