@@ -9,6 +9,16 @@
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
+/** Work whose result is not needed: undefined once it is done, else what to wait for. */
+export type Waiting = Promise<void> | undefined;
+
+/** Drops the result of work. */
+export function waitingFor(result: unknown): Waiting {
+  return isThenable(result)
+    ? Promise.resolve(result).then(() => {})
+    : undefined;
+}
+
 /** Steps of work: each `yield` hands {@linkcode run} a value or a promise, and gets the settled value. */
 // deno-lint-ignore no-explicit-any -- what comes back is whatever was yielded: each step knows its own type
 export type Steps<Result> = Generator<unknown, Result, any>;

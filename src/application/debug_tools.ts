@@ -5,7 +5,7 @@
 
 import type { Reply } from "../response/reply.ts";
 import { withoutRequest } from "../state/without_request.ts";
-import type { MaybePromise } from "../steps.ts";
+import type { MaybePromise, Waiting } from "../steps.ts";
 import type { TemplateTools } from "../view/view.ts";
 import type { Application } from "./application.ts";
 import type { Exchange } from "./exchange.ts";
@@ -30,7 +30,7 @@ export interface DebugTools extends TemplateTools {
   ): MaybePromise<Response>;
 
   /** Calls `start`, and notes how long that and the body took, for a request that `handle` times. */
-  timedStart(exchange: Exchange, start: () => unknown): unknown;
+  timedStart(exchange: Exchange, start: () => Waiting): Waiting;
 
   /** What the page of that status shows; without an error, the page of a path that was not found. */
   detailsOf(

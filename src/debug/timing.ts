@@ -1,7 +1,7 @@
 /** Owns the header `Server-Timing`, which shows where the time of a request went. */
 
 import type { Exchange } from "../application/exchange.ts";
-import { isThenable } from "../steps.ts";
+import type { Waiting } from "../steps.ts";
 
 /** The times of the requests that are timed. */
 const timings = new WeakMap<Exchange, Timing>();
@@ -45,17 +45,17 @@ export function timingOf(exchange: Exchange): Timing | undefined {
 /** Calls `start`, and notes how long that and the body before it took, if the request itself is timed. */
 export function timedStart(
   exchange: Exchange,
-  start: () => unknown,
-): unknown {
+  start: () => Waiting,
+): Waiting {
   const timing = timings.get(exchange);
   if (timing === undefined) return start();
   if (exchange.body !== undefined) timing.receivedBody();
   const began = performance.now();
   const done = (): void => timing.add("start", began);
   try {
-    const result = start();
-    if (!isThenable(result)) return void done();
-    return Promise.resolve(result).finally(done);
+    const waiting = start();
+    if (waiting === undefined) return void done();
+    return waiting.finally(done);
   } catch (thrown) {
     done();
     throw thrown;

@@ -17,14 +17,20 @@ import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import type { Match } from "../routing/match.ts";
-import { isThenable, run, type Steps } from "../steps.ts";
+import {
+  isThenable,
+  run,
+  type Steps,
+  type Waiting,
+  waitingFor,
+} from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { respondWith, routeName } from "./respond.ts";
 import { methodsOfPath, search, searchNext } from "./search.ts";
 
-/** Dispatches a request; returns what to wait for. */
-export function dispatch(exchange: Exchange): unknown {
+/** Dispatches a request. */
+export function dispatch(exchange: Exchange): Waiting {
   const { debug } = exchange.plan;
   return debug === undefined
     ? callStart(exchange)
@@ -35,12 +41,12 @@ export function dispatch(exchange: Exchange): unknown {
  * Calls the method `start` where that is mapped or filtered, and sends what it returns like the result of a callback;
  * otherwise does itself what the default one does.
  */
-function callStart({ context, plan }: Exchange): unknown {
+function callStart({ context, plan }: Exchange): Waiting {
   if (plan.start === undefined) return callRoutes(context);
   matchOf(context.exchange); // filters can ask for the route
   const returned = plan.start.call([], context);
   return isThenable(returned)
-    ? returned.then((value) => respondWith(context, value))
+    ? Promise.resolve(returned).then((value) => respondWith(context, value))
     : respondWith(context, returned);
 }
 
@@ -64,23 +70,20 @@ function checkFiltered(returned: unknown): void {
 }
 
 /** The default `start`. When a filter before it has sealed the response, no route is called. */
-export function start(app: Application): unknown {
+export function start(app: Application): Waiting {
   const context = app.context("start()");
-  if (context.reply.isSealed) return;
-  const dispatched = callRoutes(context);
-  // What a mapped method such as `json` returned was no result of `start`.
-  return isThenable(dispatched) ? dispatched.then(() => {}) : undefined;
+  return context.reply.isSealed ? undefined : callRoutes(context);
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */
-function callRoutes(context: Context): unknown {
+function callRoutes(context: Context): Waiting {
   const match = matchOf(context.exchange);
   return match === undefined
     ? respondUnmatched(context)
     : follow(context, match, callRoute(context, match));
 }
 
-/** The first matching route: searched once, unless the request declares something, which drops its path. */
+/** The first matching route: searched again only after the request has declared something, which drops its path. */
 export function matchOf(exchange: Exchange): Match | undefined {
   const { match, path, target } = exchange;
   if (match !== undefined && match.path === path) return match;
@@ -156,7 +159,7 @@ function callsEnd(
   { pending, plan }: Exchange,
   guard: string,
   earlier?: ReadonlySet<Promise<unknown>>,
-): Promise<void> | undefined {
+): Waiting {
   if (!pending?.isUnsettled) return undefined;
   const seconds = plan.settings["framework.wait_timeout"];
   return pending.settle(seconds, earlier).then((late) => {
@@ -190,19 +193,21 @@ function checkAllowed(
   );
 }
 
-/** Sends what a route returned; for `true`, calls the next matching route, or `notFound` after the last. */
-function follow(context: Context, match: Match, returned: unknown): unknown {
+/**
+ * Sends what a route returned; for `true`, calls the next matching route, or `notFound` after the last. Routes with
+ * middleware have sent it already, and return nothing.
+ */
+function follow(context: Context, match: Match, returned: unknown): Waiting {
   const { exchange } = context;
   while (returned === true) {
     const next = searchNext(exchange, match);
     if (next === undefined) {
       exchange.match = undefined;
-      return exchange.app.call("notFound", [], context);
+      return callNotFound(context);
     }
     match = next;
     returned = callRoute(context, match);
   }
-  if (returned === undefined) return;
   if (!isThenable(returned)) return respondWith(context, returned, match);
   return Promise.resolve(returned).then((late) => {
     exchange.app.context("start()"); // throws when the request has ended meanwhile
@@ -211,18 +216,20 @@ function follow(context: Context, match: Match, returned: unknown): unknown {
 }
 
 /** Responds when no route matches: with the methods of the path where it has others, else by `notFound`. */
-function respondUnmatched(context: Context): unknown {
+function respondUnmatched(context: Context): Waiting {
   const { exchange, reply } = context;
-  const { app, plan: { settings }, target: { method } } = exchange;
+  const { plan: { settings }, target: { method } } = exchange;
   const allowed = methodsOfPath(exchange);
-  if (allowed.length === 0) return app.call("notFound", [], context);
+  if (allowed.length === 0) return callNotFound(context);
   const methods = allowed.join(", ");
   reply.setHeader("allow", methods);
   if (method === "OPTIONS") {
-    return reply.respond("the response to OPTIONS", { status: 204 });
+    return void reply.respond("the response to OPTIONS", { status: 204 });
   }
-  if (!settings["framework.method_not_allowed"]) {
-    return app.call("notFound", [], context);
-  }
+  if (!settings["framework.method_not_allowed"]) return callNotFound(context);
   throw new HttpError(405, `${method} is not allowed here; use ${methods}`);
+}
+
+function callNotFound(context: Context): Waiting {
+  return waitingFor(context.exchange.app.call("notFound", [], context));
 }

@@ -22,7 +22,7 @@ import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { enter } from "../state/current.ts";
-import { type MaybePromise, run, type Steps } from "../steps.ts";
+import { type MaybePromise, run, type Steps, type Waiting } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import {
   forgetError,
@@ -93,9 +93,9 @@ export function refuseRequest(
 /** Handles a request synchronously, until there is something to wait for. */
 function handle(exchange: Exchange): MaybePromise<Response> {
   try {
-    const result = begin(exchange);
-    if (result !== undefined || exchange.pending?.isUnsettled) {
-      return continueAsync(exchange, result);
+    const waiting = begin(exchange);
+    if (waiting !== undefined || exchange.pending?.isUnsettled) {
+      return continueAsync(exchange, waiting);
     }
     const response = finish(exchange);
     return response instanceof Promise
@@ -106,8 +106,8 @@ function handle(exchange: Exchange): MaybePromise<Response> {
   }
 }
 
-/** Runs the steps up to the end of `dispatch`; returns undefined when they are done, else what to await. */
-function begin(exchange: Exchange): unknown {
+/** Runs the steps up to the end of `dispatch`. */
+function begin(exchange: Exchange): Waiting {
   const { app, plan, raw } = exchange;
   exchange.target = targetOf(raw);
   if (app.isUnderDenoServe) checkScheme(raw); // `deno serve` never has TLS
@@ -126,10 +126,10 @@ async function receiveThenDispatch(exchange: Exchange): Promise<void> {
 
 async function continueAsync(
   exchange: Exchange,
-  result: unknown,
+  waiting: Waiting,
 ): Promise<Response> {
   try {
-    await result;
+    await waiting;
     if (exchange.pending?.isUnsettled) await settle(exchange);
     const response = finish(exchange);
     return response instanceof Promise ? await response : response;
@@ -139,7 +139,7 @@ async function continueAsync(
 }
 
 /** Waits for calls that the handler did not await; when one rejects, that is the request's error. */
-function settle({ pending, plan }: Exchange): Promise<void> | undefined {
+function settle({ pending, plan }: Exchange): Waiting {
   if (!pending?.isUnsettled) return undefined;
   const seconds = plan.settings["framework.wait_timeout"];
   return pending.settle(seconds).then((late) => {

@@ -11,6 +11,7 @@ import { Markup } from "../html.ts";
 import { locationOf } from "../response/location.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import type { Match } from "../routing/match.ts";
+import { type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
 
 /** The keys of objects whose content is not a property of theirs. */
@@ -21,22 +22,27 @@ export function respondWith(
   context: Context,
   returned: unknown,
   match?: Match,
-): unknown {
-  const { exchange: { app }, reply, section } = context;
+): Waiting {
+  const { reply, section } = context;
   if (returned === undefined || returned === null) return;
   if (typeof returned === "string" || returned instanceof Markup) {
-    return reply.write(String(returned), section);
+    return void reply.write(String(returned), section);
   }
   if (typeof returned === "object" && isPlainObject(returned)) {
-    return app.call("json", [returned], context);
+    return sendJson(context, returned);
   }
   // `true` means passing on; `false` and the application itself are what an expression body such as
   // `() => list.delete(id)` or `() => app` happens to return.
   if (typeof returned === "boolean" || isFrameworkObject(returned)) return;
   const content = bodyContentOf(returned);
-  if (content !== undefined) return reply.setBody(content);
+  if (content !== undefined) return void reply.setBody(content);
   if (!hasJson(returned)) throw unsendable(returned, match);
-  return app.call("json", [returned], context);
+  return sendJson(context, returned);
+}
+
+/** Calls the method `json`: a mapped one may be asynchronous. */
+function sendJson(context: Context, data: unknown): Waiting {
+  return waitingFor(context.exchange.app.call("json", [data], context));
 }
 
 /** Ends the request with the content so far. */
