@@ -6,7 +6,8 @@
 import { baseOrigin, withoutBase } from "../base.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import type { HttpRequest } from "./request.ts";
-import { NO_TARGET, type Target } from "../request/target.ts";
+import { hasBody } from "../request/body.ts";
+import type { Target } from "../request/target.ts";
 import type { Reply, Section } from "../response/reply.ts";
 import type { Delivery } from "../response/web_response.ts";
 import type { HttpResponse } from "../response/response.ts";
@@ -26,6 +27,9 @@ import { Pending } from "../state/pending.ts";
 import type { Running } from "../state/unfinished.ts";
 import type { Application } from "./application.ts";
 import type { Plan } from "./plan.ts";
+
+/** Stands for a target that is malformed, or was not read yet. */
+const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
 /** Where an application is mounted, as one of the requests to it shows. */
 export interface MountPoint {
@@ -58,7 +62,7 @@ export class Exchange implements Delivery, Running {
   plan: Plan;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
   readonly began: number | undefined;
-  /** The method, path and query, once they were read. */
+  /** The method, path and query. Those of `NO_TARGET` until they are read, and where they are malformed. */
   target: Target = NO_TARGET;
   /** The body, once it was read. */
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
@@ -164,11 +168,26 @@ export class Exchange implements Delivery, Running {
     return this.info !== undefined;
   }
 
-  /** Whether its body is still arriving, or may be read by a route. */
+  /** Whether its target was read, and is not malformed. */
+  get hasTarget(): boolean {
+    return this.target !== NO_TARGET;
+  }
+
+  /** The method of the target or, where that is malformed, the one that was sent. */
+  get method(): string {
+    return this.hasTarget ? this.target.method : this.raw.method;
+  }
+
+  /** Whether it has a body of which not all was read here: it is unread, still arriving, or a route streams it. */
   get isReceiving(): boolean {
-    const { raw, body } = this;
-    const canHaveBody = raw.method !== "GET" && raw.method !== "HEAD";
-    return canHaveBody && body === undefined && raw.body !== null;
+    const { body, method, raw } = this;
+    if (method === "GET" || method === "HEAD") return false; // saves asking Deno
+    return body === undefined && hasBody(raw);
+  }
+
+  /** Whether it has a body that nothing has begun to read. */
+  get hasUnreadBody(): boolean {
+    return this.isReceiving && !this.raw.bodyUsed;
   }
 
   /** Whether it is a HEAD, which gets the headers of a GET and no body. */

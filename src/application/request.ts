@@ -9,7 +9,6 @@ import { HttpError, refusal, wrongKind } from "../errors.ts";
 import { addressOf } from "../request/address.ts";
 import {
   decode,
-  hasBody,
   kindOf,
   limited,
   parseForm,
@@ -31,7 +30,6 @@ import {
   validated,
 } from "../request/schema.ts";
 import { boundSocket } from "../request/socket.ts";
-import { NO_TARGET } from "../request/target.ts";
 import { ROUTE_PATTERNS } from "../route_patterns.ts";
 import type { Route } from "../routing/route.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
@@ -138,9 +136,7 @@ export class HttpRequest {
    * by PUT, PATCH or DELETE.
    */
   get method(): string {
-    const { target, raw } = this.#exchange;
-    // A malformed request has no target.
-    return target === NO_TARGET ? raw.method : target.method;
+    return this.#exchange.method;
   }
 
   /** The URL of the page that linked here, from the `Referer` header. */
@@ -325,10 +321,9 @@ export class HttpRequest {
    * unread. Throws `TypeError` on a route that is `streamed()`.
    */
   getBytes(): Uint8Array<ArrayBuffer> {
-    const { raw, body } = this.#exchange;
+    const { raw, body, isReceiving, match } = this.#exchange;
     if (body !== undefined) return body;
-    const isStream = hasBody(raw) &&
-      (this.#exchange.match?.route.takesStream || raw.bodyUsed);
+    const isStream = isReceiving && (match?.route.takesStream || raw.bodyUsed);
     if (!isStream) return this.#noBytes ??= new Uint8Array();
     throw new TypeError(
       "Cannot read the body: the route is streamed; read raw.body instead",
@@ -448,9 +443,8 @@ export class HttpRequest {
 
   /** The limit of the stream that a route reads; undefined for a route without one, and without a body. */
   get #streamLimit(): number | undefined {
-    const { match, raw } = this.#exchange;
-    const limit = match?.route.bodyLimit();
-    return limit !== undefined && hasBody(raw) ? limit : undefined;
+    const { isReceiving, match } = this.#exchange;
+    return isReceiving ? match?.route.bodyLimit() : undefined;
   }
 
   /** The host with the scheme in front; null when the host is not valid. */

@@ -5,7 +5,6 @@
 
 import type { Application } from "../application/application.ts";
 import type { Exchange } from "../application/exchange.ts";
-import { NO_TARGET } from "../request/target.ts";
 import { masked, maskedIfSecret } from "../secrets.ts";
 import { withoutRequest } from "../state/without_request.ts";
 import { settles } from "../timer.ts";
@@ -39,8 +38,8 @@ interface Imported {
 
 /** The code of a test that makes a request again; undefined in a worker, and when no web request can be made of it. */
 export async function testOf(exchange: Exchange): Promise<string | undefined> {
-  const { app, plan, raw, target } = exchange.nesting.at(-1)!;
-  if (target === NO_TARGET || FORBIDDEN.test(raw.method)) return undefined;
+  const { app, hasTarget, plan, raw, target } = exchange.nesting.at(-1)!;
+  if (!hasTarget || FORBIDDEN.test(raw.method)) return undefined;
   const main: string | undefined = Deno.mainModule;
   if (main === undefined) return undefined;
   const { name, lines } = await importOf(main, app);

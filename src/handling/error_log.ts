@@ -12,7 +12,6 @@ import {
   reportError,
   toError,
 } from "../errors.ts";
-import { NO_TARGET } from "../request/target.ts";
 import { isFromProgram } from "./client.ts";
 import { routeName } from "./respond.ts";
 
@@ -62,8 +61,7 @@ export function reportLate(
 }
 
 /** What begins a line of a request: its id, method and path. */
-function requestOf({ app, raw, target, wholePath }: Exchange): string {
-  const method = target === NO_TARGET ? raw.method : target.method;
+function requestOf({ app, method, wholePath }: Exchange): string {
   return `${requestIdOf(app)} ${method} ${wholePath}`;
 }
 

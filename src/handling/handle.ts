@@ -31,7 +31,7 @@ import {
   reportLate,
 } from "./error_log.ts";
 import { respondPlainly } from "./pages.ts";
-import { hasUnreadBody, receive } from "./receive.ts";
+import { receive } from "./receive.ts";
 import { send } from "./send.ts";
 import { dispatch, matchOf } from "./dispatch.ts";
 
@@ -113,7 +113,7 @@ function begin(exchange: Exchange): Waiting {
   if (app.isUnderDenoServe) checkScheme(raw); // `deno serve` never has TLS
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
-  return hasUnreadBody(exchange)
+  return exchange.hasUnreadBody
     ? receiveThenDispatch(exchange)
     : dispatch(exchange);
 }

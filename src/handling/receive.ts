@@ -5,13 +5,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import type { HttpRequest } from "../application/request.ts";
-import {
-  checkLength,
-  hasBody,
-  kindOf,
-  readBody,
-  tooLarge,
-} from "../request/body.ts";
+import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
@@ -24,13 +18,6 @@ import {
 
 /** The methods that a form can ask for. */
 export const OVERRIDES: readonly string[] = ["PUT", "PATCH", "DELETE"];
-
-/** Whether a request has a body that was not read. GET and HEAD have none, which saves asking Deno. */
-export function hasUnreadBody({ body, raw, target }: Exchange): boolean {
-  const { method } = target;
-  if (method === "GET" || method === "HEAD") return false;
-  return body === undefined && hasBody(raw) && !raw.bodyUsed;
-}
 
 /**
  * Reads the body before `start`, where a route takes it whole: filters of `start` and middleware run once it has
@@ -76,7 +63,7 @@ export function receiveFor(
 ): Promise<void> | undefined {
   const { route } = match;
   if (exchange.body !== undefined) checkRead(exchange, route.bodyLimit());
-  if (!hasUnreadBody(exchange)) return undefined;
+  if (!exchange.hasUnreadBody) return undefined;
   if (!route.takesStream) return read(exchange, limitOf(exchange, match));
   checkStream(exchange, route);
 }

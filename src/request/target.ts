@@ -22,9 +22,6 @@ export interface Target {
   readonly search: string;
 }
 
-/** Stands for a target that is malformed, or was not read yet. */
-export const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
-
 /** A character that needs a closer look, such as `%` and `?`, or the start of a possible dot segment. */
 const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
 
