@@ -1,6 +1,6 @@
 /**
- * Owns one request as an application handles it, and the contexts in which its code runs. All state of a
- * request is here, and nothing of it can be read by a later one.
+ * Owns one request as an application handles it, and the contexts in which its code runs. What a request has of its
+ * own is here, or in what is reached from here, so that no other request can read it.
  */
 
 import { baseOrigin, withoutBase } from "../base.ts";

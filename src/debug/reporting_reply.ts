@@ -3,7 +3,7 @@
 import { Context } from "../application/exchange.ts";
 import { report } from "../errors.ts";
 import { routeName } from "../handling/respond.ts";
-import { Reply } from "../response/reply.ts";
+import { Reply, RETURNED } from "../response/reply.ts";
 import { callSite } from "./frames.ts";
 import { innermost } from "../state/current.ts";
 
@@ -23,7 +23,7 @@ export class ReportingReply extends Reply {
 
 /** The line that called the framework; for a returned value, which no line passes on, the route. */
 function callPlace(call: string): string {
-  if (call !== "a returned Response") return callSite();
+  if (call !== RETURNED) return callSite();
   const context = innermost();
   if (!(context instanceof Context)) return "";
   const { failure, exchange: { match } } = context;

@@ -62,6 +62,7 @@ export const startAfterFilters: Wrapper = (method, params, { exchange }) => {
   });
 };
 
+/** Of what such a filter returns, only `false` has a meaning: the filters after it are skipped, and `start` runs. */
 function checkFiltered(returned: unknown): void {
   if (!(returned instanceof Response || returned instanceof Markup)) return;
   const rule =

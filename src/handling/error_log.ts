@@ -16,20 +16,20 @@ import { isFromProgram } from "./client.ts";
 import { routeName } from "./respond.ts";
 
 /**
- * Notes what was thrown until it is known with which status the request ends. It is noted as it was thrown, since
- * `toError()` makes another `Error` each time: what is noted twice is logged once.
+ * Notes what was thrown and has got a page, until the status of the final page is known: that before `send`. It is
+ * noted as it was thrown, since `toError()` makes another `Error` each time: what is noted twice is logged once.
  */
 export function noteError(exchange: Exchange, thrown: unknown): void {
   (exchange.errors ??= new Set()).add(thrown);
 }
 
-/** Forgets what was noted: it is logged by other means, or noted again as an `Error`. */
+/** Forgets what was noted: it is logged by other means. */
 export function forgetError(exchange: Exchange, thrown: unknown): void {
   exchange.errors?.delete(thrown);
 }
 
 /**
- * Logs the noted errors of a request that ends with this status. The response to the program's own requests already
+ * Logs the noted errors of a request whose final page has this status. The response to the program's own requests already
  * has the message: those errors are logged only under `framework.log_errors` and `framework.debug`.
  */
 export function logNotedErrors(exchange: Exchange, status: number): void {

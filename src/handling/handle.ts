@@ -3,14 +3,16 @@
  *
  * | step           | does                                                                         |
  * | -------------- | ---------------------------------------------------------------------------- |
- * | `begin`        | reads target, host and body; dispatches: calls the routes, or `notFound`     |
+ * | `admit`        | takes the target, and checks the host                                        |
+ * | `receive`      | reads the body, if there is one and a route takes it (`receive.ts`)          |
+ * | `dispatch`     | calls the routes, or `notFound` (`dispatch.ts`)                              |
  * | `settle`       | waits for the framework's calls that a callback did not await                |
  * | `finish`       | makes the response of the reply, passes it through `send`, and concludes     |
  * | `conclude`     | starts deferred work, concludes the exchange, opens or refuses a WebSocket   |
  * | `recover`      | when any of them throws: `error` (`runError`), then `settle` and `finish`    |
  *
- * Each is synchronous as long as nothing has to be waited for: `continueAsync` and `finishAsync` are the same steps
- * once something has.
+ * Each is synchronous as long as nothing has to be waited for. From then on `continueAsync` takes the same steps in
+ * place of `handle`, and `finishAsync` those of `finish` that are left.
  */
 
 import type { Application } from "../application/application.ts";
@@ -22,6 +24,7 @@ import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
 import { finishUpgrade, resetsNoticed } from "../runtime.ts";
 import { enter } from "../state/current.ts";
+import "../state/uncaught.ts"; // notices the rejected calls that nobody awaits: see `state/pending.ts`
 import { type MaybePromise, run, type Steps, type Waiting } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import {
@@ -36,8 +39,8 @@ import { send } from "./send.ts";
 import { dispatch, matchOf } from "./dispatch.ts";
 
 /**
- * The statuses of refused input: these errors get a page even when `framework.handle_errors` is false. They are those
- * that `request/`, `server/` and `dispatch.ts` throw; an application's own `HttpError` of such a status counts, too.
+ * The statuses by which the framework refuses input: these errors get a page even when `framework.handle_errors` is
+ * false. An application's own `HttpError` of such a status counts, too.
  */
 const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
@@ -93,7 +96,10 @@ export function refuseRequest(
 /** Handles a request synchronously, until there is something to wait for. */
 function handle(exchange: Exchange): MaybePromise<Response> {
   try {
-    const waiting = begin(exchange);
+    admit(exchange);
+    const waiting = exchange.hasUnreadBody
+      ? receiveThenDispatch(exchange)
+      : dispatch(exchange);
     if (waiting !== undefined || exchange.pending?.isUnsettled) {
       return continueAsync(exchange, waiting);
     }
@@ -106,16 +112,13 @@ function handle(exchange: Exchange): MaybePromise<Response> {
   }
 }
 
-/** Runs the steps up to the end of `dispatch`. */
-function begin(exchange: Exchange): Waiting {
+/** Takes the target of the request. Throws {@linkcode HttpError} when that is malformed, or for another server. */
+function admit(exchange: Exchange): void {
   const { app, plan, raw } = exchange;
   exchange.target = targetOf(raw);
   if (app.isUnderDenoServe) checkScheme(raw); // `deno serve` never has TLS
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
-  return exchange.hasUnreadBody
-    ? receiveThenDispatch(exchange)
-    : dispatch(exchange);
 }
 
 /** Reads the body for the route that matches, and dispatches the request. */
@@ -216,7 +219,6 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { app, context, plan: { settings } } = exchange;
   const { reply } = context;
   const error = toError(thrown);
-  if (error !== thrown) forgetError(exchange, thrown); // noted by middleware, and by `error` once more
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   if (reply.isSealed) {

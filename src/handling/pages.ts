@@ -55,7 +55,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
-    // Called again behind the filters: they may have changed the error.
+    // Made twice: filters of `error` may replace the error, in `params`, after the page was opened.
     const writerIn = (context: Context): PageWriter =>
       new PageWriter(context, name === "error" ? params[0] : MISS);
     const writer = writerIn(context);
@@ -100,21 +100,32 @@ export function* onMiddlewareError(
   thrown: unknown,
   callHandler: () => unknown,
 ): Steps<void> {
-  noteError(context.exchange, thrown);
-  const { reply } = context;
+  const { exchange, reply } = context;
   const { isSealed } = reply;
   if (!isSealed) {
     reply.clearPage();
     new PageWriter(context, thrown).setHead(reply);
   }
-  const returned = yield callHandler();
-  if (!isSealed) yield respondWith(context, returned);
+  try {
+    const returned = yield callHandler();
+    if (!isSealed) yield respondWith(context, returned);
+  } catch (second) {
+    if (second !== thrown) noteError(exchange, thrown);
+    throw second;
+  }
   if (isSealed || !reply.isSealed && reply.isEmpty) throw thrown;
+  noteError(exchange, thrown);
 }
 
 /**
  * Writes the page for an error, or for a path that was not found: its status, its text, and who may read the message.
- * The page itself is a `Reply`. Its context has the writer as its `Failure`.
+ * Where it writes depends on who makes the page:
+ *
+ * - The default method, as most do: `respond()` writes into the reply of the request, and seals it.
+ * - The default method under debug, for a client who sees details: `open()` seals that reply and puts an empty page in
+ *   its place, which `fill()` writes once the details are there.
+ * - A mapped or filtered method: `onPage()` opens the page and enters a context of its own for it, whose `Failure` is the
+ *   writer. There the default method, as `original("error")` or behind filters, fills that page (`isOnPage`).
  */
 class PageWriter implements Failure {
   readonly name: "notFound" | "error";
@@ -168,15 +179,15 @@ class PageWriter implements Failure {
    */
   show(): unknown {
     const { context, error } = this;
-    const isOpen = context.failure?.name === this.name;
+    const isOnPage = context.failure?.name === this.name;
     const hasDetails = seesDetails(context.exchange);
-    if (!isOpen && !hasDetails) {
+    if (!isOnPage && !hasDetails) {
       this.#note();
       return this.respond();
     }
-    const page = isOpen ? context.reply : this.open();
+    const page = isOnPage ? context.reply : this.open();
     if (page === undefined) return;
-    if (isOpen) this.takeOver(page);
+    if (isOnPage) this.takeOver(page);
     if (!hasDetails) return this.fill(page);
     const thrown = error === MISS ? undefined : error;
     return loadDebugTools()

@@ -55,7 +55,7 @@ export function* send(
       current = yield* failed(exchange, current, thrown);
     }
   }
-  // A stream in its place may still read it, but a text does not.
+  // A stream that a filter has put in its place may still read it, but a text or nothing does not.
   if (valueOf(current) !== undefined || current.body === null) {
     discard(response);
   }

@@ -1,6 +1,6 @@
 /**
  * Owns the response of a request, from the first line that is written to the web `Response`: status, headers,
- * body and seal. `HttpResponse` is what applications see of it; when it is sealed is decided in `handling/`.
+ * body and seal. `HttpResponse` is what applications see of it.
  *
  * The body is a list of texts in the order of the calls. A list among them is a section: a place kept for
  * output that comes later, such as a render that nobody awaited. Clearing the body drops its sections
@@ -38,6 +38,9 @@ export interface ReplyInit {
 export interface KeptResponse {
   response?: Response;
 }
+
+/** What seals a reply in place of a call. */
+export const RETURNED = "a returned Response";
 
 /** The response being built: one from the first line to the web `Response`. */
 export class Reply {
@@ -180,7 +183,7 @@ export class Reply {
     this.#replaceBody(content, type);
     if (!(content instanceof Response)) return;
     this.status = content.status;
-    this.seal("a returned Response");
+    this.seal(RETURNED);
   }
 
   /** Drops the body with the headers that describe it or let clients store it. */

@@ -1,4 +1,15 @@
-/** Owns the calls of one request that nobody has awaited yet, and the error that one of them may bring. */
+/**
+ * Owns the calls of one request that nobody has awaited yet, and the error that one of them may bring. A call of the
+ * framework whose promise rejects goes this way:
+ *
+ * 1. `tracked()` of `application/application.ts` notes its promise here, and gives the caller another one.
+ * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
+ * 3. That finds the context of the call, whose `fail()` hands the error on to the one here.
+ * 4. `settle` of `handling/handle.ts` waits for what was noted, and for what Deno has to tell; then it throws the error,
+ *    and the request gets the page of it. Before the routes of a guard are called, `callsEnd` of `handling/dispatch.ts`
+ *    does the same with the calls of the guard.
+ * 5. An error that comes later, from a filter of `send`, is only logged, by `finishAsync`.
+ */
 
 import { settles } from "../timer.ts";
 
