@@ -93,9 +93,7 @@ export function matchOf(exchange: Exchange): Match | undefined {
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
 function callRoute(context: Context, match: Match): unknown {
-  const { exchange } = context;
-  exchange.match = match;
-  const receiving = receiveFor(exchange, match);
+  const receiving = receiveFor(context.exchange, match);
   return receiving === undefined
     ? callGuarded(context, match)
     : receiving.then(() => callGuarded(context, match));
@@ -206,7 +204,7 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
       exchange.match = undefined;
       return callNotFound(context);
     }
-    match = next;
+    exchange.match = match = next;
     returned = callRoute(context, match);
   }
   if (!isThenable(returned)) return respondWith(context, returned, match);

@@ -186,10 +186,11 @@ export class Reply {
     this.seal(RETURNED);
   }
 
-  /** Drops the body with the headers that describe it or let clients store it. */
+  /** Drops the body with the headers that describe it or let clients store it, whether or not it is sealed. */
   clearPage(): void {
-    if (this.isSealed) this.ignore("clearBody()");
-    else this.#dropPage();
+    this.#replaceBody("");
+    if (this.headers === undefined) return;
+    for (const name of PAGE_HEADERS) this.headers.delete(name);
   }
 
   /** Replaces the body and what else is given, and seals the response. Does nothing when it is sealed. */
@@ -219,7 +220,7 @@ export class Reply {
    */
   openPage(by: string): Reply | undefined {
     if (!this.seal(by)) return undefined;
-    this.#dropPage();
+    this.clearPage();
     // Of the same class, since `src/debug/` has a class of its own.
     const page = new (this.constructor as new () => Reply)();
     page.headers = this.headers ??= new Map();
@@ -255,12 +256,6 @@ export class Reply {
 
   /** Called in place of a change after the seal; `src/debug/` reports the ignored call. */
   ignore(_call: string): void {}
-
-  #dropPage(): void {
-    this.#replaceBody("");
-    if (this.headers === undefined) return;
-    for (const name of PAGE_HEADERS) this.headers.delete(name);
-  }
 
   /** Sets a header by its name in lower case, or removes it. */
   #putHeader(name: string, lines: readonly string[]): void {
