@@ -9,12 +9,7 @@ import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
-import {
-  methodsOfPath,
-  routesLimitBodies,
-  search,
-  searchNext,
-} from "./search.ts";
+import { methodsOfPath, search, searchNext } from "./search.ts";
 
 /** The methods that a form can ask for. */
 export const OVERRIDES: readonly string[] = ["PUT", "PATCH", "DELETE"];
@@ -91,14 +86,14 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
  * none has any, with the setting: a route for every path, such as one that logs, would undo the limits.
  */
 function limitOf(exchange: Exchange, first?: Match): number {
-  const { "framework.body_limit": usual } = exchange.plan.settings;
-  if (!routesLimitBodies(exchange)) return usual;
   const limits: number[] = [];
   for (let match = first; match; match = searchNext(exchange, match)) {
     const limit = match.route.bodyLimit();
     if (limit !== undefined) limits.push(limit);
   }
-  return limits.length > 0 ? Math.max(...limits) : usual;
+  return limits.length > 0
+    ? Math.max(...limits)
+    : exchange.plan.settings["framework.body_limit"];
 }
 
 /** Whether a request is a form whose field `_method` may replace its method. */

@@ -4,12 +4,7 @@
  */
 
 import type { Exchange } from "../application/exchange.ts";
-import {
-  allowedMethods,
-  firstMatch,
-  hasBodyLimits,
-  nextMatch,
-} from "../routing/lookup.ts";
+import { allowedMethods, firstMatch, nextMatch } from "../routing/lookup.ts";
 import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 import type { Router } from "../routing/router.ts";
@@ -35,11 +30,6 @@ export function searchNext(
 export function methodsOfPath(exchange: Exchange): string[] {
   const { layer } = exchange;
   return allowedMethods(routerOf(exchange), pathOf(exchange), layer);
-}
-
-/** Whether any route has a limit of its own for bodies. */
-export function routesLimitBodies(exchange: Exchange): boolean {
-  return hasBodyLimits(routerOf(exchange), exchange.layer);
 }
 
 function routerOf({ app, context }: Exchange): Router {

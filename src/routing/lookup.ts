@@ -7,7 +7,6 @@ import type { Layer } from "../state/layer.ts";
 import type { Match } from "./match.ts";
 import type { Path } from "./path.ts";
 import { layersOf, type Router } from "./router.ts";
-import type { Tree } from "./tree.ts";
 
 /** The methods that a route without methods allows, besides OPTIONS. */
 const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -54,11 +53,6 @@ export function allowedMethods(
   return [...methods.add("OPTIONS")];
 }
 
-/** Whether any route has a limit of its own for bodies. */
-export function hasBodyLimits(router: Router, layer: Layer | null): boolean {
-  return treesOf(router, layer).some((tree) => tree.hasBodyLimits);
-}
-
 /** The methods of all routes that match a path; `*` for every method. */
 function methodsOfRoutes(
   router: Router,
@@ -69,10 +63,4 @@ function methodsOfRoutes(
   const methods = layers.shared.methods(path);
   const ofRequest = layers.private(layer);
   return ofRequest ? [...methods, ...ofRequest.methods(path)] : methods;
-}
-
-function treesOf(router: Router, layer: Layer | null): Tree[] {
-  const layers = layersOf(router);
-  const ofRequest = layers.private(layer);
-  return ofRequest ? [layers.shared, ofRequest] : [layers.shared];
 }

@@ -70,8 +70,6 @@ export interface Declared {
   readonly middleware: Middleware[];
   takesStream: boolean;
   bodyLimit: number | undefined;
-  /** Called when the route gets a limit of its own. */
-  readonly onBodyLimit: () => void;
   /** What is mounted here. */
   mounted: object | undefined;
 }
@@ -186,7 +184,6 @@ export class Route {
     }
     this.#checkOpen();
     this.#declared.bodyLimit = bytes;
-    this.#declared.onBodyLimit();
     return this;
   }
 

@@ -139,7 +139,6 @@ export class Router {
       middleware: [...this.#group.middleware],
       takesStream: false,
       bodyLimit: undefined,
-      onBodyLimit: () => tree.hasBodyLimits = true,
       mounted: undefined,
     });
     tree.add(route);

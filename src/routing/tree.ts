@@ -27,8 +27,6 @@ export class Tree {
   readonly routes: Route[] = [];
   /** The patterns by alias. */
   readonly aliases: Map<string, Pattern> = new Map();
-  /** Whether any route has a limit of its own for bodies. */
-  hasBodyLimits = false;
   readonly #root: Node = newNode();
 
   /** Appends a route; throws when its alias is that of another path. */
