@@ -272,9 +272,9 @@ export class Application implements LayerSource {
    * reach every other.
    */
   checkShared(): void {
-    const { foreign } = this.current;
-    const isForeign = foreign instanceof Context && foreign.exchange.isServed;
-    if (!this.#isServing && !isForeign || this.current.isConfiguring) return;
+    const { innermostSinceMade: context } = this.current;
+    const isInServed = context instanceof Context && context.exchange.isServed;
+    if (!this.#isServing && !isInServed || this.current.isConfiguring) return;
     throw new Error(
       "Cannot change the application here: it has started serving, and this code belongs to none of its requests. " +
         "Wrap the change in configure() to apply it to every request, or call init() to start over " +
@@ -338,7 +338,9 @@ export class Application implements LayerSource {
 
   /** The requests that a server has passed on and that have no response yet. */
   #running(): Exchange[] {
-    const exchanges = this.current.waiting().map(({ exchange }) => exchange)
+    const exchanges = this.current.openContexts().map(({ exchange }) =>
+      exchange
+    )
       .filter(({ hasConnection, isConcluded }) =>
         hasConnection && !isConcluded
       );

@@ -5,6 +5,13 @@
  * through young collections, which costs a third more time at the 99th percentile. While a context runs
  * synchronously, it is in one variable; after that, in a map by its number until it is over. Work that outlives
  * its context finds none, and gets an error that says so.
+ *
+ * Two rules say what a number means:
+ *
+ * - The sign: a positive number is that of a context; a negative one is that of a call of `configure()`, whose code
+ *   belongs to no context, not even once the call is over.
+ * - The order: each number is larger than all before. When a context's number is not larger than the last one before
+ *   an owner was made, code in that context may have made the owner: it is free to use it, even after the context.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -30,15 +37,15 @@ export interface Enterable {
 const storage = new AsyncLocalStorage<number | undefined>();
 /** The context that runs synchronously. */
 let synchronous: Enterable | undefined;
-/** The contexts that have begun to wait, until they are over. */
-const waiting = new Map<number, Enterable>();
+/** The contexts that code can find by their numbers: those that have left their synchronous part and are not over. */
+const open = new Map<number, Enterable>();
 const configuring = new Map<number, Current<Enterable>>();
 let lastId = 0;
 
 /** The contexts of one owner. */
 export class Current<Context extends Enterable> {
-  /** The last number that was given before this owner was made: its contexts have larger ones. */
-  readonly #first = lastId;
+  /** The last number before this owner was made. */
+  readonly #lastIdBefore = lastId;
 
   /**
    * The context that the calling code belongs to; undefined when it belongs to none. Throws when it belongs to
@@ -54,15 +61,15 @@ export class Current<Context extends Enterable> {
     }
     const isOver = inner === undefined || context?.isOver === true;
     if (!isOver) return context as Context | undefined;
-    if (id > this.#first) throw new EndedError();
+    if (id > this.#lastIdBefore) throw new EndedError();
     return undefined;
   }
 
-  /** The contexts that have begun to wait and are not over. */
-  waiting(): Context[] {
+  /** The contexts that wait for something, or have left something behind, and are not over. */
+  openContexts(): Context[] {
     const isOfThis = (context: Enterable): context is Context =>
       context.current === this;
-    return [...waiting.values()].filter(isOfThis);
+    return [...open.values()].filter(isOfThis);
   }
 
   /**
@@ -87,10 +94,10 @@ export class Current<Context extends Enterable> {
     return configuring.get(storage.getStore() ?? 0) === this;
   }
 
-  /** The innermost context that began after this owner was made, whoever owns it. */
-  get foreign(): Enterable | undefined {
+  /** The innermost context that the calling code belongs to, of any owner, if it began after this owner was made. */
+  get innermostSinceMade(): Enterable | undefined {
     const id = storage.getStore() ?? 0;
-    return id > this.#first ? find(id) : undefined;
+    return id > this.#lastIdBefore ? find(id) : undefined;
   }
 }
 
@@ -106,24 +113,24 @@ export function enter<Context extends Enterable, Result>(
 ): Result {
   const before = synchronous;
   // Callbacks bound to the context around this one must still find it.
-  if (before !== undefined && !before.isOver) waiting.set(before.id, before);
+  if (before !== undefined && !before.isOver) open.set(before.id, before);
   synchronous = context;
   try {
     return storage.run(context.id, work, context);
   } finally {
     synchronous = before;
-    if (!context.isOver) waiting.set(context.id, context);
+    if (!context.isOver) open.set(context.id, context);
   }
 }
 
 /** Forgets a context that is over. */
 export function close({ id }: Enterable): void {
-  waiting.delete(id);
+  open.delete(id);
 }
 
 /**
- * The innermost context that the calling code belongs to, whoever owns it; undefined when it belongs to none,
- * null when it belongs to one that is over.
+ * The innermost context that the calling code belongs to, of any owner; undefined when it belongs to none, null when
+ * it belongs to one that is over.
  */
 export function innermost(): Enterable | null | undefined {
   const id = storage.getStore();
@@ -141,5 +148,5 @@ export function leave(): void {
 export const { bind } = AsyncLocalStorage;
 
 function find(id: number): Enterable | undefined {
-  return synchronous?.id === id ? synchronous : waiting.get(id);
+  return synchronous?.id === id ? synchronous : open.get(id);
 }
