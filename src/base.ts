@@ -4,7 +4,7 @@
  * - `Plan.strippedBase` is taken off the path of a request (`Exchange.pathBelowBase`). It is that of
  *   `framework.base_url`: what is in front of a mounted application was taken off by `mount`.
  * - `Exchange.base` is put in front of the URLs that clients get. It is that of the setting, too, or else the mount
- * XX
+ *   point; without a request, only the setting is known.
  */
 
 /** The path of a base, which is a path or a whole URL: encoded, without a slash at its end; "" for the whole site. */
