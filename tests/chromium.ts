@@ -20,6 +20,9 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-dev-shm-usage",
   "--no-first-run",
+  "--no-startup-window",
+  // Each context would load the lists that drop from an address bar, which takes longer than most tests.
+  "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
   "--remote-debugging-port=0",
 ];
 
@@ -48,7 +51,7 @@ export class Chromium extends Process {
     // What it logs goes to a file, since the sanitizer of a test reports what is read or closed beside it. It keeps
     // the pipe of its output open.
     const script = `exec "$0" "$@" 3>&2 2>"${profile}/log"`;
-    const flags = [...FLAGS, `--user-data-dir=${profile}`, "about:blank"];
+    const flags = [...FLAGS, `--user-data-dir=${profile}`];
     super(["sh", "-c", script, program, ...flags], { limit: 600 });
     this.#profile = profile;
     this.ended().then(() => this.#hasEnded = true);
@@ -122,7 +125,7 @@ export class BrowserContext implements AsyncDisposable {
   }
 
   /** Opens a page of that size in CSS pixels. */
-  async open(width: number, height: number, dark = false): Promise<Page> {
+  async open(width: number, height: number): Promise<Page> {
     const { targetId } = await this.#connection.send("Target.createTarget", {
       url: "about:blank",
       browserContextId: this.#id,
@@ -133,18 +136,7 @@ export class BrowserContext implements AsyncDisposable {
     await page.send("Page.enable");
     await page.send("Runtime.enable");
     await page.send("Log.enable");
-    const mobile = width < 600;
-    await page.send("Emulation.setDeviceMetricsOverride", {
-      width,
-      height,
-      deviceScaleFactor: 1,
-      mobile,
-    });
-    const scheme = {
-      name: "prefers-color-scheme",
-      value: dark ? "dark" : "light",
-    };
-    await page.send("Emulation.setEmulatedMedia", { features: [scheme] });
+    await page.resize(width, height);
     return page;
   }
 
@@ -218,6 +210,23 @@ export class Page extends Connection {
 
   static override async open(address: string): Promise<Page> {
     return new Page(await Connection.connect(address));
+  }
+
+  /** Gives it a size in CSS pixels; below 600 it is that of a phone. */
+  async resize(width: number, height: number): Promise<void> {
+    const mobile = width < 600;
+    await this.send("Emulation.setDeviceMetricsOverride", {
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile,
+    });
+  }
+
+  /** Asks for light or dark colours, as the system of a visitor does. */
+  async prefer(scheme: "light" | "dark"): Promise<void> {
+    const feature = { name: "prefers-color-scheme", value: scheme };
+    await this.send("Emulation.setEmulatedMedia", { features: [feature] });
   }
 
   /** Loads an address and waits for the page. */
