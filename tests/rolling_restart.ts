@@ -114,14 +114,17 @@ async function serve(way: Way, port: number): Promise<ServerProcess> {
   return server;
 }
 
-/** Sends a request: every fifth is a form, if there are forms. Returns what is wrong with the response, if anything. */
+/**
+ * Sends a request: of five one is a form, if there are forms, and three are slow, so that many are under way when a
+ * process stops, and the machine is not too busy to start another. Returns what is wrong with the response, if anything.
+ */
 async function visit(
   port: number,
   n: number,
   hasForms: boolean,
 ): Promise<string | undefined> {
   const isForm = hasForms && n % 5 === 0;
-  const path = isForm ? "/form" : n % 5 === 1 ? `/slow/${n}` : `/text/${n}`;
+  const path = isForm ? "/form" : n % 5 > 1 ? `/slow/${n}` : `/text/${n}`;
   const form = { method: "POST", body: new URLSearchParams({ n: `${n}` }) };
   try {
     const url = `http://127.0.0.1:${port}${path}`;
