@@ -101,7 +101,9 @@ export class Application implements LayerSource {
     this.#components = this.#defaults.components(this);
     // The defaults are declared by the methods that users call.
     this.set({ ...defaultSettings });
-    for (const [name, method] of this.#defaultMethods) this.map(name, method);
+    for (const [name, method] of this.#defaultMethods) {
+      this.map(name, method, false, true);
+    }
     for (const [name, { type }] of Object.entries(this.#components)) {
       this.register(name, type);
     }
@@ -149,9 +151,14 @@ export class Application implements LayerSource {
 
   /**
    * Maps a method; one of that name is replaced, its filters stay. With `passRoute` its last argument is the
-   * matched route, or null.
+   * matched route, or null. `isDefault` is for `init()` alone.
    */
-  map(name: string, callback: CallbackForm, passRoute = false): void {
+  map(
+    name: string,
+    callback: CallbackForm,
+    passRoute = false,
+    isDefault = false,
+  ): void {
     checkName(name, "map");
     const what = `the method "${name}"`;
     const callable = resolveCallback(callback, this.autoload, what);
@@ -159,8 +166,6 @@ export class Application implements LayerSource {
     const method: Method = passRoute
       ? (...params) => callable(...params, route())
       : callable;
-    // Told by identity: `resolveCallback()` returns a function as it is.
-    const isDefault = this.#defaultMethods.get(name) === callable;
     const wrapper = this.#defaults.wrappers[name as Original];
     const filters = this.#method(name)?.filters;
     this.#declare(name, new MappedMethod(method, isDefault, wrapper, filters));
