@@ -79,13 +79,14 @@ function methodReason(method: string, { methods }: Route): string {
  * why the first mismatch does not match.
  */
 function missAmong(segments: readonly Segment[], path: Path): Miss {
-  const { segments: texts, folded, caseSensitive } = path;
+  const { segments: texts } = path;
   let nearness = segments.length === texts.length ? 0 : -1 / 4;
   let reason: string | undefined;
   for (const [at, segment] of segments.entries()) {
     const text = texts[at] ?? "";
-    const compared = caseSensitive ? undefined : folded[at] ?? "";
-    if (!segment.isStar && segment.match(text, compared, [])) nearness += 1;
+    const isMatch = !segment.isStar &&
+      segment.match(text, path.compared(at), []);
+    if (isMatch) nearness += 1;
     else {
       reason ??= reasonFor(segment, texts[at]);
       const [meant] = suggestions(text, [segment.literal ?? ""]);

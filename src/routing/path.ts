@@ -35,6 +35,11 @@ export class Path {
       : "";
   }
 
+  /** A segment in lower case, for comparing it; undefined when upper and lower case differ. */
+  compared(index: number): string | undefined {
+    return this.caseSensitive ? undefined : this.folded[index];
+  }
+
   /** The text of the segments from `from` up to `to`, with the slash at the end of the path. */
   text(from: number, to: number = this.segments.length): string {
     const text = this.segments.slice(from, to).join("/");

@@ -189,13 +189,12 @@ function matches(
   values: Values,
   splats?: string[],
 ): boolean {
-  const { segments: texts, folded, caseSensitive } = path;
+  const { segments: texts } = path;
   for (let n = 0; n < segments.length; n++) {
     const segment = segments[n]!;
     if (segment.isStar) return matchesStars(segments, n, path, values, splats);
     if (n >= texts.length) return false;
-    const compared = caseSensitive ? undefined : folded[n];
-    if (!segment.match(texts[n]!, compared, values)) return false;
+    if (!segment.match(texts[n]!, path.compared(n), values)) return false;
   }
   return segments.length === texts.length;
 }
@@ -211,7 +210,7 @@ function matchesStars(
   values: Values,
   splats: string[] = [],
 ): boolean {
-  const { segments: texts, folded, caseSensitive } = path;
+  const { segments: texts } = path;
   const count = texts.length;
   const taken: string[] = [];
   let star = first;
@@ -219,14 +218,14 @@ function matchesStars(
   let end = first;
   for (let n = first, at = first; n < segments.length || at < count;) {
     const segment = segments[n];
-    const compared = caseSensitive ? undefined : folded[at];
     if (segment?.isStar) {
       if (end > start) taken.push(path.text(start, end));
       star = n++;
       start = at;
       at = end = n === segments.length ? count : at;
     } else if (
-      segment && at < count && segment.match(texts[at]!, compared, values)
+      segment && at < count &&
+      segment.match(texts[at]!, path.compared(at), values)
     ) {
       n++;
       at++;
