@@ -43,7 +43,7 @@ export class Autoload implements Classes {
 
   /** Finds a class and remembers it; rejects with the places that were searched, and why each failed. */
   find(name: string): Promise<Class> {
-    const added = this.#folders.private();
+    const added = this.#folders.ofRequest();
     const found = added ? new Map<string, Promise<Class>>() : this.#found;
     const known = found.get(name);
     if (known !== undefined) return known;

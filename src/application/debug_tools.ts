@@ -1,6 +1,6 @@
 /**
  * Owns loading what helps a person who writes an application. `src/debug/` has it; it is loaded for the first
- * request under `framework.debug`, and never without. What it does for the rooms below it is in `DebugTools`.
+ * request under `framework.debug`, and never without. What it does for the folders below it is in `DebugTools`.
  */
 
 import type { Reply } from "../response/reply.ts";
@@ -42,7 +42,7 @@ export interface DebugTools extends TemplateTools {
   /** An error with its causes for the terminal. */
   errorText(error: Error): string;
 
-  /** A `fetch` of the text of a template that is timed, and names the line which asked for a missing one. */
+  /** Wraps what fetches the text of a template: times it, and names the line that asked for a missing template. */
   timedRender(
     exchange: Exchange,
     file: string,

@@ -97,7 +97,10 @@ export class Exchange implements Delivery, Running {
   #requestId: string | undefined = undefined;
   #holds = 0;
 
-  /** `info` is what the server passed on about the connection. */
+  /**
+   * `info` is what the server passed on about the connection. Deno drops the headers of `raw` after the response, unless
+   * they were read before: what needs them so late calls `remember()`.
+   */
   constructor(
     readonly app: Application,
     readonly raw: Request,
@@ -190,12 +193,10 @@ export class Exchange implements Delivery, Running {
     return this.isReceiving && !this.raw.bodyUsed;
   }
 
-  /** Whether it is a HEAD, which gets the headers of a GET and no body. */
   get isHead(): boolean {
     return this.raw.method === "HEAD";
   }
 
-  /** Whether texts of a middle length go out in one chunk. */
   get coalesces(): boolean {
     return this.hasConnection &&
       this.plan.settings["framework.coalesce"];

@@ -20,11 +20,11 @@ export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
   : { [Key in Name]: Callback extends Method ? Callback : Method };
 
-/** What happens between the filters of a method. */
+/** What happens between the filters of a method; nothing where it has none. */
 export interface Between {
-  /** Checks what a filter before the method returned, which only `false` gives a meaning. */
+  /** Checks what a filter before the method returned, unless that is `false`: other values have no meaning. */
   check?(returned: unknown): void;
-  /** Runs before the method, and is waited for: before filters may have changed `params`. */
+  /** Runs once the filters before the method have, which may have changed `params`. The method waits for it. */
   enter?(): unknown;
 }
 
@@ -78,6 +78,8 @@ export class MappedMethod {
     const output: { value: unknown } = { value: undefined };
     for (const filter of this.filters.before) {
       const returned = yield filter(params, output);
+      // The method is called all the same, without the filters that follow, even those that refuse requests:
+      // `guard` asks to be added before such a filter.
       if (returned === false) break;
       between?.check?.(returned);
     }

@@ -30,7 +30,7 @@ export const COMPONENTS = ["request", "response", "router", "view"] as const;
 /**
  * The names of the extensible methods that the framework brings. The compiler finds one that is missing in the table of
  * the methods (`handling/defaults.ts`) or in the `Engine` interface (`engine.ts`), a test one that is missing in
- * `Framework`.
+ * `Framework`. The method `start` runs for each request; `Engine.start()`, which has its name, begins to listen.
  */
 export type Original =
   | "start"
@@ -56,7 +56,7 @@ export type Original =
   | "mount";
 
 /**
- * The names of the core methods, which can be neither replaced nor filtered.
+ * The names of members that `map`, `register` and filters refuse: the core methods and two others.
  *
  * @internal
  */

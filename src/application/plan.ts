@@ -9,8 +9,8 @@ import type { MappedMethod } from "./mapped_method.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * Compiled from what was declared. A declaration drops the plan, and the next request compiles a new one; a request
- * that declares something for itself gets a plan of its own.
+ * Compiled from what was declared; the router joins it when it is first asked for. A declaration drops the plan, and
+ * the next request compiles a new one; a request that declares something for itself gets a plan of its own.
  */
 export class Plan {
   /** The path of `framework.base_url`, without a slash at its end; "" for the whole site. See `base.ts`. */

@@ -19,7 +19,7 @@ type MadeOf<Type> = Type extends Class ? InstanceOf<Type> : Promise<object>;
 /** A class that the framework registers itself, for a name that it asks for. */
 export interface Component {
   readonly type: Class;
-  /** The arguments of the constructor; only an instance that the application shares has no context. */
+  /** The arguments of the constructor. The context is given to a component with `ofRequest`, and to no other. */
   readonly params: (
     context: Context | undefined,
     isNew: boolean,

@@ -10,7 +10,7 @@ import { timedStart } from "./timing.ts";
 import { reporting } from "./undefined_names.ts";
 import { warn } from "./warnings.ts";
 
-/** The tools, as the rooms below call them. */
+/** The tools, as the folders below call them. */
 export const tools: DebugTools = {
   Reply: ReportingReply,
   handle: handleUnderDebug,

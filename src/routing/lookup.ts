@@ -23,7 +23,7 @@ export function firstMatch(
   const wanted = asGet ? "GET" : method;
   const layers = layersOf(router);
   return layers.shared.find(path, wanted) ??
-    layers.private(layer)?.find(path, wanted);
+    layers.ofRequest(layer)?.find(path, wanted);
 }
 
 /** The next route in the order of declaration that matches the same method and path. */
@@ -33,7 +33,7 @@ export function nextMatch(
   layer: Layer | null,
 ): Match | undefined {
   const layers = layersOf(router);
-  const ofRequest = layers.private(layer);
+  const ofRequest = layers.ofRequest(layer);
   if (!layers.shared.has(route)) return ofRequest?.find(path, method, route);
   return layers.shared.find(path, method, route) ??
     ofRequest?.find(path, method);
@@ -61,6 +61,6 @@ function methodsOfRoutes(
 ): string[] {
   const layers = layersOf(router);
   const methods = layers.shared.methods(path);
-  const ofRequest = layers.private(layer);
+  const ofRequest = layers.ofRequest(layer);
   return ofRequest ? [...methods, ...ofRequest.methods(path)] : methods;
 }

@@ -256,7 +256,7 @@ export class Router {
 
   #trees(): Tree[] {
     const { shared } = this.#layers;
-    const ofRequest = this.#layers.private();
+    const ofRequest = this.#layers.ofRequest();
     return ofRequest ? [shared, ofRequest] : [shared];
   }
 

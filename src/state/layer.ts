@@ -4,8 +4,8 @@
  */
 
 /**
- * What one request has of its own, by whose it is: what it has written, by the `Layered`, and the instances of classes
- * whose methods are callbacks, by the class. Null until the first of them.
+ * What one request has of its own: what it has written to a `Layered`, under that object, and its instance of a class
+ * whose method is a callback, under the class. Null until the first of them.
  */
 export type Layer = Map<object, unknown>;
 
@@ -45,8 +45,8 @@ export class Layered<State> {
     return this.#source.layer;
   }
 
-  /** What the current request has of its own, if anything. Pass its layer where that is known. */
-  private(layer: Layer | null = this.layer): State | undefined {
+  /** What the current request has written, if anything. Pass its layer where that is known. */
+  ofRequest(layer: Layer | null = this.layer): State | undefined {
     return layer?.get(this) as State | undefined;
   }
 
@@ -57,7 +57,7 @@ export class Layered<State> {
       this.#source.checkShared();
       return this.shared;
     }
-    const known = this.private(layer);
+    const known = this.ofRequest(layer);
     if (known !== undefined) return known;
     const made = this.#create();
     layer.set(this, made);
@@ -73,7 +73,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
 
   /** The value for the current request, or for that of the given layer; undefined when there is none. */
   get(key: string, layer: Layer | null = this.layer): Value | undefined {
-    const values = this.private(layer);
+    const values = this.ofRequest(layer);
     return values?.has(key) ? values.get(key) : this.shared.get(key);
   }
 
@@ -82,7 +82,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
     return (this.get(key) ?? null) !== null;
   }
 
-  /** Sets a value. */
+  /** Sets a value; inside a request for that request alone. */
   set(key: string, value: Value): void {
     this.writable.set(key, value);
   }
@@ -103,7 +103,7 @@ export class Store<Value> extends Layered<Map<string, Value | undefined>> {
 
   /** The values that are not undefined, by name. */
   all(): Map<string, Value> {
-    const all = new Map([...this.shared, ...this.private() ?? []]);
+    const all = new Map([...this.shared, ...this.ofRequest() ?? []]);
     for (const [key, value] of all) if (value === undefined) all.delete(key);
     return all as Map<string, Value>;
   }
