@@ -1,7 +1,7 @@
 /** Owns a registered class with its instances: one that is shared, and new ones. */
 
 import type { Class, Method } from "../callback.ts";
-import { reportError } from "../errors.ts";
+import { reportError } from "../report.ts";
 import type { Application } from "./application.ts";
 import type { Context } from "./exchange.ts";
 

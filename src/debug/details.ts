@@ -6,7 +6,8 @@
 import type { Details } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { defaultSettings, type Settings } from "../application/settings.ts";
-import { errorTitle, TemplateError } from "../errors.ts";
+import { TemplateError } from "../errors.ts";
+import { errorTitle } from "../error_text.ts";
 import { escape } from "../html.ts";
 import type { Route } from "../routing/route.ts";
 import { MASK, masked, maskedIfSecret } from "../secrets.ts";

@@ -1,6 +1,7 @@
 /** Owns stacks as a developer reads them: the frames of the application, and how many others there are. */
 
-import { counted, errorText } from "../errors.ts";
+import { errorText } from "../error_text.ts";
+import { counted } from "../report.ts";
 import { framesOf, isForeignFrame } from "../stack.ts";
 
 /** An error with its causes for the terminal. */

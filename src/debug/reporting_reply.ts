@@ -1,7 +1,7 @@
 /** Owns the reports of calls that change nothing, since the response is sealed. */
 
 import { Context } from "../application/exchange.ts";
-import { report } from "../errors.ts";
+import { report } from "../report.ts";
 import { routeName } from "../handling/respond.ts";
 import { Reply, RETURNED } from "../response/reply.ts";
 import { callSite } from "./frames.ts";

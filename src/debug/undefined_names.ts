@@ -3,7 +3,7 @@
  * errors. The compiled code is searched for them, under debug only.
  */
 
-import { report } from "../errors.ts";
+import { report } from "../report.ts";
 import { didYouMean } from "../suggestions.ts";
 import type { Template } from "../view/vento.ts";
 

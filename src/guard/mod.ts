@@ -75,7 +75,7 @@
  */
 
 import { type Engine, type Framework, HttpError } from "../../mod.ts";
-import { report } from "../errors.ts";
+import { report } from "../report.ts";
 import { checkOrigin } from "../origin.ts";
 
 /** Decides whether an origin is trusted: only `true` means yes. */

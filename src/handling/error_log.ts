@@ -5,13 +5,9 @@
 
 import type { Application } from "../application/application.ts";
 import type { Exchange } from "../application/exchange.ts";
-import {
-  errorLine,
-  errorText,
-  report,
-  reportError,
-  toError,
-} from "../errors.ts";
+import { toError } from "../errors.ts";
+import { errorLine, errorText } from "../error_text.ts";
+import { report, reportError } from "../report.ts";
 import { isFromProgram } from "./client.ts";
 import { routeName } from "./respond.ts";
 

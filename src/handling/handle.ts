@@ -18,7 +18,8 @@
 import type { Application } from "../application/application.ts";
 import { loadDebugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
-import { HttpError, isStop, report, toError } from "../errors.ts";
+import { HttpError, isStop, toError } from "../errors.ts";
+import { report } from "../report.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";

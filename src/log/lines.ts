@@ -4,7 +4,7 @@
  * lines wait in a queue, and lines beyond its limit are dropped and counted.
  */
 
-import { counted, reportError } from "../errors.ts";
+import { counted, reportError } from "../report.ts";
 import { flushAtEnd, type Writer } from "../flush.ts";
 
 /** How many characters may wait for the reader: several thousand lines. */

@@ -46,7 +46,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { reportError } from "../errors.ts";
+import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";
 import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
 import { MASK, SECRETS } from "../secrets.ts";

@@ -3,7 +3,8 @@
  * will not be read, and telling whether a web response is a stream or a value.
  */
 
-import { isStop, reportError, toError, wrongKind } from "../errors.ts";
+import { isStop, toError, wrongKind } from "../errors.ts";
+import { reportError } from "../report.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind } from "../state/current.ts";
 import { ABORTED } from "../state/unfinished.ts";

@@ -3,7 +3,8 @@
  * runs and ends is in `server.ts`.
  */
 
-import { announce, foreignScheme, HttpError, reportError } from "../errors.ts";
+import { foreignScheme, HttpError } from "../errors.ts";
+import { announce, reportError } from "../report.ts";
 import type { ConnectionInfo, Fetch } from "../fetch.ts";
 import { ABORTED } from "../state/unfinished.ts";
 import type { MaybePromise } from "../steps.ts";

@@ -3,7 +3,7 @@
  * module fails or a server cannot go on.
  */
 
-import { announce } from "../errors.ts";
+import { announce } from "../report.ts";
 import { abandonAll, flushAll } from "../flush.ts";
 import { inWords } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";

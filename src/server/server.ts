@@ -3,7 +3,7 @@
  * accepting connections. Options are in `listen.ts`, ending the process in `process.ts`.
  */
 
-import { counted, report, reportError } from "../errors.ts";
+import { counted, report, reportError } from "../report.ts";
 import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { settles, sleep, until } from "../timer.ts";
 

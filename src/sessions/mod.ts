@@ -83,7 +83,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { report } from "../errors.ts";
+import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
 import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
 import {

@@ -4,13 +4,9 @@
  * errors are Deno's, unless a server keeps the process alive.
  */
 
-import {
-  EndedError,
-  errorText,
-  isStop,
-  report,
-  reportError,
-} from "../errors.ts";
+import { EndedError, isStop } from "../errors.ts";
+import { errorText } from "../error_text.ts";
+import { report, reportError } from "../report.ts";
 import { withoutRequest } from "./without_request.ts";
 import { type Enterable, innermost } from "./current.ts";
 

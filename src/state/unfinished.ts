@@ -4,7 +4,7 @@
  * aborts those that take too long.
  */
 
-import { counted } from "../errors.ts";
+import { counted } from "../report.ts";
 
 /** The reason with which a server that shuts down aborts its streams. */
 export const ABORTED = new Deno.errors.Interrupted("The server has shut down");

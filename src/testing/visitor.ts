@@ -4,7 +4,7 @@
  */
 
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
-import { counted } from "../errors.ts";
+import { counted } from "../report.ts";
 import { CookieJar } from "./cookies.ts";
 import {
   attribute,

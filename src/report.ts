@@ -1,0 +1,59 @@
+/** Owns reporting: lines for the error log and the terminal, and the counts in them. */
+
+import { HttpError, isStop } from "./errors.ts";
+import { errorText, inOneLine } from "./error_text.ts";
+
+/**
+ * Writes an error to the server's error log, with the request and the place it came from; one that is the client's
+ * fault takes one line. Ignores the signal that ends a request.
+ */
+export function reportError(
+  thrown: unknown,
+  place: string,
+  request = "",
+): void {
+  if (isStop(thrown)) return;
+  // Some values throw when inspected; `Error.isError()` excludes them without looking.
+  const isRefusal = Error.isError(thrown) && thrown instanceof HttpError &&
+    thrown.status < 500 && thrown.cause === undefined;
+  const text = isRefusal
+    ? `${thrown.status} ${JSON.stringify(thrown.message)}`
+    : errorText(thrown);
+  const of = request === "" ? "" : `${request} `;
+  report(`${of}Error ${place}: ${text}`);
+}
+
+/**
+ * Writes to the server's error log, after the time. A log that cannot be written, such as on a full
+ * disk, is ignored: it must not cost a response.
+ */
+export function report(text: string): void {
+  const line = `${new Date().toISOString()} ${printable(text)}`;
+  try {
+    // deno-lint-ignore no-console -- this is the error log
+    console.error(line);
+  } catch {
+    // there is no other place to say so
+  }
+}
+
+/** Prints a line for the person at the terminal; output that cannot be written is ignored. */
+export function announce(line: string): void {
+  try {
+    // deno-lint-ignore no-console -- it is meant for the terminal
+    console.log(line);
+  } catch {
+    // the server goes on without it
+  }
+}
+
+/** A number of things in words, such as `1 form` or `2 forms`. */
+export function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+/** A text whose further lines are indented, and whose other control characters are escaped. */
+function printable(text: string): string {
+  return text.split("\n").map((line) => inOneLine(line)).join("\n")
+    .replace(/\n(?=\S)/g, "\n    ");
+}
