@@ -2,7 +2,7 @@
 
 import { Context } from "../application/exchange.ts";
 import { report } from "../report.ts";
-import { routeName } from "../handling/respond.ts";
+import { routeName } from "../routing/match.ts";
 import { Reply, RETURNED } from "../response/reply.ts";
 import { callSite } from "./frames.ts";
 import { innermost } from "../state/current.ts";

@@ -16,7 +16,7 @@ import { isFrameworkObject } from "../framework_object.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
-import type { Match } from "../routing/match.ts";
+import { type Match, routeName } from "../routing/match.ts";
 import {
   isThenable,
   run,
@@ -26,7 +26,7 @@ import {
 } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
-import { respondWith, routeName } from "./respond.ts";
+import { respondWith } from "./respond.ts";
 import { methodsOfPath, search, searchNext } from "./search.ts";
 
 /** Dispatches a request. */

@@ -8,8 +8,8 @@ import type { Exchange } from "../application/exchange.ts";
 import { toError } from "../errors.ts";
 import { errorLine, errorText } from "../error_text.ts";
 import { report, reportError } from "../report.ts";
+import { routeName } from "../routing/match.ts";
 import { isFromProgram } from "./client.ts";
-import { routeName } from "./respond.ts";
 
 /**
  * Notes what was thrown and has got a page, until the status of the final page is known: that before `send`. It is

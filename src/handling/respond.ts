@@ -10,7 +10,7 @@ import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { locationOf } from "../response/location.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
-import type { Match } from "../routing/match.ts";
+import { type Match, routeName } from "../routing/match.ts";
 import { type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
 
@@ -106,9 +106,4 @@ function unsendable(value: unknown, match?: Match): TypeError {
   const rule =
     "it must be text, bytes, a stream, a Response or a value that JSON can represent";
   return wrongKind(`send what ${by} returned`, rule, value);
-}
-
-/** Names a route in messages. */
-export function routeName({ route }: Match): string {
-  return `the route "${route.methods.join("|")} ${route.pattern}"`;
 }

@@ -39,3 +39,8 @@ export class Match {
     return new Route(declared(this.route), this);
   }
 }
+
+/** Names a route in messages. */
+export function routeName({ route }: Match): string {
+  return `the route "${route.methods.join("|")} ${route.pattern}"`;
+}
