@@ -8,7 +8,6 @@ import { checkHeader } from "../response/header.ts";
 /** What the language calls the objects that JSON sends as the value in them, such as `Markup`. */
 const VALUES: ReadonlySet<string> = new Set(["String", "Number", "Boolean"]);
 
-/** Responds with JSON in place of the content so far. */
 export function json(
   app: Application,
   data: unknown,

@@ -1,15 +1,14 @@
 /**
  * Owns `mount`: handing the requests under a prefix to another application, in these steps:
  *
- * 1. Declaring: `Router.mount` makes a streamed route for everything below the prefix, with a callback of
- *    `mountingOf()`. The body stays unread, unless an earlier route that passed on had it read.
- * 2. `handOver` makes a web request for the rest of the path. In `mountPoints` it notes under which base the other
- *    application lies; `Exchange.base` puts that in front of its URLs.
- * 3. It calls `fetch` in the context of the outer request. The constructor of the inner `Exchange`, if it is an engine
- *    that is mounted, finds that context as its `outer` one, takes its mount point, and becomes the `inner` one of the
- *    outer exchange. Thus `nesting` leads outwards, to the request's id and server, and `patterns` leads inwards, to
- *    the routes that log and telemetry name by `wholePattern()` (`route_patterns.ts`).
- * 4. The web response of the inner application is what the route's callback returns.
+ * 1. `Router.mount` declares a streamed route for everything below the prefix. Its callback is made by `mountingOf()`.
+ * 2. `handOver` makes a web request for the rest of the path. In `mountPoints` it notes the base of the other
+ *    application, which `Exchange.base` puts in front of its URLs.
+ * 3. It calls the other application's `fetch` in the context of the outer request. Where that is an engine, the
+ *    constructor of its `Exchange` finds the context, which becomes its `outer` one, and the mount point, for which it
+ *    becomes the `inner` exchange of the outer one. Outwards, by `nesting`, requests find their id and whether a server
+ *    has sent them; inwards, by `patterns`, log and telemetry find all that `wholePattern()` joins.
+ * 4. The callback returns the web response of the other application.
  *
  * An application that is called by other means, as by a callback that calls its `fetch`, has an `outer` context, too,
  * but no mount point.

@@ -10,8 +10,8 @@
  *
  * - The sign: a positive number is that of a context; a negative one is that of a call of `configure()`, whose code
  *   belongs to no context, not even once the call is over.
- * - The order: each number is larger than all before. When a context's number is not larger than the last one before
- *   an owner was made, code in that context may have made the owner: it is free to use it, even after the context.
+ * - The order: a later number is larger. A context whose number is not larger than the last one before an owner was
+ *   made is older than that owner. Code in it may have made the owner, and is free to use it, even after the context.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
