@@ -1,6 +1,6 @@
 /**
  * Tests what the compiler says to the commonest mistakes: each message names the thing and the way out, as far
- * as TypeScript lets it. What it cannot see is said when it runs.
+ * as TypeScript lets it. What it cannot see is said when it runs. It takes an application that augments the module.
  */
 
 import {
@@ -10,8 +10,9 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine } from "@framework/core";
+import { deno, type Outcome } from "../tasks/command.ts";
+import { absoluteImports } from "./import_map.ts";
 import { logOf } from "./log.ts";
-import { ServerProcess } from "./server_child.ts";
 
 interface Mistake {
   readonly name: string;
@@ -192,16 +193,98 @@ declare const schema: Schema<{ title: string }>;
 declare function load(): Promise<string>;
 `;
 
-Deno.test("the compiler names the mistake and the way out, in one error", async (t) => {
+/**
+ * An application that augments the module: with methods, whose names are typed in all its files, and with the types
+ * of its variables.
+ */
+const AUGMENTED = `
+  import { Engine, Framework } from "@framework/core";
+
+  interface User {
+    name: string;
+  }
+  declare module "@framework/core" {
+    interface Engine {
+      hello(name: string): string;
+    }
+    namespace Framework {
+      function hello(name: string): string;
+    }
+    interface Variables {
+      user: User;
+    }
+  }
+
+  function greet(app: Engine): string {
+    return app.hello("Ada");
+  }
+  const hello = (name: string) => "Hello, " + name;
+  console.log(greet(new Engine().map("hello", hello)));
+  Framework.map("hello", hello);
+  console.log(Framework.hello("Grace"));
+  // @ts-expect-error -- the parameter is a string
+  Framework.hello(5);
+  // @ts-expect-error -- the parameter is a string
+  new Engine().map("hello", hello).hello(5);
+
+  const app = new Engine();
+  app.set("user", { name: "Ada" });
+  app.set({ user: { name: "Ada" }, other: 1 });
+  const name: string | undefined = app.get("user")?.name;
+  const other: number | undefined = app.get<number>("other");
+  // @ts-expect-error -- there may be none
+  app.get("user").name;
+  // @ts-expect-error -- a user has a name
+  app.set("user", { nmae: "Ada" });
+  // @ts-expect-error -- a user has a name
+  app.set({ user: "Ada" });
+
+  // What a guard has set is read without "!": halt() never returns.
+  function user(): User {
+    return Framework.get("user") ?? Framework.halt(401);
+  }
+  Framework.route("/in", () => "Hello, " + user().name)
+    .addMiddleware(() => Framework.set("user", { name: "Grace" }));
+  Framework.route("/out", () => "Hello, " + user().name);
+  for (const path of ["/in", "/out"]) {
+    const request = new Request("http://localhost" + path);
+    const response = await Framework.fetch(request);
+    console.log(response.status, await response.text());
+  }
+  console.log(name, other);
+`;
+
+/** The flags that let a program outside of the project import the framework. */
+const FLAGS = [
+  "-q",
+  "--no-config",
+  "--no-lock",
+  `--import-map=data:application/json,${
+    encodeURIComponent(JSON.stringify({ imports: await absoluteImports() }))
+  }`,
+];
+
+let folder: string;
+
+/** What the compiler says to both programs: read at once, since the framework takes it longest. */
+let checked: Outcome;
+
+Deno.test.beforeAll(async () => {
+  folder = await Deno.makeTempDir();
   const codes = MISTAKES.map(({ code }) => code).join("\n");
-  await using child = await ServerProcess.start(DECLARATIONS + codes, {
-    command: ["run", "--check", "-q"],
-    permissions: [],
-  });
-  assertEquals((await child.ended()).success, false);
+  await Deno.writeTextFile(`${folder}/mistakes.ts`, DECLARATIONS + codes);
+  await Deno.writeTextFile(`${folder}/augmented.ts`, AUGMENTED);
+  const files = ["mistakes.ts", "augmented.ts"];
+  checked = await deno(["check", ...FLAGS, ...files], { cwd: folder });
+});
+
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+Deno.test("the compiler names the mistake and the way out, in one error", async (t) => {
+  assertEquals(checked.success, false);
   // "The call would have succeeded against this implementation"
-  assertFalse(child.printed.includes("TS2793"), child.printed);
-  const messages = messagesByLine(child.printed);
+  assertFalse(checked.report.includes("TS2793"), checked.report);
+  const messages = messagesByLine(checked.report);
   const before = DECLARATIONS.split("\n").length - 1;
   for (const [place, { name, says }] of MISTAKES.entries()) {
     await t.step(name, () => {
@@ -232,6 +315,17 @@ function messagesByLine(printed: string): Map<number, string> {
   }
   return messages;
 }
+
+Deno.test("a module augmentation types a name everywhere, on both forms, and `interface Variables` the variables", async () => {
+  const places = checked.report.matchAll(/^ +at file:.*\/(.+):\d+:\d+$/gm);
+  const files = new Set([...places].map(([, file]) => file!));
+  assertEquals(files, new Set(["mistakes.ts"]), checked.report);
+  const command = ["run", "--no-check", ...FLAGS, "augmented.ts"];
+  const { output, report } = await deno(command, { cwd: folder });
+  const methods = "Hello, Ada\nHello, Grace\n";
+  const variables = "200 Hello, Grace\n401 \nAda 1\n";
+  assertEquals(output, methods + variables, report);
+});
 
 Deno.test("what the compiler cannot see is said when it runs", async () => {
   const app = new Engine();

@@ -12,7 +12,6 @@ import {
   type HttpResponse,
   type Route,
 } from "@framework/core";
-import { ServerProcess } from "./server_child.ts";
 
 /** Whether two types are the same. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends
@@ -39,78 +38,6 @@ Deno.test("`map()` and `register()` type what they add, by chaining", () => {
   app.users().name;
   // @ts-expect-error -- nothing of that name was mapped
   assertThrows(() => app.goodbye());
-});
-
-/**
- * An application that augments the module: with methods, whose names are typed in all its files, and with the types
- * of its variables.
- */
-const AUGMENTED = `
-  import { Engine, Framework } from "@framework/core";
-
-  interface User {
-    name: string;
-  }
-  declare module "@framework/core" {
-    interface Engine {
-      hello(name: string): string;
-    }
-    namespace Framework {
-      function hello(name: string): string;
-    }
-    interface Variables {
-      user: User;
-    }
-  }
-
-  function greet(app: Engine): string {
-    return app.hello("Ada");
-  }
-  const hello = (name: string) => "Hello, " + name;
-  console.log(greet(new Engine().map("hello", hello)));
-  Framework.map("hello", hello);
-  console.log(Framework.hello("Grace"));
-  // @ts-expect-error -- the parameter is a string
-  Framework.hello(5);
-  // @ts-expect-error -- the parameter is a string
-  new Engine().map("hello", hello).hello(5);
-
-  const app = new Engine();
-  app.set("user", { name: "Ada" });
-  app.set({ user: { name: "Ada" }, other: 1 });
-  const name: string | undefined = app.get("user")?.name;
-  const other: number | undefined = app.get<number>("other");
-  // @ts-expect-error -- there may be none
-  app.get("user").name;
-  // @ts-expect-error -- a user has a name
-  app.set("user", { nmae: "Ada" });
-  // @ts-expect-error -- a user has a name
-  app.set({ user: "Ada" });
-
-  // What a guard has set is read without "!": halt() never returns.
-  function user(): User {
-    return Framework.get("user") ?? Framework.halt(401);
-  }
-  Framework.route("/in", () => "Hello, " + user().name)
-    .addMiddleware(() => Framework.set("user", { name: "Grace" }));
-  Framework.route("/out", () => "Hello, " + user().name);
-  for (const path of ["/in", "/out"]) {
-    const request = new Request("http://localhost" + path);
-    const response = await Framework.fetch(request);
-    console.log(response.status, await response.text());
-  }
-  console.log(name, other);
-`;
-
-Deno.test("a module augmentation types a name everywhere, on both forms, and `interface Variables` the variables", async () => {
-  await using child = await ServerProcess.start(AUGMENTED, {
-    command: ["run", "--check", "-q"],
-    permissions: [],
-  });
-  assertEquals((await child.ended()).code, 0, child.printed);
-  const methods = "Hello, Ada\nHello, Grace\n";
-  const variables = "200 Hello, Grace\n401 \nAda 1\n";
-  assertEquals(child.printed, methods + variables);
 });
 
 Deno.test("any other name can be called on `Framework`, and on no engine", () => {
