@@ -1,9 +1,11 @@
 /**
  * Tests what the compiler says to the commonest mistakes: each message names the thing and the way out, as far
- * as TypeScript lets it. What it cannot see is said when it runs. It takes an application that augments the module.
+ * as TypeScript lets it. What it cannot see is said when it runs. It takes an application that augments the module,
+ * and a new site.
  */
 
 import {
+  assert,
   assertEquals,
   assertFalse,
   assertStringIncludes,
@@ -257,16 +259,18 @@ const AUGMENTED = `
 /** The flags that let a program outside of the project import the framework. */
 const FLAGS = [
   "-q",
-  "--no-config",
   "--no-lock",
   `--import-map=data:application/json,${
     encodeURIComponent(JSON.stringify({ imports: await absoluteImports() }))
   }`,
 ];
 
+/** An application may be stricter than the framework asks for. */
+const STRICT = { compilerOptions: { noUncheckedIndexedAccess: true } };
+
 let folder: string;
 
-/** What the compiler says to both programs: read at once, since the framework takes it longest. */
+/** What the compiler says to all programs: read at once, since the framework takes it longest. */
 let checked: Outcome;
 
 Deno.test.beforeAll(async () => {
@@ -274,8 +278,13 @@ Deno.test.beforeAll(async () => {
   const codes = MISTAKES.map(({ code }) => code).join("\n");
   await Deno.writeTextFile(`${folder}/mistakes.ts`, DECLARATIONS + codes);
   await Deno.writeTextFile(`${folder}/augmented.ts`, AUGMENTED);
-  const files = ["mistakes.ts", "augmented.ts"];
-  checked = await deno(["check", ...FLAGS, ...files], { cwd: folder });
+  await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify(STRICT));
+  const create = new URL("../src/create/mod.ts", import.meta.url).href;
+  const site = await deno(["run", ...FLAGS, "-RW=.", create, "site"], {
+    cwd: folder,
+  });
+  assert(site.success, site.report);
+  checked = await deno(["check", ...FLAGS, "."], { cwd: folder });
 });
 
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
@@ -301,31 +310,41 @@ Deno.test("the compiler names the mistake and the way out, in one error", async 
   }
 });
 
-/** The messages of the compiler by the line of the mistake. */
+/** The messages of the compiler about the mistakes, by their lines. */
 function messagesByLine(printed: string): Map<number, string> {
   const messages = new Map<number, string>();
   let message = "";
   for (const line of printed.split("\n")) {
     message += `${line}\n`;
-    const [, place] = /^ +at file:.*:(\d+):\d+$/.exec(line) ?? [];
+    const [, file, place] = /^ +at file:.*\/(.+):(\d+):\d+$/.exec(line) ?? [];
     if (place === undefined) continue;
-    const known = messages.get(Number(place)) ?? "";
-    messages.set(Number(place), known + message);
+    if (file === "mistakes.ts") {
+      const known = messages.get(Number(place)) ?? "";
+      messages.set(Number(place), known + message);
+    }
     message = "";
   }
   return messages;
 }
 
 Deno.test("a module augmentation types a name everywhere, on both forms, and `interface Variables` the variables", async () => {
-  const places = checked.report.matchAll(/^ +at file:.*\/(.+):\d+:\d+$/gm);
-  const files = new Set([...places].map(([, file]) => file!));
-  assertEquals(files, new Set(["mistakes.ts"]), checked.report);
+  assertFalse(filesWithErrors().has("augmented.ts"), checked.report);
   const command = ["run", "--no-check", ...FLAGS, "augmented.ts"];
   const { output, report } = await deno(command, { cwd: folder });
   const methods = "Hello, Ada\nHello, Grace\n";
   const variables = "200 Hello, Grace\n401 \nAda 1\n";
   assertEquals(output, methods + variables, report);
 });
+
+Deno.test("a new site compiles, and so does the framework, with `noUncheckedIndexedAccess`", () => {
+  assertEquals(filesWithErrors(), new Set(["mistakes.ts"]), checked.report);
+});
+
+/** The names of the files in which the compiler finds errors. */
+function filesWithErrors(): Set<string> {
+  const places = checked.report.matchAll(/^ +at file:.*\/(.+):\d+:\d+$/gm);
+  return new Set([...places].map(([, file]) => file!));
+}
 
 Deno.test("what the compiler cannot see is said when it runs", async () => {
   const app = new Engine();
