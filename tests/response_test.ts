@@ -293,6 +293,15 @@ onBothForms("`route()` sends what its callback returns", async (app) => {
     [() => new Blob(["text"]).stream(), "text", "text/html; charset=utf-8"],
     [words, "text", "text/html; charset=utf-8"],
     [() => Response.json(1), "1", "application/json"],
+    [() => Response.json(1, {}), "1", "application/json"],
+    [() => new Response("text", {}), "text", "text/plain;charset=UTF-8"],
+    ...["text/plain", "text/plain;charset=UTF-8", "application/json"].map(
+      (type): [() => Response, string, string] => [
+        () => new Response(bytes, { headers: { "content-type": type } }),
+        "text",
+        type,
+      ],
+    ),
     [() => undefined, "", null],
     [() => null, "", null],
     [() => false, "", null],

@@ -162,7 +162,6 @@ function copyOf(
   const hasMore = headers !== undefined && headers.size > 0 || delivery.isHead;
   if (isFetched(given) && !hasMore) return given;
   const value = valueOf(given);
-  if (value !== undefined && !hasMore) return given.clone(); // see `webResponse()`
   const copy = copyWith(sendable(value ?? given.body ?? "", delivery), given);
   if (delivery.isHead && value && !copy.headers.has("content-length")) {
     copy.headers.set("content-length", String(bytesIn(value)));
