@@ -38,6 +38,17 @@ function recordOf(request: object): RequestRecord | undefined {
   return requestSymbol && slots[requestSymbol];
 }
 
+const signalCache = internalSlot("signalCache");
+
+/**
+ * Whether a web request was made with a signal, as each copy of another one is: `new Request(url, request)` and
+ * `clone()` take over that of the original. Reading `signal` makes one, so ask before that. False where the runtime
+ * keeps signals elsewhere.
+ */
+export function hasSignal(request: Request): boolean {
+  return signalCache(request) !== undefined;
+}
+
 /** Whether a server of the runtime has received the request; false where the record is missing. */
 export function isFromServer(request: Request): boolean {
   return typeof recordOf(request)?.header === "function";

@@ -398,21 +398,32 @@ for (const [what, [url, headers]] of Object.entries(FOREIGN)) {
 
 Deno.test("a copy of a served request without `Host` shows no message, and is in the log", async () => {
   const app = failing();
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    (request) => app.fetch(new Request(request.url, request)),
-  );
-  for (const version of ["1.0", "1.1"]) {
-    const lines = await logOf(async () => {
-      using connection = await RawConnection.open(server.addr.port);
-      await connection.send(
-        `GET /boom HTTP/${version}\r\nConnection: close\r\n\r\n`,
-      );
-      const response = await connection.receive();
-      assertMatch(response, /Reference: /);
-      assert(!response.includes("boom"));
-    });
-    assertEquals(lines.length, 1);
+  const copies: ((request: Request) => Request)[] = [
+    (request) => new Request(request.url, request),
+    (request) => new Request(request),
+    (request) => request.clone(),
+    (request) =>
+      new Request(request.url, { ...request, signal: request.signal }),
+  ];
+  for (const copy of copies) {
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen() {} },
+      (request) => app.fetch(copy(request)),
+    );
+    for (const target of ["/boom", "http://localhost/boom"]) {
+      for (const version of ["1.0", "1.1"]) {
+        const lines = await logOf(async () => {
+          using connection = await RawConnection.open(server.addr.port);
+          await connection.send(
+            `GET ${target} HTTP/${version}\r\nConnection: close\r\n\r\n`,
+          );
+          const response = await connection.receive();
+          assertMatch(response, /Reference: /);
+          assert(!response.includes("boom"), `${copy}`);
+        });
+        assertEquals(lines.length, 1);
+      }
+    }
+    await server.shutdown();
   }
-  await server.shutdown();
 });

@@ -13,7 +13,7 @@ import type { Delivery } from "../response/web_response.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { Path } from "../routing/path.ts";
 import type { Match } from "../routing/match.ts";
-import { isFromServer } from "../runtime.ts";
+import { hasSignal, isFromServer } from "../runtime.ts";
 import {
   close,
   type Current,
@@ -60,6 +60,8 @@ export class Exchange implements Delivery, Running {
   readonly mountPoint: MountPoint | undefined;
   /** The application's plan, or one of the request's own once it has declared something. */
   plan: Plan;
+  /** Whether the web request may be a copy of one that a server of the user's own has received. */
+  readonly mayBeCopy: boolean;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
   readonly began: number | undefined;
   /** The method, path and query. Those of `NO_TARGET` until they are read, and where they are malformed. */
@@ -110,6 +112,7 @@ export class Exchange implements Delivery, Running {
     this.mountPoint = this.outer && mountPoints.get(raw);
     if (this.mountPoint !== undefined) this.outer!.exchange.inner = this;
     this.plan = app.plan;
+    this.mayBeCopy = info === undefined && hasSignal(raw);
     this.began = this.plan.send === undefined ? undefined : performance.now();
     this.context = new Context(this, this.plan.newReply());
   }

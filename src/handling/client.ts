@@ -18,12 +18,14 @@ const OWN_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])\//;
 
 /**
  * Whether the program made the request itself, as tests do. A copy that a server of the user's own made of its
- * request still has the client's `Host`, or the server's port.
+ * request has the signal of the original and, unless the client names `localhost` by other means, its `Host` or the
+ * server's port.
  */
 export function isFromProgram(exchange: Exchange): boolean {
   const { raw, isServed, nesting } = exchange;
   return !isServed && nesting.every(({ remote }) => remote === undefined) &&
-    OWN_ORIGIN.test(raw.url) && !raw.headers.has("host") &&
+    !nesting.at(-1)!.mayBeCopy && OWN_ORIGIN.test(raw.url) &&
+    !raw.headers.has("host") &&
     !isForwarded(raw);
 }
 
