@@ -346,6 +346,39 @@ onEngine(
 );
 
 onEngine(
+  "an `HttpError` whose `problem` JSON cannot represent keeps its status and message, and the fault is logged",
+  async (app) => {
+    const faults: [fault: unknown, why: string][] = [
+      [30n, "$.fault is a BigInt"],
+      [new Map([["a", 1]]), "$.fault is a Map"],
+      [[Promise.resolve(1)], "$.fault[0] is a promise"],
+    ];
+    app.after("send", (_params, output) => {
+      output.value.headers.set("x-sent", "1");
+    });
+    for (const [index, [fault, why]] of faults.entries()) {
+      app.route(`/${index}`, () => {
+        throw new HttpError(403, "Out of credit", { problem: { fault } });
+      });
+      const lines = await logOf(async () => {
+        const headers = { accept: "application/json" };
+        const request = new Request(`http://localhost/${index}`, { headers });
+        const response = await app.fetch(request);
+        assertEquals(response.headers.get("x-sent"), "1");
+        assertEquals(response.status, 403);
+        assertEquals(await response.json(), {
+          type: "about:blank",
+          title: "Forbidden",
+          status: 403,
+          detail: "Out of credit",
+        });
+      });
+      assertStringIncludes(lines.join(), `Cannot encode JSON: ${why}`);
+    }
+  },
+);
+
+onEngine(
   "`HttpError` gives problem details a type, a title and further members",
   async (app) => {
     const problem = {

@@ -7,6 +7,7 @@ import { accepts } from "@std/http/negotiation";
 import { STATUS_TEXT, type StatusCode } from "@std/http/status";
 import type { Exchange } from "../application/exchange.ts";
 import { escape } from "../html.ts";
+import { encoded } from "./json.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import type { ReplyInit } from "../response/reply.ts";
 import { HTML } from "../response/web_response.ts";
@@ -45,7 +46,7 @@ function newFormat(isJson: boolean, isChosen: boolean): Format {
 /**
  * The page for a status in the format that the client prefers, with what it adds to the `Vary` that was set.
  * `problem` has members of the problem details, of which the HTML page shows `detail`; `details` is HTML for
- * that page only.
+ * that page only. Throws `TypeError` for a problem that JSON cannot represent.
  */
 export function pageOf(
   exchange: Exchange,
@@ -101,7 +102,7 @@ function problemPage(
   const title = statusTitle(status);
   const detail = problem.detail === title ? undefined : problem.detail;
   const members = { type: "about:blank", title, ...problem, status, detail };
-  return { status, type: PROBLEM, text: JSON.stringify(members) };
+  return { status, type: PROBLEM, text: encoded(members) };
 }
 
 function statusTitle(status: number): string {

@@ -72,7 +72,7 @@ function jsonText(
 }
 
 /** Encodes a value. Throws `TypeError` naming the place of what JSON cannot represent. */
-function encoded(data: unknown, indentation: number): string {
+export function encoded(data: unknown, indentation = 0): string {
   let text: string;
   try {
     // With any indentation, even 0, the runtime encodes a third slower.

@@ -18,6 +18,9 @@ import { noteError } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
 
+/** Members of problem details. */
+type Problem = Readonly<Record<string, unknown>>;
+
 /** The error that stands for a `notFound`. */
 const MISS = new HttpError(404);
 
@@ -86,9 +89,9 @@ function* fillBy(
   }
 }
 
-/** Responds with the default page of an error and no details, when `error` itself has failed. */
+/** Responds with the default page of an error without its problem details, when `error` itself has failed. */
 export function respondPlainly(context: Context, error: Error): void {
-  new PageWriter(context, error).respond();
+  new PageWriter(context, error).respond({});
 }
 
 /**
@@ -195,31 +198,34 @@ class PageWriter implements Failure {
       .then((details) => this.fill(page, details));
   }
 
-  /** Responds with the default page in place of what was written so far. */
-  respond(): void {
+  /** Responds with the default page in place of what was written so far, with members of the problem details. */
+  respond(problem: Problem = this.#problem): void {
     const { reply } = this.context;
     if (!reply.isSealed) {
       reply.clearPage();
       this.setHead(reply);
     }
-    reply.respond(`${this.name}()`, this.#pageOn(reply));
+    reply.respond(`${this.name}()`, this.#pageOn(reply, problem));
   }
 
   /** Writes the default page onto one that `open()` has opened. */
   fill(page: Reply, details?: Details): void {
-    const { text, type, headers } = this.#pageOn(page, details);
+    const problem = { ...this.#problem, ...details?.problem };
+    const { text, type, headers } = this.#pageOn(page, problem, details?.html);
     page.setBody(text, type);
     for (const name in headers) page.setHeader(name, headers[name]!);
   }
 
   /** The default page for a reply, whose status may have been changed. */
-  #pageOn(reply: Reply, details?: Details): DefaultPage {
+  #pageOn(reply: Reply, problem: Problem, html?: string): DefaultPage {
     const { context: { exchange } } = this;
     const detail = this.#message();
-    const problem = { ...this.#http?.problem, ...details?.problem };
-    if (detail !== "") problem.detail = detail;
-    const vary = reply.header("vary");
-    return pageOf(exchange, reply.status, vary, problem, details?.html);
+    const members = detail === "" ? problem : { ...problem, detail };
+    return pageOf(exchange, reply.status, reply.header("vary"), members, html);
+  }
+
+  get #problem(): Problem {
+    return this.#http?.problem ?? {};
   }
 
   #note(): void {
