@@ -2,11 +2,12 @@
 
 import { Engine } from "@framework/core";
 import {
+  type Session,
   type SessionOptions,
   sessions,
   type SessionStore,
 } from "@framework/core/sessions";
-import { Visitor } from "@framework/core/testing";
+import { settled, Visitor } from "@framework/core/testing";
 import {
   assert,
   assertEquals,
@@ -551,26 +552,60 @@ for (const [base, options, path] of COOKIE_PATHS) {
   });
 }
 
-Deno.test("a change after the response is an error", async () => {
-  const app = new Engine();
-  const session = sessions(app, { secret: SECRET });
-  const { promise, resolve } = Promise.withResolvers<unknown>();
-  app.route("/", () => {
-    session().set("user", "Ada");
-    app.defer(() => {
-      try {
-        session().set("user", "Grace");
-      } catch (error) {
-        resolve([(error as Error).message, session().get("user")]);
-      }
+/** What changes a session, by name. */
+const CHANGES: Record<string, (session: Session) => unknown> = {
+  "set()": (session) => session.set("user", "Grace"),
+  "clear()": (session) => session.clear(),
+  "renew()": (session) => session.renew(),
+  "flash()": (session) => session.flash("notice", "Hello"),
+};
+
+/** A store in memory. */
+function inMemory(): SessionStore {
+  const rows = new Map<string, Record<string, unknown>>();
+  return {
+    read: (id) => rows.get(id),
+    write: (id, values) => void rows.set(id, values),
+    remove: (id) => void rows.delete(id),
+  };
+}
+
+for (const options of [{}, { store: inMemory() }]) {
+  const place = "store" in options ? "a store" : "its cookie";
+  Deno.test(`a session in ${place} cannot be changed after the response, only read`, async () => {
+    const app = new Engine();
+    const session = sessions(app, { secret: SECRET, ...options });
+    const outcomes: unknown[] = [];
+    const change = (name: string): void => {
+      const error = assertThrows(() => CHANGES[name]!(session()), Error);
+      outcomes.push([error.message, session().get("user")]);
+    };
+    app.route("/login", () => void session().set("user", "Ada"));
+    app.route("/used/@name", (name) => {
+      session().get("user");
+      app.defer(() => change(name));
     });
+    app.route("/defer/@name", (name) => app.defer(() => change(name)));
+    app.route("/stream/@name", async function* (name) {
+      yield "Bye";
+      change(name);
+    });
+    const member = new Client(app);
+    await member.get("/login");
+    for (const name of Object.keys(CHANGES)) {
+      for (const when of ["used", "defer", "stream"]) {
+        for (const client of [member, new Client(app)]) {
+          await client.get(`/${when}/${name}`);
+          await settled(app);
+        }
+        const why =
+          "Cannot change the session: the response has already been made";
+        const expected = [[why, "Ada"], [why, undefined]];
+        assertEquals(outcomes.splice(0), expected, `${when} ${name}`);
+      }
+    }
   });
-  await new Client(app).get("/");
-  assertEquals(await promise, [
-    "Cannot change the session: the response has already been made",
-    "Ada",
-  ]);
-});
+}
 
 Deno.test("the page of a refused request finds an empty session, and cannot change that of the cookie", async () => {
   const app = application();

@@ -134,6 +134,9 @@ const COOKIE_PATH = /^\/[!-:<-~]*$/;
 
 const DEFAULTS = { maxAge: 604_800, idle: 86_400, name: "session" };
 
+/** Why a session cannot be changed in a stream, or in deferred work. */
+const RESPONDED = "the response has already been made";
+
 /** The options, checked, with the defaults. */
 interface Rules extends CookieRules {
   readonly maxAge: number;
@@ -165,6 +168,8 @@ class CurrentSession {
   readonly #rules: Rules;
   readonly #maxBytes: number;
   readonly #states = new WeakMap<HttpRequest, State>();
+  /** The requests whose response was made before they had a state. */
+  readonly #responded = new WeakSet<HttpRequest>();
 
   constructor(app: Engine | typeof Framework, rules: Rules) {
     this.#app = app;
@@ -192,7 +197,10 @@ class CurrentSession {
     const known = this.#states.get(request);
     const isShut = known === undefined && this.#rules.name in request.cookies;
     const state = known ?? stateOf(this.#maxBytes);
-    if (isShut) state.closed = "it is not open yet, or the request was refused";
+    if (this.#responded.has(request)) state.closed = RESPONDED;
+    else if (isShut) {
+      state.closed = "it is not open yet, or the request was refused";
+    }
     this.#states.set(request, state);
     state.isUsed = true;
     return state;
@@ -214,8 +222,9 @@ class CurrentSession {
   send(headers: Headers): Promise<void> | undefined {
     const request = this.#app.request();
     const state = this.#states.get(request);
-    if (!state?.isUsed) return;
-    state.closed = "the response has already been made";
+    if (state === undefined) return void this.#responded.add(request);
+    state.closed = RESPONDED;
+    if (!state.isUsed) return;
     headers.set("vary", varyBy("Cookie", headers.get("vary")));
     const isChanged = checkedTextOf(state) !== state.before;
     if (!isChanged) return renewUse(state, request, this.#rules, headers);
