@@ -191,14 +191,14 @@ function isFetched(response: Response): boolean {
   return response.url !== "";
 }
 
-/** The encodings that `fetch()` undoes. */
-const UNDONE = ["gzip", "br"];
+/** The encodings that `fetch()` undoes, however they are spelled (RFC 9110, section 8.4.1). */
+const UNDONE = /^(?:gzip|br)$/i;
 
 /** A copy with another body. That of `fetch()` has been decoded: the headers of its encoded form are left out. */
 function copyWith(body: BodyInit | null, response: Response): Response {
   const copy = new Response(body, response);
   const encoding = response.headers.get("content-encoding");
-  if (isFetched(response) && UNDONE.includes(encoding ?? "")) {
+  if (isFetched(response) && UNDONE.test(encoding ?? "")) {
     copy.headers.delete("content-encoding");
     copy.headers.delete("content-length");
   }
