@@ -20,7 +20,6 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-dev-shm-usage",
   "--no-first-run",
-  "--no-startup-window",
   // Each context would load the lists that drop from an address bar, which takes longer than most tests.
   "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
   "--remote-debugging-port=0",
@@ -51,7 +50,7 @@ export class Chromium extends Process {
     // What it logs goes to a file, since the sanitizer of a test reports what is read or closed beside it. It keeps
     // the pipe of its output open.
     const script = `exec "$0" "$@" 3>&2 2>"${profile}/log"`;
-    const flags = [...FLAGS, `--user-data-dir=${profile}`];
+    const flags = [...FLAGS, `--user-data-dir=${profile}`, "about:blank"];
     super(["sh", "-c", script, program, ...flags], { limit: 600 });
     this.#profile = profile;
     this.ended().then(() => this.#hasEnded = true);
