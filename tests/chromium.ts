@@ -156,10 +156,17 @@ class Connection implements AsyncDisposable {
     { done: (result: Message) => void; failed: (reason: Error) => void }
   >();
   #lastId = 0;
+  readonly #closed: Promise<void>;
 
   protected constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
+    this.#closed = new Promise((resolve) =>
+      socket.onclose = () => {
+        resolve();
+        this.#failWaiting();
+      }
+    );
   }
 
   static async open(address: string): Promise<Connection> {
@@ -186,9 +193,16 @@ class Connection implements AsyncDisposable {
   protected handleEvent(_method: string, _params: any): void {}
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise((resolve) => this.#socket.onclose = resolve);
     this.#socket.close();
-    await closed;
+    await this.#closed;
+  }
+
+  /** Without it, a test would wait for a browser that has gone. */
+  #failWaiting(): void {
+    for (const { failed } of this.#waiting.values()) {
+      failed(new Error("The connection to Chromium has closed"));
+    }
+    this.#waiting.clear();
   }
 
   // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
@@ -287,6 +301,12 @@ export class Page extends Connection {
       captureBeyondViewport: true,
     });
     await Deno.writeFile(file, Uint8Array.fromBase64(data as string));
+  }
+
+  /** Closes the page itself too: it would go on, and reload when a test removes the files of its server. */
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await this.send("Page.close");
+    await super[Symbol.asyncDispose]();
   }
 
   async #loading(act: () => Promise<unknown>): Promise<void> {
