@@ -1,6 +1,6 @@
 /** Owns an error as text: whole, in one line, or its title. Nothing that a client sent adds a line of its own. */
 
-import { shown, TemplateError } from "./errors.ts";
+import { shown, TemplateError, toError } from "./errors.ts";
 import { framesOf, placeOf } from "./stack.ts";
 
 /**
@@ -42,10 +42,9 @@ export function errorLine(error: Error, origin = ""): string {
     const { name } = error;
     const isTemplate = error instanceof TemplateError;
     const message = isTemplate ? error.summary : error.message;
-    const cause = innermostCause(error);
-    const isSaid = error.message.includes(cause.message);
+    const cause = causeText(error);
     const text = errorTitle(name, message) +
-      (isSaid ? "" : ` (caused by ${errorTitle(cause.name, cause.message)})`);
+      (cause === "" ? "" : ` (caused by ${cause})`);
     const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
     const place = isTemplate
       ? `${error.place.file}:${error.place.line}`
@@ -57,11 +56,31 @@ export function errorLine(error: Error, origin = ""): string {
   }
 }
 
-/** The error that has led to all others, or the error itself. A limit ends circles of causes. */
-function innermostCause(error: Error, limit = 8): Error {
-  const { cause } = error;
-  const isLast = !Error.isError(cause) || limit === 0;
-  return isLast ? error : innermostCause(cause, limit - 1);
+/**
+ * What has led to an error: its innermost cause, unless the message says it. Of an `AggregateError`, the number of its
+ * errors and the first one: behind a long message, the number would be cut off. A limit ends circles of causes.
+ */
+function causeText(error: Error): string {
+  let cause = error;
+  let count = 1;
+  for (let depth = 0; depth < 8; depth++) {
+    const [first, ...others] = causesOf(cause);
+    if (first === undefined) break;
+    cause = first;
+    if (count === 1) count += others.length;
+  }
+  const isSaid = error.message.includes(cause.message);
+  const title = isSaid ? "" : errorTitle(cause.name, cause.message);
+  if (count === 1) return title;
+  return isSaid ? `${count} errors` : `${count} errors, first ${title}`;
+}
+
+/** The errors that have led directly to another one. */
+function causesOf(error: Error): Error[] {
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    return error.errors.map(toError);
+  }
+  return Error.isError(error.cause) ? [error.cause] : [];
 }
 
 export function errorTitle(name: string, message: string): string {

@@ -105,6 +105,65 @@ Deno.test("the line of an error has its innermost cause, unless the message says
   }
 });
 
+Deno.test("the line of an `AggregateError` has its first error and their number", async () => {
+  const app = new Engine();
+  const both = [new RangeError("one"), new TypeError("two")];
+  const long = new Error("x".repeat(2_000));
+  const table: [Error, string][] = [
+    [
+      new AggregateError(both),
+      "AggregateError (caused by 2 errors, first RangeError: one)",
+    ],
+    [
+      new AggregateError(both, "all"),
+      "AggregateError: all (caused by 2 errors, first RangeError: one)",
+    ],
+    [
+      new AggregateError(both, "one"),
+      "AggregateError: one (caused by 2 errors)",
+    ],
+    [
+      new AggregateError([both[0]]),
+      "AggregateError (caused by RangeError: one)",
+    ],
+    [new AggregateError([]), "AggregateError"],
+    [
+      new AggregateError(both, "", { cause: new Error("why") }),
+      "AggregateError (caused by 2 errors, first RangeError: one)",
+    ],
+    [
+      new AggregateError([], "", { cause: both[1] }),
+      "AggregateError (caused by TypeError: two)",
+    ],
+    [
+      new Error("zero", { cause: new AggregateError(both) }),
+      "Error: zero (caused by 2 errors, first RangeError: one)",
+    ],
+    [
+      new AggregateError([new Error("zero", { cause: both[1] }), both[0]]),
+      "AggregateError (caused by 2 errors, first TypeError: two)",
+    ],
+    [
+      new AggregateError(["down", "gone", null]),
+      'AggregateError (caused by 3 errors, first Error: A non-Error value was thrown: "down")',
+    ],
+    [
+      new AggregateError([long, both[1]]),
+      `${
+        "AggregateError (caused by 2 errors, first Error: ".padEnd(1_000, "x")
+      }…`,
+    ],
+  ];
+  app.route("/@row", (row) => {
+    throw table[Number(row)]![0];
+  });
+  for (const [row, [, expected]] of table.entries()) {
+    const [, [line]] = await served(app, `/${row}`);
+    const text = / GET \/\d+ (.+) at \S+$/.exec(line!)?.[1];
+    assertEquals(text, expected);
+  }
+});
+
 Deno.test("the error of a template is logged with its line of the template, in no escapes", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${folder}/page.vto`, "<p>\n{{ for x of xs }");
