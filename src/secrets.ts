@@ -14,10 +14,23 @@ export const MASK = "••••";
 
 /** The text with the values of secrets in it hidden. */
 export function masked(text: string, mask: string = MASK): string {
-  return text.replace(
-    PAIRS,
-    (pair, name) => SECRETS.test(name) ? `${name}=${mask}` : pair,
-  );
+  const isSecret = (name: string): boolean => SECRETS.test(name);
+  return text.replace(PAIRS, (pair) => maskedPair(pair, isSecret, mask));
+}
+
+/** A pair with its value hidden when that is a secret's, as is what follows a secret's name in an address in it. */
+export function maskedPair(
+  pair: string,
+  isSecret: (name: string) => boolean,
+  mask: string = MASK,
+): string {
+  const parts = pair.split("?");
+  for (const [index, part] of parts.entries()) {
+    const [name, value] = part.split("=", 2);
+    if (value === undefined || !isSecret(name!)) continue;
+    return [...parts.slice(0, index), `${name}=${mask}`].join("?");
+  }
+  return pair;
 }
 
 /** The value of a name, hidden when that is a secret's. */

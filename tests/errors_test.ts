@@ -283,11 +283,16 @@ onEngine(
   "`error()` masks secrets in a message, unless it is that of an `HttpError`",
   async (app) => {
     app.route("/error", () => fail("failed with password=hidden"));
+    app.route("/address", () => fail("from /?next=/a?token=hidden&page=2"));
     app.route("/told", () => {
       throw new HttpError(400, "Ask with ?key=<name>");
     });
     const text = async (path: string) => await (await visit(app, path)).text();
     assertStringIncludes(await text("/error"), "password=••••</p>");
+    assertStringIncludes(
+      await text("/address"),
+      "/a?token=••••&amp;page=2</p>",
+    );
     assertStringIncludes(await text("/told"), "?key=&lt;name&gt;</p>");
   },
 );

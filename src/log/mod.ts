@@ -49,7 +49,7 @@ import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";
 import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
-import { MASK, SECRETS } from "../secrets.ts";
+import { maskedPair, SECRETS } from "../secrets.ts";
 import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
 
@@ -153,12 +153,11 @@ function bytesOf(
 function maskedUrl(url: string, secrets: RegExp): string {
   const [path, query] = url.split(/\?(.*)/s, 2);
   if (!query) return url;
-  const pairs = query.split("&").map((pair) => {
-    const [name] = new URLSearchParams(pair).keys();
-    const isSecret = name !== undefined && pair.includes("=") &&
-      name.search(secrets) !== -1;
-    return isSecret ? `${pair.split("=", 1)}=${MASK}` : pair;
-  });
+  const isSecret = (encoded: string): boolean => {
+    const [name] = new URLSearchParams(encoded).keys();
+    return name !== undefined && name.search(secrets) !== -1;
+  };
+  const pairs = query.split("&").map((pair) => maskedPair(pair, isSecret));
   return `${path}?${pairs.join("&")}`;
 }
 
