@@ -129,8 +129,9 @@ export class BrowserContext implements AsyncDisposable {
       url: "about:blank",
       browserContextId: this.#id,
     });
-    const page = await Page.open(
+    const page = await Page.attach(
       `ws://${this.#host}/devtools/page/${targetId}`,
+      () => this.#connection.send("Target.closeTarget", { targetId }),
     );
     await page.send("Page.enable");
     await page.send("Runtime.enable");
@@ -221,8 +222,19 @@ export class Page extends Connection {
   readonly complaints: string[] = [];
   readonly #events = new Map<string, () => void>();
 
-  static override async open(address: string): Promise<Page> {
-    return new Page(await Connection.connect(address));
+  readonly #close: () => Promise<unknown>;
+
+  private constructor(socket: WebSocket, close: () => Promise<unknown>) {
+    super(socket);
+    this.#close = close;
+  }
+
+  /** Connects to a page that the browser has opened, and that the function has it close. */
+  static async attach(
+    address: string,
+    close: () => Promise<unknown>,
+  ): Promise<Page> {
+    return new Page(await Connection.connect(address), close);
   }
 
   /** Gives it a size in CSS pixels; below 600 it is that of a phone. */
@@ -305,7 +317,7 @@ export class Page extends Connection {
 
   /** Closes the page itself too: it would go on, and reload when a test removes the files of its server. */
   override async [Symbol.asyncDispose](): Promise<void> {
-    await this.send("Page.close");
+    await this.#close();
     await super[Symbol.asyncDispose]();
   }
 
