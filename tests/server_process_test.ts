@@ -345,7 +345,12 @@ const UPLOADING = `
   Framework.set("framework.shutdown_timeout", 0.3);
   Framework.route("POST /upload", () =>
     Framework.request().getBody().length + " bytes");
+  Framework.route("/never", () => {
+    console.log("asked");
+    return new Promise(() => {});
+  });
   Framework.route("/endless", async function* () {
+    console.log("asked");
     for (;;) {
       yield "again ";
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -404,16 +409,28 @@ for (
   });
 }
 
-Deno.test("`deno serve` aborts an endless stream when the time to drain is over", async () => {
-  const source = `${UPLOADING} export default Framework;`;
-  await using process = await ServerProcess.start(source, {
-    command: ["serve", "--host=127.0.0.1", "--port=0"],
+for (
+  const [what, path, unfinished] of [
+    ["aborts an endless stream", "/endless", "1 open stream"],
+    ["leaves a handler that never returns", "/never", "1 request"],
+  ] as const
+) {
+  Deno.test(`\`deno serve\` ${what} when the time to drain is over, and says so`, async () => {
+    const source = `${UPLOADING} export default Framework;`;
+    await using process = await ServerProcess.start(source, {
+      command: ["serve", "--host=127.0.0.1", "--port=0"],
+    });
+    const text = visit(process, path).then((response) => response.text());
+    await process.prints(/asked/);
+    process.kill("SIGTERM");
+    await assertRejects(() => text);
+    assertEquals((await process.ended()).code, 0);
+    assertStringIncludes(
+      process.printed,
+      `Shut down after 0.3 s with ${unfinished} unfinished\n`,
+    );
   });
-  const response = await visit(process, "/endless");
-  process.kill("SIGTERM");
-  await assertRejects(() => response.text());
-  assertEquals((await process.ended()).code, 0);
-});
+}
 
 /** What a handler does after it has upgraded its request, and the status of the response. */
 const UPGRADED: Record<string, readonly [then: string, status: number]> = {

@@ -14,7 +14,12 @@ import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import { settles, sleep, until } from "../timer.ts";
 import { exit, onSignals } from "./process.ts";
-import { CLEAN_UP_SECONDS, type Served, type Server } from "./server.ts";
+import {
+  CLEAN_UP_SECONDS,
+  reportUnfinished,
+  type Served,
+  type Server,
+} from "./server.ts";
 import { ParallelWorker } from "./workers.ts";
 
 /** How many seconds the last response gets, and the reader of a log. */
@@ -109,7 +114,10 @@ function drainOnSignals(
     const work = finish(server, unfinished);
     unfinished.endStreams();
     worker?.beginDrain(work);
-    await sleep(unfinished.timeoutSeconds(), false);
+    const seconds = unfinished.timeoutSeconds();
+    await sleep(seconds, false);
+    const late = inWords(unfinished);
+    if (late.length > 0) reportUnfinished(seconds, late);
     unfinished.abortStreams();
     await sleep(CLEAN_UP_SECONDS, false);
     abandonAll();

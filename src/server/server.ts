@@ -137,7 +137,7 @@ export class DrainingServer implements Server {
     await this.#finishOrAbort(seconds, left);
     const rest = Math.min(seconds, Math.max(left(), CLEAN_UP_SECONDS));
     if (await settles(this.#callOnShutdown(), rest)) return;
-    report(`Shut down after ${seconds} s with onShutdown unfinished`);
+    reportUnfinished(seconds, ["onShutdown"]);
   }
 
   /**
@@ -154,8 +154,7 @@ export class DrainingServer implements Server {
     const late = inWords(unfinished);
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
     if (late.length === 0) late.push("connections");
-    const names = new Intl.ListFormat("en").format(late);
-    report(`Shut down after ${seconds} s with ${names} unfinished`);
+    reportUnfinished(seconds, late);
     const stopped = unfinished.abortStreams() + uploads;
     if (stopped > 0) await settles(done, CLEAN_UP_SECONDS);
   }
@@ -177,4 +176,13 @@ export class DrainingServer implements Server {
     await until(() => streams.size === 0, CLEAN_UP_SECONDS);
     while (deferred.size > 0) await Promise.all(deferred);
   }
+}
+
+/** Logs what a drain leaves unfinished. */
+export function reportUnfinished(
+  seconds: number,
+  parts: readonly string[],
+): void {
+  const list = new Intl.ListFormat("en").format(parts);
+  report(`Shut down after ${seconds} s with ${list} unfinished`);
 }
