@@ -14,9 +14,12 @@ export function errorText(
 ): string {
   if (!Error.isError(thrown) || limit === 0) return shown(thrown);
   try {
-    const { name, message, stack: _, cause, errors, ...properties } = thrown as
-      & AggregateError
+    const { name, message, stack: _, cause, ...properties } = thrown as
+      & Error
       & Record<string, unknown>;
+    const { errors } = thrown as { errors?: unknown };
+    const isList = Array.isArray(errors); // those of other libraries may be a record
+    if (isList) delete properties.errors;
     const isTemplate = thrown instanceof TemplateError; // its message has them
     const summary = isTemplate ? thrown.summary : message;
     const lines = [inOneLine(errorTitle(name, summary))];
@@ -25,7 +28,10 @@ export function errorText(
     if (Object.keys(properties).length > 0 && !isTemplate) {
       lines.push(`    ${shown(properties, { breakLength: Infinity })}`);
     }
-    const inner = [...cause === undefined ? [] : [cause], ...errors ?? []]
+    const inner = [
+      ...cause === undefined ? [] : [cause],
+      ...isList ? errors : [],
+    ]
       .map((each) => `Caused by: ${errorText(each, frames, limit - 1)}`);
     return [...lines, ...inner].join("\n");
   } catch {

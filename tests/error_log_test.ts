@@ -206,6 +206,26 @@ Deno.test("an `HttpError` of 503 is a line in the log, and a 403 is none", async
   assertEquals(await served(app, "/403"), [403, []]);
 });
 
+Deno.test("`framework.log_errors` shows the `errors` of another library's error, whatever they are", async () => {
+  const app = new Engine();
+  app.set("framework.log_errors", true);
+  const kinds: [errors: unknown, shown: RegExp][] = [
+    [{ name: "too short" }, /\{ errors: \{ name: "too short" \} \}/],
+    ["two", /\{ errors: "two" \}/],
+    [[new Error("inner")], /Caused by: Error: inner/],
+  ];
+  for (const [index, [errors, shown]] of kinds.entries()) {
+    app.route(`/${index}`, () => {
+      throw Object.assign(new Error("outer"), { errors });
+    });
+    const lines = await logOf(async () => {
+      await (await app.fetch(`/${index}`)).text();
+    });
+    assertMatch(lines.join("\n"), /Error: outer/);
+    assertMatch(lines.join("\n"), shown);
+  }
+});
+
 Deno.test("an error of a request of the program's own is no line in the log, unless under `framework.log_errors`", async () => {
   const app = failing();
   assertEquals(await logOf(() => app.fetch("/boom")), []);
