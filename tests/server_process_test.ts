@@ -516,6 +516,7 @@ Deno.test("`start()` keeps nothing open of clients that reset the connection of 
       const { socket, response } = app.request().upgrade();
       socket.onopen = () => console.log("opened");
       socket.onerror = ({ error }) => console.log(error.message);
+      socket.onclose = () => console.log("closed");
       return response;
     });
     app.route("/", () => "alive");
@@ -528,13 +529,15 @@ Deno.test("`start()` keeps nothing open of clients that reset the connection of 
     await text(process, "/"); // the response to the other is there now
     await connection.send(upgradeHead("GET"));
     connection[Symbol.dispose](); // resets the connection, as nobody has read that response
+    // On a busy machine the reset may come after the response: that socket opens, and closes.
     await process.prints(
-      new RegExp(`(?:the client has disconnected[^]*){${visits}}`),
+      new RegExp(`(?:(?:the client has disconnected|closed)[^]*){${visits}}`),
     );
   }
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0);
-  assertEquals(/opened|did not wait/.test(process.printed), false);
+  assertStringIncludes(process.printed, "the client has disconnected");
+  assertEquals(/did not wait/.test(process.printed), false);
 });
 
 function upgradeHead(method: string): string {
