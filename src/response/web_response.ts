@@ -1,6 +1,5 @@
 /** Owns making the web `Response` of a reply, in the way that the runtime sends fastest. */
 
-import { JSON_UTF8 } from "../media_type.ts";
 import { NULL_BODY } from "../null_body.ts";
 import { EventStream } from "./events.ts";
 import type { HeaderLines } from "./header.ts";
@@ -22,12 +21,6 @@ export interface Delivery {
 
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
-
-/** The headers of most texts, by type. */
-const CHECKED: ReadonlyMap<string | undefined, Headers> = new Map([
-  [HTML, new Headers({ "content-type": HTML })],
-  [JSON_UTF8, new Headers({ "content-type": JSON_UTF8 })],
-]);
 
 /** The collected headers that are set by other means. */
 const NOT_COPIED = ["content-type", "set-cookie"];
@@ -132,20 +125,11 @@ function made(
     body.length <= 32_768 && coalesces;
   const isHeaderBlockLazy = status === 200;
   if (isChunked && !isHeaderBlockLazy) headers["transfer-encoding"] = "chunked";
-  const response = new Response(body, {
-    status,
-    headers: isHeaderBlockLazy ? checked(headers) : headers,
-  });
+  const response = new Response(body, { status, headers });
   if (isChunked && isHeaderBlockLazy) {
     response.headers.append("transfer-encoding", "chunked");
   }
   return response;
-}
-
-/** The headers of a text of a usual type, as an object whose values Deno does not check each time. */
-function checked(headers: Record<string, string>): HeadersInit {
-  const isTypeAlone = headers["content-length"] === undefined;
-  return isTypeAlone && CHECKED.get(headers["content-type"]) || headers;
 }
 
 /**

@@ -11,7 +11,7 @@ export class Match {
     readonly route: Route,
     readonly path: Path,
     readonly method: string | undefined,
-    readonly values: Values,
+    readonly values: Readonly<Values>,
   ) {}
 
   /** The values by name, in a new object each time. */

@@ -6,8 +6,7 @@
 import { HttpError } from "../errors.ts";
 import { decodeEscapes } from "../escapes.ts";
 
-/** Text that is encoded or not in lower case. */
-const NEEDS_WORK = /[A-Z%]|[^ -~]/;
+const [SPACE, TILDE, PERCENT, CAPITAL_A, CAPITAL_Z] = [32, 126, 37, 65, 90];
 
 /** What changes in lower case, beyond ASCII one UTF-16 code unit at a time; U+0130 would become two. */
 const CASED = /[A-Z]+|[^ -~\u0130]/g;
@@ -25,7 +24,7 @@ export class Path {
   /** Decodes a path as it was sent; throws `HttpError` 400 unless it is percent-encoded UTF-8. */
   constructor(received: string, caseSensitive: boolean) {
     const segments = split(received);
-    const isPlain = !NEEDS_WORK.test(received);
+    const isPlain = isPlainText(received);
     if (!isPlain) segments.forEach(decodeAt);
     this.segments = segments;
     this.folded = isPlain ? segments : segments.map(foldText);
@@ -47,17 +46,28 @@ export class Path {
   }
 }
 
-/** The segments of a path, still encoded. A loop takes a third of the time of `String.split()`. */
+/** The segments of a path, still encoded. `String.split()` would take three times as long. */
 function split(received: string): string[] {
-  const segments: string[] = [];
   let start = received[0] === "/" ? 1 : 0;
-  for (let at = start; at < received.length; at++) {
-    if (received[at] !== "/") continue;
-    segments.push(received.slice(start, at));
-    start = at + 1;
+  let end = received.indexOf("/", start);
+  if (end < 0) return start < received.length ? [received.slice(start)] : [];
+  const segments: string[] = [];
+  for (; end >= 0; end = received.indexOf("/", start)) {
+    segments.push(received.slice(start, end));
+    start = end + 1;
   }
   if (start < received.length) segments.push(received.slice(start));
   return segments;
+}
+
+/** Whether a text is neither encoded nor changed in lower case. An expression would take longer for most paths. */
+function isPlainText(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < SPACE || code > TILDE || code === PERCENT) return false;
+    if (code >= CAPITAL_A && code <= CAPITAL_Z) return false;
+  }
+  return true;
 }
 
 function decodeAt(segment: string, index: number, segments: string[]): void {

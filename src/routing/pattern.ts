@@ -40,6 +40,8 @@ export class Pattern {
   readonly names: readonly string[];
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   readonly choices: readonly (readonly Segment[])[];
+  /** For such a pattern (see `matchFound()`), which segments its values are; undefined for any other. */
+  readonly #places: readonly number[] | undefined;
   /** The values before any is read. */
   readonly #absent: Values;
 
@@ -50,6 +52,7 @@ export class Pattern {
     const parser = new Parser(this.path);
     this.choices = parser.parse();
     this.names = parser.names;
+    this.#places = placesOf(this.choices);
     this.#absent = this.names.map(() => null);
   }
 
@@ -63,6 +66,21 @@ export class Pattern {
       if (matches(segments, path, values, splats)) return values;
     }
     return undefined;
+  }
+
+  /**
+   * The same for a path that has led a tree to this pattern: where it has only literals and parameters that take any
+   * text, the tree has compared all of it.
+   */
+  matchFound(path: Path): Readonly<Values> | undefined {
+    const places = this.#places;
+    if (places === undefined || path.caseSensitive) return this.match(path);
+    if (places.length === 0) return this.#absent;
+    const values = this.#absent.slice();
+    for (let n = 0; n < places.length; n++) {
+      values[n] = path.segments[places[n]!]!;
+    }
+    return values;
   }
 
   /**
@@ -181,6 +199,17 @@ export class Pattern {
   #fail(type: new (message: string) => Error, problem: string): never {
     throw new type(`Cannot make a URL for "${this.path}": ${problem}`);
   }
+}
+
+/** The places of the parameters among segments that are literals or take any text; undefined for other patterns. */
+function placesOf(
+  [segments = [], ...others]: Pattern["choices"],
+): number[] | undefined {
+  const isSimple = segments.every(({ isFree, literal }) =>
+    isFree || literal !== undefined
+  );
+  if (!isSimple || others.length > 0) return undefined;
+  return segments.flatMap(({ isFree }, place) => isFree ? [place] : []);
 }
 
 function matches(

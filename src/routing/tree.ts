@@ -8,11 +8,12 @@ import type { Path } from "./path.ts";
 import type { Pattern } from "./pattern.ts";
 import { declared, type Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
+import { TextMap } from "./text_map.ts";
 
 /** The routes whose segments begin alike. A route is in as many nodes as it has choices of optional parts. */
 export interface Node {
   /** The nodes for literals, by their text in lower case. */
-  readonly literals: Map<string, Node>;
+  readonly literals: TextMap<Node>;
   /** The node for every other segment. */
   other: Node | undefined;
   /** The routes whose last segment leads here, in the order of declaration. */
@@ -67,7 +68,7 @@ export class Tree {
 }
 
 export function newNode(): Node {
-  return { literals: new Map(), other: undefined, ends: [], stars: [] };
+  return { literals: new TextMap(), other: undefined, ends: [], stars: [] };
 }
 
 /** The list for a route with these segments, in nodes that are made where they are missing. */
@@ -77,8 +78,9 @@ export function routesAt(root: Node, segments: readonly Segment[]): Route[] {
     if (isStar) return node.stars;
     if (folded === undefined) node = node.other ??= newNode();
     else {
-      const child = node.literals.get(folded) ?? newNode();
-      node.literals.set(folded, child);
+      const known = node.literals.get(folded);
+      const child = known ?? newNode();
+      if (known === undefined) node.literals.add(folded, child);
       node = child;
     }
   }
@@ -86,33 +88,34 @@ export function routesAt(root: Node, segments: readonly Segment[]): Route[] {
 }
 
 /**
- * The first match below a node for the segments from `at` on, of the routes declared after `after`; or the one that is
- * known, if that is earlier.
+ * The first match below a node for the segments from `from` on, of the routes declared after `after`; or the one that
+ * is known, if that is earlier.
  */
 function firstBelow(
-  node: Node,
-  at: number,
+  start: Node,
+  from: number,
   path: Path,
   method?: string,
   after?: Route,
   known?: Match,
 ): Match | undefined {
-  const { stars, ends, literals, other } = node;
   let first = known;
-  if (stars.length > 0) first = firstOf(stars, path, method, after, first);
-  if (at === path.folded.length) {
-    return firstOf(ends, path, method, after, first);
+  let node: Node | undefined = start;
+  for (let at = from; node !== undefined; at++) {
+    const { stars, ends, literals, other }: Node = node;
+    if (stars.length > 0) first = firstOf(stars, path, method, after, first);
+    if (at === path.folded.length) {
+      return firstOf(ends, path, method, after, first);
+    }
+    const segment = path.folded[at]!;
+    if (segment === "") break; // only a star matches an empty segment
+    const literal = literals.get(segment);
+    if (literal !== undefined && other !== undefined) {
+      first = firstBelow(literal, at + 1, path, method, after, first);
+    }
+    node = other ?? literal;
   }
-  const segment = path.folded[at]!;
-  if (segment === "") return first; // only a star matches an empty segment
-  // Looking a text up hashes it, which takes as long as the rest of a step.
-  const literal = literals.size > 0 ? literals.get(segment) : undefined;
-  if (literal !== undefined) {
-    first = firstBelow(literal, at + 1, path, method, after, first);
-  }
-  return other === undefined
-    ? first
-    : firstBelow(other, at + 1, path, method, after, first);
+  return first;
 }
 
 /** The first of some routes that matches, or the match that is known, if that is earlier. */
@@ -130,7 +133,7 @@ function firstOf(
     const { order, pattern } = declared(route);
     if (order >= end) return known;
     if (!takesMethod(pattern, method)) continue;
-    const values = pattern.match(path);
+    const values = pattern.matchFound(path);
     if (values !== undefined) return new Match(route, path, method, values);
   }
   return known;
