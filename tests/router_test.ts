@@ -76,6 +76,14 @@ Deno.test("`firstMatch()` takes its case sensitivity from each call", () => {
   );
 });
 
+Deno.test("`firstMatch()` tells texts with the same hash apart", () => {
+  const router = routerOf("/a~", "/b_", "/c_/@id");
+  assertEquals(matches(router, "GET", "/a~"), ["0"]);
+  assertEquals(matches(router, "GET", "/B_"), ["1"]);
+  assertEquals(matches(router, "GET", "/b~/1"), []);
+  assertEquals(matches(routerOf("/a~"), "GET", "/b_"), []);
+});
+
 Deno.test("`firstMatch()` tells similar texts apart", () => {
   const router = routerOf("/a_/x", "/b\\@/x", "/@any/x", "/b`/y");
   assertEquals(matches(router, "GET", "/a_/x"), ["0", "2"]);
