@@ -41,7 +41,7 @@ export class Pattern {
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   readonly choices: readonly (readonly Segment[])[];
   /** For such a pattern (see `matchFound()`), which segments its values are; undefined for any other. */
-  readonly #places: readonly number[] | undefined;
+  readonly #valueSegments: readonly number[] | undefined;
   /** The values before any is read. */
   readonly #absent: Values;
 
@@ -52,7 +52,7 @@ export class Pattern {
     const parser = new Parser(this.path);
     this.choices = parser.parse();
     this.names = parser.names;
-    this.#places = placesOf(this.choices);
+    this.#valueSegments = valueSegmentsOf(this.choices);
     this.#absent = this.names.map(() => null);
   }
 
@@ -73,12 +73,12 @@ export class Pattern {
    * text, the tree has compared all of it.
    */
   matchFound(path: Path): Readonly<Values> | undefined {
-    const places = this.#places;
-    if (places === undefined || path.caseSensitive) return this.match(path);
-    if (places.length === 0) return this.#absent;
+    const indexes = this.#valueSegments;
+    if (indexes === undefined || path.caseSensitive) return this.match(path);
+    if (indexes.length === 0) return this.#absent;
     const values = this.#absent.slice();
-    for (let n = 0; n < places.length; n++) {
-      values[n] = path.segments[places[n]!]!;
+    for (let n = 0; n < indexes.length; n++) {
+      values[n] = path.segments[indexes[n]!]!;
     }
     return values;
   }
@@ -201,15 +201,15 @@ export class Pattern {
   }
 }
 
-/** The places of the parameters among segments that are literals or take any text; undefined for other patterns. */
-function placesOf(
+/** Which segments are parameters, among ones that are literals or take any text; undefined for other patterns. */
+function valueSegmentsOf(
   [segments = [], ...others]: Pattern["choices"],
 ): number[] | undefined {
   const isSimple = segments.every(({ isFree, literal }) =>
     isFree || literal !== undefined
   );
   if (!isSimple || others.length > 0) return undefined;
-  return segments.flatMap(({ isFree }, place) => isFree ? [place] : []);
+  return segments.flatMap(({ isFree }, index) => isFree ? [index] : []);
 }
 
 function matches(
