@@ -143,15 +143,17 @@ function compare(seed: number, tables: number, size: number): void {
       const route = router.route(source, () => {}, false, alias);
       table.push(plain(route, namesIn(source)));
     }
-    for (let look = 0; look < 20; look++) {
+    for (let look = 0; look < 10; look++) {
       const path = somePath(random);
-      const method = pick(random, asked);
       const caseSensitive = random(2) === 0;
-      assertEquals(
-        follow(router, method, path, caseSensitive),
-        scan(table, method, path, caseSensitive),
-        `${method} ${path} in ${router.routes().map((r) => r.pattern)}`,
-      );
+      // Twice: the first look-up may have kept what it found.
+      for (const method of [pick(random, asked), pick(random, asked)]) {
+        assertEquals(
+          follow(router, method, path, caseSensitive),
+          scan(table, method, path, caseSensitive),
+          `${method} ${path} in ${router.routes().map((r) => r.pattern)}`,
+        );
+      }
     }
   }
 }

@@ -56,6 +56,15 @@ Deno.test("`firstMatch()` takes HEAD for GET, unless a route for the path names 
   assertEquals(matches(router, "HEAD", "/y"), ["2"]);
 });
 
+Deno.test("`firstMatch()` finds routes that were declared after a look-up", () => {
+  const router = routerOf("GET /x", "/y");
+  assertEquals(matches(router, "GET", "/x"), ["0"]);
+  assertEquals(matches(router, "POST", "/x"), []);
+  router.route("/@any", () => {}, false, "2");
+  assertEquals(matches(router, "GET", "/x"), ["0", "2"]);
+  assertEquals(matches(router, "POST", "/x"), ["2"]);
+});
+
 Deno.test("`firstMatch()` takes its case sensitivity from each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
   assertEquals(

@@ -40,6 +40,8 @@ export class Pattern {
   readonly names: readonly string[];
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   readonly choices: readonly (readonly Segment[])[];
+  /** The path that it is for, in lower case, where it consists of literals alone. */
+  readonly literalPath: string | undefined;
   /** For such a pattern (see `matchFound()`), which segments its values are; undefined for any other. */
   readonly #valueSegments: readonly number[] | undefined;
   /** The values before any is read. */
@@ -54,6 +56,9 @@ export class Pattern {
     this.names = parser.names;
     this.#valueSegments = valueSegmentsOf(this.choices);
     this.#absent = this.names.map(() => null);
+    this.literalPath = this.#valueSegments?.length === 0
+      ? `/${this.choices[0]!.map(({ folded }) => folded).join("/")}`
+      : undefined;
   }
 
   /**
