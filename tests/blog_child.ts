@@ -5,7 +5,7 @@
 
 import { Process } from "../tasks/process.ts";
 import { absoluteImports } from "./import_map.ts";
-import { freePort } from "./postgres.ts";
+import { freePort } from "./ports.ts";
 
 /** The folder of the project. */
 const ROOT = new URL("../", import.meta.url);

@@ -4,7 +4,7 @@
  */
 
 import { Process } from "../tasks/process.ts";
-import { freePort } from "./postgres.ts";
+import { freePort } from "./ports.ts";
 import { asNobody, findProgram, folderForNobody } from "./system_program.ts";
 
 const DOCUMENT = new URL("../docs/in_production.md", import.meta.url);

@@ -7,6 +7,7 @@ import { log } from "@framework/core/log";
 import { logOf } from "./log.ts";
 import { RawConnection } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
+import { freePort } from "./ports.ts";
 
 /** What a server passes on about a client elsewhere. */
 const SERVED = {
@@ -447,11 +448,6 @@ Deno.test({
     assertEquals((await process.ended()).code, 0);
   },
 });
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
 
 /** Requests that look like the program's own, and are not. */
 const FOREIGN: Readonly<Record<string, [url: string, headers?: HeadersInit]>> =

@@ -11,7 +11,7 @@ import {
 } from "@std/assert";
 import { Process } from "../tasks/process.ts";
 import { example } from "./examples.ts";
-import { freePort } from "./postgres.ts";
+import { freePort } from "./ports.ts";
 import { sendRaw } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 

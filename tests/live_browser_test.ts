@@ -8,6 +8,7 @@ import type { Page } from "./chromium.ts";
 import { Desk } from "./desk.ts";
 import { absoluteImports } from "./import_map.ts";
 import { logOf } from "./log.ts";
+import { freePort } from "./ports.ts";
 
 /** Milliseconds within which a page has to show a change. Alone on a machine it takes below 150. */
 const PATIENCE = 10_000;
@@ -258,10 +259,4 @@ class Site implements AsyncDisposable {
     await this.process[Symbol.asyncDispose]();
     await Deno.remove(this.folder, { recursive: true });
   }
-}
-
-/** A port that stays the same when the program is restarted. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }

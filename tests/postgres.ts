@@ -3,6 +3,8 @@
  * port of 127.0.0.1. Where the tests run as root it runs as the user `postgres`, since it refuses root.
  */
 
+import { freePort } from "./ports.ts";
+
 const VERSIONS = "/usr/lib/postgresql";
 const PASSWORD = "secret/of:the@tests";
 
@@ -179,10 +181,4 @@ async function accountOfServer(): Promise<Account> {
   };
   if (await id("-u") !== 0) return {};
   return { uid: await id("-u", "postgres"), gid: await id("-g", "postgres") };
-}
-
-/** A port of 127.0.0.1 that nothing listens on. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }

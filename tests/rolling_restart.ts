@@ -1,7 +1,7 @@
 /** Owns a rolling restart: two processes behind nginx, restarted in turn while clients send requests. */
 
 import { documented, Nginx } from "./nginx.ts";
-import { freePort } from "./postgres.ts";
+import { freePort } from "./ports.ts";
 import { ServerProcess } from "./server_child.ts";
 
 /** How the processes serve. */

@@ -2,7 +2,7 @@
 
 import { type Page, Visitor } from "@framework/core/testing";
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { freePort } from "./postgres.ts";
+import { freePort } from "./ports.ts";
 import { RoundRobin } from "./round_robin.ts";
 import { ServerProcess } from "./server_child.ts";
 

@@ -1,7 +1,7 @@
 /** Tests the workers of `deno serve --parallel`: that each of them drains, and that none outlives the others. */
 
 import { assertEquals, assertLess } from "@std/assert";
-import { freePort } from "./postgres.ts";
+import { freePort } from "./ports.ts";
 import { RawConnection, sendRaw } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
