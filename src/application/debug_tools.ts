@@ -8,7 +8,7 @@ import { withoutRequest } from "../state/without_request.ts";
 import type { MaybePromise, Waiting } from "../steps.ts";
 import type { TemplateTools } from "../view/view.ts";
 import type { Application } from "./application.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Context, Exchange } from "./exchange.ts";
 
 /** What the page of an error shows under debug. */
 export interface Details {
@@ -25,12 +25,12 @@ export interface DebugTools extends TemplateTools {
 
   /** Handles a request by `handle`, times it, and adds live reload. */
   handle(
-    exchange: Exchange,
-    handle: (exchange: Exchange) => MaybePromise<Response>,
+    context: Context,
+    handle: (context: Context) => MaybePromise<Response>,
   ): MaybePromise<Response>;
 
   /** Calls `start`, and notes how long that and the body took, for a request that `handle` times. */
-  timedStart(exchange: Exchange, start: () => Waiting): Waiting;
+  timedStart(context: Context, start: (context: Context) => Waiting): Waiting;
 
   /** What the page of that status shows; without an error, the page of a path that was not found. */
   detailsOf(

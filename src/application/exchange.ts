@@ -8,7 +8,7 @@ import type { ConnectionInfo } from "../fetch.ts";
 import type { HttpRequest } from "./request.ts";
 import { hasBody } from "../request/body.ts";
 import type { Target } from "../request/target.ts";
-import type { Reply, Section } from "../response/reply.ts";
+import { Reply, type Section } from "../response/reply.ts";
 import type { Delivery } from "../response/web_response.ts";
 import type { HttpResponse } from "../response/response.ts";
 import type { Path } from "../routing/path.ts";
@@ -114,7 +114,9 @@ export class Exchange implements Delivery, Running {
     this.plan = app.plan;
     this.mayBeCopy = info === undefined && hasSignal(raw);
     this.began = this.plan.send === undefined ? undefined : performance.now();
-    this.context = new Context(this, this.plan.newReply());
+    const { debug } = this.plan;
+    const reply = debug === undefined ? new Reply() : new debug.Reply();
+    this.context = new Context(this, reply);
   }
 
   /** Takes a plan of the request's own, which may read its path in another way: an earlier match is none of it. */
@@ -186,9 +188,7 @@ export class Exchange implements Delivery, Running {
 
   /** Whether it has a body of which not all was read here: it is unread, still arriving, or a route streams it. */
   get isReceiving(): boolean {
-    const { body, method, raw } = this;
-    if (method === "GET" || method === "HEAD") return false; // saves asking Deno
-    return body === undefined && hasBody(raw);
+    return this.body === undefined && hasBody(this.raw);
   }
 
   /** Whether it has a body that nothing has begun to read. */

@@ -1,7 +1,6 @@
 /** Owns what every request needs of an application, looked up once. */
 
 import { basePath } from "../base.ts";
-import { Reply } from "../response/reply.ts";
 import type { Router } from "../routing/router.ts";
 import type { MaybePromise } from "../steps.ts";
 import { type DebugTools, debugTools, loadDebugTools } from "./debug_tools.ts";
@@ -17,6 +16,8 @@ export class Plan {
   readonly strippedBase: string;
   /** Whether `src/debug/` is used. */
   readonly isDebugging: boolean;
+  /** What `src/debug/` brings, under debug and once it was loaded. */
+  debug: DebugTools | undefined;
   /** The router, once it was asked for; not kept when a mapped method returns it. */
   router: Router | undefined = undefined;
 
@@ -28,21 +29,12 @@ export class Plan {
   ) {
     this.strippedBase = basePath(settings["framework.base_url"]);
     this.isDebugging = settings["framework.debug"];
-  }
-
-  /** What `src/debug/` brings, under debug and once it was loaded. */
-  get debug(): DebugTools | undefined {
-    return this.isDebugging ? debugTools : undefined;
-  }
-
-  /** A reply for a request to begin with. */
-  newReply(): Reply {
-    const { debug } = this;
-    return debug === undefined ? new Reply() : new debug.Reply();
+    this.debug = this.isDebugging ? debugTools : undefined;
   }
 
   /** What `src/debug/` brings, loaded if it was not; undefined without debug. */
   loadDebug(): MaybePromise<DebugTools | undefined> {
-    return this.debug ?? (this.isDebugging ? loadDebugTools() : undefined);
+    if (this.debug !== undefined || !this.isDebugging) return this.debug;
+    return loadDebugTools().then((tools) => this.debug = tools);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { DebugTools } from "../application/debug_tools.ts";
-import type { Exchange } from "../application/exchange.ts";
+import type { Context, Exchange } from "../application/exchange.ts";
 import { seesDetails } from "../handling/client.ts";
 import { targetOf } from "../request/target.ts";
 import { mutable } from "../response/web_response.ts";
@@ -18,14 +18,15 @@ type Handle = Parameters<DebugTools["handle"]>[1];
 
 /** Handles a request by `handle`, with what debug adds for a client who sees details. */
 export function handleUnderDebug(
-  exchange: Exchange,
+  context: Context,
   handle: Handle,
 ): MaybePromise<Response> {
+  const { exchange } = context;
   if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, does the same.
   const isInner = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
-  if (isInner || !seesDetails(exchange)) return handle(exchange);
+  if (isInner || !seesDetails(exchange)) return handle(context);
   return handleTimed(exchange, handle);
 }
 
@@ -39,7 +40,7 @@ async function handleTimed(
     exchange.conclude();
     return tool;
   }
-  const response = await handle(exchange);
+  const response = await handle(exchange.context);
   if (response.status === 101) return response; // a WebSocket is open already: see `runtime.ts`
   const finished = mutable(await addLiveReload(exchange, response));
   finished.headers.append("server-timing", timing.header());

@@ -1,6 +1,6 @@
 /** Owns the header `Server-Timing`, which shows where the time of a request went. */
 
-import type { Exchange } from "../application/exchange.ts";
+import type { Context, Exchange } from "../application/exchange.ts";
 import type { Waiting } from "../steps.ts";
 
 /** The times of the requests that are timed. */
@@ -44,16 +44,17 @@ export function timingOf(exchange: Exchange): Timing | undefined {
 
 /** Calls `start`, and notes how long that and the body before it took, if the request itself is timed. */
 export function timedStart(
-  exchange: Exchange,
-  start: () => Waiting,
+  context: Context,
+  start: (context: Context) => Waiting,
 ): Waiting {
+  const { exchange } = context;
   const timing = timings.get(exchange);
-  if (timing === undefined) return start();
+  if (timing === undefined) return start(context);
   if (exchange.body !== undefined) timing.receivedBody();
   const began = performance.now();
   const done = (): void => timing.add("start", began);
   try {
-    const waiting = start();
+    const waiting = start(context);
     if (waiting === undefined) return void done();
     return waiting.finally(done);
   } catch (thrown) {

@@ -29,22 +29,18 @@ import { receiveFor } from "./receive.ts";
 import { respondWith } from "./respond.ts";
 import { methodsOfPath, search, searchNext } from "./search.ts";
 
-/** Dispatches a request. */
-export function dispatch(exchange: Exchange): Waiting {
-  const { debug } = exchange.plan;
-  return debug === undefined
-    ? callStart(exchange)
-    : debug.timedStart(exchange, () => callStart(exchange));
+/** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
+export function dispatch({ context, plan }: Exchange): Waiting {
+  const { debug, start } = plan;
+  const call = start === undefined ? callRoutes : callStart;
+  return debug === undefined ? call(context) : debug.timedStart(context, call);
 }
 
-/**
- * Calls the method `start` where that is mapped or filtered, and sends what it returns like the result of a callback;
- * otherwise does itself what the default one does.
- */
-function callStart({ context, plan }: Exchange): Waiting {
-  if (plan.start === undefined) return callRoutes(context);
-  matchOf(context.exchange); // filters can ask for the route
-  const returned = plan.start.call([], context);
+/** Calls the method `start`, and sends what it returns like the result of a callback. */
+function callStart(context: Context): Waiting {
+  const { exchange } = context;
+  matchOf(exchange); // filters can ask for the route
+  const returned = exchange.plan.start?.call([], context);
   return isThenable(returned)
     ? Promise.resolve(returned).then((value) => respondWith(context, value))
     : respondWith(context, returned);

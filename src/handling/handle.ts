@@ -16,7 +16,6 @@
  */
 
 import type { Application } from "../application/application.ts";
-import { loadDebugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import { HttpError, isStop, toError } from "../errors.ts";
 import { report } from "../report.ts";
@@ -59,7 +58,11 @@ export function handleRequest(
   }
   const exchange = new Exchange(app, raw, info);
   if (!app.isServing && exchange.isServed) app.beginServing();
-  return enter(exchange.context, handleIn);
+  const { debug } = plan;
+  return enter(
+    exchange.context,
+    debug === undefined ? handle : (context) => debug.handle(context, handle),
+  );
 }
 
 async function loadThenHandle(
@@ -67,15 +70,8 @@ async function loadThenHandle(
   raw: Request,
   info?: ConnectionInfo,
 ): Promise<Response> {
-  await loadDebugTools();
+  await app.plan.loadDebug();
   return handleRequest(app, raw, info);
-}
-
-function handleIn({ exchange }: Context): MaybePromise<Response> {
-  const { debug } = exchange.plan;
-  return debug === undefined
-    ? handle(exchange)
-    : debug.handle(exchange, handle);
 }
 
 /** Responds with the page of an error to a request that its server does not pass on. */
@@ -95,7 +91,7 @@ export function refuseRequest(
 }
 
 /** Handles a request synchronously, until there is something to wait for. */
-function handle(exchange: Exchange): MaybePromise<Response> {
+function handle({ exchange }: Context): MaybePromise<Response> {
   try {
     admit(exchange);
     const waiting = exchange.hasUnreadBody

@@ -7,15 +7,14 @@ import type { Exchange } from "../application/exchange.ts";
 import { allowedMethods, firstMatch, nextMatch } from "../routing/lookup.ts";
 import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
-import type { Router } from "../routing/router.ts";
 
 /** The first route that matches the path of a request by a method. */
 export function search(
   exchange: Exchange,
   method: string,
 ): Match | undefined {
-  const { layer } = exchange;
-  return firstMatch(routerOf(exchange), method, pathOf(exchange), layer);
+  const { app, context, layer } = exchange;
+  return firstMatch(app.router(context), method, pathOf(exchange), layer);
 }
 
 /** The next route that matches what a match was searched for. */
@@ -23,17 +22,14 @@ export function searchNext(
   exchange: Exchange,
   match: Match,
 ): Match | undefined {
-  return nextMatch(routerOf(exchange), match, exchange.layer);
+  const { app, context, layer } = exchange;
+  return nextMatch(app.router(context), match, layer);
 }
 
 /** The methods for which the path of a request has routes; empty when no route takes it. */
 export function methodsOfPath(exchange: Exchange): string[] {
-  const { layer } = exchange;
-  return allowedMethods(routerOf(exchange), pathOf(exchange), layer);
-}
-
-function routerOf({ app, context }: Exchange): Router {
-  return app.router(context);
+  const { app, context, layer } = exchange;
+  return allowedMethods(app.router(context), pathOf(exchange), layer);
 }
 
 /** The path below the base, decoded once. */

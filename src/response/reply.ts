@@ -81,7 +81,8 @@ export class Reply {
   }
 
   get body(): BodyContent | Response {
-    return this.content ?? joined(this.#text);
+    if (this.content !== undefined) return this.content;
+    return typeof this.#text === "string" ? this.#text : joined(this.#text);
   }
 
   /** How many bytes the body has by now; undefined for a stream. */
@@ -240,18 +241,19 @@ export class Reply {
    */
   toResponse(delivery: Delivery): Response {
     this.sealedBy ??= "the end of the request";
-    this.#markMade();
+    const final = this.#close();
     try {
-      return webResponse(this.final, delivery);
+      return webResponse(final, delivery);
     } catch (error) {
       this.reopen();
       throw error;
     }
   }
 
-  #markMade(): void {
+  /** Refuses further headers, here and on the page that is sent in place of this reply; returns what is sent. */
+  #close(): Reply {
     this.isMade = true;
-    if (this.#page !== undefined) this.#page.#markMade();
+    return this.#page === undefined ? this : this.#page.#close();
   }
 
   /** Called in place of a change after the seal; `src/debug/` reports the ignored call. */
@@ -278,6 +280,7 @@ export class Reply {
   }
 }
 
-function joined(text: string | Section): string {
-  return typeof text === "string" ? text : text.map(joined).join("");
+function joined(section: Section): string {
+  return section.map((each) => typeof each === "string" ? each : joined(each))
+    .join("");
 }

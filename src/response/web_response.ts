@@ -119,10 +119,10 @@ function made(
   body: BodyInit | null,
   status: number,
   headers: Record<string, string>,
-  { coalesces }: Delivery,
+  delivery: Delivery,
 ): Response {
   const isChunked = typeof body === "string" && body.length >= 400 &&
-    body.length <= 32_768 && coalesces;
+    body.length <= 32_768 && delivery.coalesces;
   const isHeaderBlockLazy = status === 200;
   if (isChunked && !isHeaderBlockLazy) headers["transfer-encoding"] = "chunked";
   const response = new Response(body, { status, headers });
