@@ -27,7 +27,7 @@ import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { wrongKind } from "./errors.ts";
 import type { ConnectionInfo } from "./fetch.ts";
 import { defaults } from "./handling/defaults.ts";
-import { handleRequest, refuseRequest } from "./handling/handle.ts";
+import { handleRequest } from "./handling/handle.ts";
 import type { Mountable } from "./routing/mountable.ts";
 import type { HttpRequest } from "./application/request.ts";
 import { webRequest } from "./request/web_request.ts";
@@ -340,7 +340,6 @@ export class Engine {
     if (why) throw new Error(`Cannot start the server: ${why}`);
     const server = listen(
       this.fetch,
-      (...refused) => refuseRequest(this.#app, ...refused),
       options,
       this.#app,
     );

@@ -74,11 +74,6 @@ export function refusal(
   return new HttpError(status, `Cannot read ${source}: ${state}`, options);
 }
 
-/** The error for a request target whose scheme is not that of its server. */
-export function foreignScheme(): HttpError {
-  return new HttpError(400, "The request target has the wrong scheme");
-}
-
 /** The error for a value of the wrong kind: `rule` says what it must be. */
 export function wrongKind(
   action: string,

@@ -4,8 +4,9 @@ import { decodeEscapes } from "./escapes.ts";
 
 const FRAMEWORK = import.meta.resolve("./");
 
-/** The module in whose frames the handling of a request begins. */
-const HANDLING = import.meta.resolve("./handling/handle.ts");
+/** The module that begins to handle a request, and the one that continues it once it has waited. */
+const BEGINS = import.meta.resolve("./handling/handle.ts");
+const CONTINUES = import.meta.resolve("./steps.ts");
 
 /** The frames of packages and of the runtime, whose own functions have no place. */
 const FOREIGN =
@@ -27,7 +28,10 @@ export function isForeignFrame(line: string): boolean {
 export function placeOf(error: Error): string | undefined {
   const frames = framesOf(error);
   // What comes behind is who called `fetch`.
-  const end = frames.findIndex((frame) => frame.includes(HANDLING));
+  const begin = frames.findIndex((frame) => frame.includes(BEGINS));
+  const end = begin === -1
+    ? frames.findLastIndex((frame) => frame.includes(CONTINUES))
+    : begin;
   const places = frames.slice(0, end === -1 ? undefined : end)
     .filter((frame) => !isForeignFrame(frame))
     .map((frame) => PLACE.exec(frame)).filter((place) => place !== null);

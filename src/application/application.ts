@@ -64,6 +64,8 @@ export class Application implements LayerSource {
   isStatic = false;
   /** Whether `deno serve` runs it, whose server has no TLS and ends with the process. */
   isUnderDenoServe = false;
+  /** Whether its server has TLS; undefined where that is not known. */
+  isSecure: boolean | undefined = undefined;
   autoload!: Autoload;
   variables!: Store<unknown>;
   /** The methods and classes by name; a mapped method hides a class. */
@@ -124,6 +126,7 @@ export class Application implements LayerSource {
   /** Unlocks the application: call it when its server has drained. */
   endServing(): void {
     this.#isServing = false;
+    this.isSecure = undefined;
     this.unfinished.isDraining = false;
   }
 

@@ -28,6 +28,9 @@ import type { Running } from "../state/unfinished.ts";
 import type { Application } from "./application.ts";
 import type { Plan } from "./plan.ts";
 
+/** The ids of requests that are taken from a proxy: they stand in pages and log lines. */
+const REQUEST_ID = /^[\w.-]{1,64}$/;
+
 /** Stands for a target that is malformed, or was not read yet. */
 const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
 
@@ -96,7 +99,7 @@ export class Exchange implements Delivery, Running {
 
   #parts: Context[] | undefined = undefined;
   #remote: Deno.Addr | undefined = undefined;
-  #requestId: string | undefined = undefined;
+  #id: string | undefined = undefined;
   #holds = 0;
 
   /**
@@ -188,7 +191,9 @@ export class Exchange implements Delivery, Running {
 
   /** Whether it has a body of which not all was read here: it is unread, still arriving, or a route streams it. */
   get isReceiving(): boolean {
-    return this.body === undefined && hasBody(this.raw);
+    const { body, method, raw } = this;
+    if (method === "GET" || method === "HEAD") return false; // saves asking Deno
+    return body === undefined && hasBody(raw);
   }
 
   /** Whether it has a body that nothing has begun to read. */
@@ -197,7 +202,7 @@ export class Exchange implements Delivery, Running {
   }
 
   get isHead(): boolean {
-    return this.raw.method === "HEAD";
+    return this.method === "HEAD";
   }
 
   get coalesces(): boolean {
@@ -205,14 +210,15 @@ export class Exchange implements Delivery, Running {
       this.plan.settings["framework.coalesce"];
   }
 
-  /** What names the request in pages and log lines, once it was asked for: that of the outermost exchange. */
-  get requestId(): string | undefined {
-    return this.outer ? this.outer.exchange.requestId : this.#requestId;
+  /** Names the request in pages and log lines; a mounted application uses the id of the outer one. */
+  get id(): string {
+    return this.outer?.exchange.id ??
+      (this.#id ??= this.#receivedId() ?? crypto.randomUUID().slice(0, 8));
   }
 
-  set requestId(id: string | undefined) {
-    if (this.outer) this.outer.exchange.requestId = id;
-    else this.#requestId = id;
+  #receivedId(): string | undefined {
+    const id = this.trustsProxy ? this.raw.headers.get("x-request-id") : null;
+    return id !== null && REQUEST_ID.test(id) ? id : undefined;
   }
 
   /** Whether a proxy in front is trusted to pass on the client's address, host and protocol. */

@@ -41,9 +41,6 @@ export type ValidationSource = "body" | "query" | "params";
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
-/** The ids of requests that are taken from a proxy: they stand in pages and log lines. */
-const REQUEST_ID = /^[\w.-]{1,64}$/;
-
 /** The version of the WebSocket protocol (RFC 6455, section 4.4). */
 const VERSION = "13";
 
@@ -102,8 +99,7 @@ export class HttpRequest {
    * A mounted application uses the id of the outer one.
    */
   get id(): string {
-    return this.#exchange.requestId ??= this.#receivedId() ??
-      crypto.randomUUID().slice(0, 8);
+    return this.#exchange.id;
   }
 
   /**
@@ -458,11 +454,5 @@ export class HttpRequest {
   #forwarded(name: string): string | undefined {
     const { raw, trustsProxy } = this.#exchange;
     return trustsProxy ? lastForwarded(raw, name) : undefined;
-  }
-
-  #receivedId(): string | undefined {
-    const { raw, trustsProxy } = this.#exchange.nesting.at(-1)!;
-    const id = trustsProxy ? raw.headers.get("x-request-id") ?? "" : "";
-    return REQUEST_ID.test(id) ? id : undefined;
   }
 }

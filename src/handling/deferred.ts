@@ -13,7 +13,6 @@ export function defer(app: Application, work: () => unknown): void {
     throw wrongKind("defer work", "it must be a function", work);
   }
   const { exchange } = app.context("defer()");
-  exchange.remember();
   if (exchange.deferred !== undefined) {
     return void exchange.deferred.push(work);
   }

@@ -3,7 +3,6 @@
  * its line in the log shows it, under the same reference.
  */
 
-import type { Application } from "../application/application.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { toError } from "../errors.ts";
 import { errorLine, errorText } from "../error_text.ts";
@@ -57,19 +56,10 @@ export function reportLate(
 }
 
 /** What begins a line of a request: its id, method and path. */
-function requestOf({ app, method, wholePath }: Exchange): string {
-  return `${requestIdOf(app)} ${method} ${wholePath}`;
+function requestOf({ id, method, wholePath }: Exchange): string {
+  return `${id} ${method} ${wholePath}`;
 }
 
 function routeOf({ match }: Exchange): string {
   return match === undefined ? "" : routeName(match);
-}
-
-/** The id of the request; the application may have registered a class whose objects cannot be made. */
-function requestIdOf(app: Application): string {
-  try {
-    return String(app.request().id);
-  } catch {
-    return "-";
-  }
 }

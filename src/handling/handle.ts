@@ -1,22 +1,21 @@
 /**
- * Owns the lifecycle of a request: the order of the steps, and what happens when one of them throws.
+ * Owns the lifecycle of a request: the order of its steps, which `lifecycle` lists, and what happens when one throws.
  *
- * | step           | does                                                                         |
- * | -------------- | ---------------------------------------------------------------------------- |
- * | `admit`        | takes the target, and checks the host                                        |
- * | `receive`      | reads the body, if there is one and a route takes it (`receive.ts`)          |
- * | `dispatch`     | calls the routes, or `notFound` (`dispatch.ts`)                              |
- * | `settle`       | waits for the framework's calls that a callback did not await                |
- * | `finish`       | makes the response of the reply, passes it through `send`, and concludes     |
- * | `conclude`     | starts deferred work, concludes the exchange, opens or refuses a WebSocket   |
- * | `recover`      | when any of them throws: `error` (`runError`), then `settle` and `finish`    |
+ * | step       | does                                                                       |
+ * | ---------- | -------------------------------------------------------------------------- |
+ * | `admit`    | takes the target, and checks the host                                      |
+ * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
+ * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |
+ * | `settle`   | waits for the framework's calls that a callback did not await              |
+ * | `finish`   | makes the response of the reply, passes it through `send`, and concludes   |
+ * | `conclude` | starts deferred work, concludes the exchange, opens or refuses a WebSocket |
  *
- * Each is synchronous as long as nothing has to be waited for. From then on `continueAsync` takes the same steps in
- * place of `handle`, and `finishAsync` those of `finish` that are left.
+ * Each is synchronous as long as nothing has to be waited for.
  */
 
 import type { Application } from "../application/application.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
+import type { MappedMethod } from "../application/mapped_method.ts";
 import { HttpError, isStop, toError } from "../errors.ts";
 import { report } from "../report.ts";
 import type { ConnectionInfo } from "../fetch.ts";
@@ -74,68 +73,58 @@ async function loadThenHandle(
   return handleRequest(app, raw, info);
 }
 
-/** Responds with the page of an error to a request that its server does not pass on. */
-export function refuseRequest(
-  app: Application,
-  raw: Request,
-  info: ConnectionInfo | undefined,
-  error: HttpError,
-): MaybePromise<Response> {
-  const exchange = new Exchange(app, raw, info);
-  try {
-    exchange.target = targetOf(raw);
-  } catch {
-    // a malformed target is refused all the same
-  }
-  return enter(exchange.context, () => recover(exchange, error));
-}
-
-/** Handles a request synchronously, until there is something to wait for. */
+/** Handles a request; what neither `error` nor the default page can show rejects. */
 function handle({ exchange }: Context): MaybePromise<Response> {
   try {
-    admit(exchange);
-    const waiting = exchange.hasUnreadBody
-      ? receiveThenDispatch(exchange)
-      : dispatch(exchange);
-    if (waiting !== undefined || exchange.pending?.isUnsettled) {
-      return continueAsync(exchange, waiting);
-    }
-    const response = finish(exchange);
-    return response instanceof Promise
-      ? response.catch((thrown) => recover(exchange, thrown))
-      : response;
-  } catch (thrown) {
-    return recover(exchange, thrown);
+    return run(lifecycle(exchange));
+  } catch (unhandled) {
+    return Promise.reject(unhandled);
   }
 }
 
-/** Takes the target of the request. Throws {@linkcode HttpError} when that is malformed, or for another server. */
+/**
+ * The steps of a request. When one throws, the method `error` responds: `runError`. Only what has to be waited for is
+ * yielded, which takes a while even without a promise.
+ */
+function* lifecycle(exchange: Exchange): Steps<Response> {
+  try {
+    try {
+      admit(exchange);
+      if (exchange.hasUnreadBody) yield receive(exchange, matchOf(exchange));
+      const waiting = dispatch(exchange);
+      if (waiting !== undefined) yield waiting;
+      if (exchange.pending?.isUnsettled) yield settle(exchange);
+      const response = finish(exchange);
+      return response instanceof Promise ? yield response : response;
+    } catch (thrown) {
+      if (!isStop(thrown)) yield* runError(exchange, thrown);
+      yield settle(exchange)?.catch((late) =>
+        reportLate(exchange, late, UNAWAITED)
+      );
+      return yield finish(exchange);
+    }
+  } catch (unhandled) {
+    logNotedErrors(exchange, 500);
+    conclude(exchange, 500);
+    throw unhandled;
+  }
+}
+
+/** Takes the target of the request. Throws {@linkcode HttpError} for one that is malformed or for another server. */
 function admit(exchange: Exchange): void {
   const { app, plan, raw } = exchange;
   exchange.target = targetOf(raw);
-  if (app.isUnderDenoServe) checkScheme(raw); // `deno serve` never has TLS
+  if (app.isSecure !== undefined) checkScheme(raw, app.isSecure);
+  if (app.unfinished.isDraining) checkDraining(exchange);
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
 }
 
-/** Reads the body for the route that matches, and dispatches the request. */
-async function receiveThenDispatch(exchange: Exchange): Promise<void> {
-  await receive(exchange, matchOf(exchange));
-  await dispatch(exchange);
-}
-
-async function continueAsync(
-  exchange: Exchange,
-  waiting: Waiting,
-): Promise<Response> {
-  try {
-    await waiting;
-    if (exchange.pending?.isUnsettled) await settle(exchange);
-    const response = finish(exchange);
-    return response instanceof Promise ? await response : response;
-  } catch (thrown) {
-    return await recover(exchange, thrown);
-  }
+/** Refuses a request that comes while the server drains. That of `start()` listens on, but only to receive bodies. */
+function checkDraining({ app, hasConnection }: Exchange): void {
+  if (!hasConnection || app.isUnderDenoServe) return;
+  const headers = { connection: "close" };
+  throw new HttpError(503, "The server is shutting down", { headers });
 }
 
 /** Waits for calls that the handler did not await; when one rejects, that is the request's error. */
@@ -151,26 +140,27 @@ function settle({ pending, plan }: Exchange): Waiting {
 }
 
 /** Makes the response, passes it through `send`, and ends the request. */
-function finish(exchange: Exchange): Response | Promise<Response> {
+function finish(exchange: Exchange): MaybePromise<Response> {
   const { context: { reply }, plan } = exchange;
   const response = reply.toResponse(exchange);
   if (exchange.errors !== undefined) logNotedErrors(exchange, response.status);
-  const sent = plan.send === undefined
-    ? response
-    : run(send(exchange, plan.send, response));
-  const isLate = sent instanceof Promise || sent.status === 101;
-  if (isLate) return finishAsync(exchange, sent);
-  conclude(exchange, sent.status);
-  return sent;
+  if (plan.send !== undefined || response.status === 101) {
+    return run(finishLate(exchange, response, plan.send));
+  }
+  conclude(exchange, response.status);
+  return response;
 }
 
-/** Waits for `send`, and for a WebSocket until the runtime knows whether its client has left (see `runtime.ts`). */
-async function finishAsync(
+/** Calls `send`, and waits for a WebSocket until the runtime knows whether its client has left (see `runtime.ts`). */
+function* finishLate(
   exchange: Exchange,
-  sent: Response | Promise<Response>,
-): Promise<Response> {
-  const response = await sent;
-  if (response.status === 101) await resetsNoticed();
+  made: Response,
+  method: MappedMethod | undefined,
+): Steps<Response> {
+  const response = method === undefined
+    ? made
+    : yield* send(exchange, method, made);
+  if (response.status === 101) yield resetsNoticed();
   const uncaught = exchange.pending?.takeUncaught();
   if (uncaught) reportLate(exchange, uncaught.reason, UNAWAITED);
   conclude(exchange, response.status);
@@ -182,33 +172,6 @@ function conclude(exchange: Exchange, status: number): void {
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
   finishUpgrade(exchange.raw, status);
-}
-
-/** Runs `recovery`; what that throws itself rejects, also when it does so synchronously. */
-function recover(
-  exchange: Exchange,
-  error: unknown,
-): MaybePromise<Response> {
-  try {
-    return run(recovery(exchange, error));
-  } catch (unhandled) {
-    return Promise.reject(unhandled);
-  }
-}
-
-/** Responds when something was thrown: the stop signal only ends the request, anything else goes to `error`. */
-function* recovery(exchange: Exchange, error: unknown): Steps<Response> {
-  try {
-    if (!isStop(error)) yield* runError(exchange, error);
-    yield settle(exchange)?.catch((late) =>
-      reportLate(exchange, late, UNAWAITED)
-    );
-    return yield finish(exchange);
-  } catch (unhandled) {
-    logNotedErrors(exchange, 500);
-    conclude(exchange, 500);
-    throw unhandled;
-  }
 }
 
 /** Calls `error`; when that fails too, responds with the default page. */

@@ -241,7 +241,7 @@ class PageWriter implements Failure {
     const line = firstLine(message);
     if (this.#http) return line;
     if (isFromProgram(exchange) || seesDetails(exchange)) return masked(line);
-    return `Reference: ${exchange.app.request().id}`;
+    return `Reference: ${exchange.id}`;
   }
 }
 

@@ -7,7 +7,7 @@
  * standard does, so that code that parses the URL again sees the same path.
  */
 
-import { foreignScheme, HttpError } from "../errors.ts";
+import { HttpError } from "../errors.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import { ABSOLUTE, isHost } from "./host.ts";
@@ -66,13 +66,14 @@ export function targetOf(request: Request): Target {
 }
 
 /**
- * Throws {@linkcode HttpError} 400 when a request to a server without TLS names https: in an absolute-form it can
- * (RFC 9112, section 3.2.2), and would pass for secure.
+ * Throws {@linkcode HttpError} 400 when a target names the scheme that its server does not have: in an absolute-form it
+ * can (RFC 9112, section 3.2.2), and would pass for secure.
  */
-export function checkScheme(request: Request): void {
-  if (/^https:/i.test(request.url) && isFromServer(request)) {
-    throw foreignScheme();
+export function checkScheme(request: Request, isSecure: boolean): void {
+  if (/^https:/i.test(request.url) === isSecure || !isFromServer(request)) {
+    return;
   }
+  throw new HttpError(400, "The request target has the wrong scheme");
 }
 
 /** The target without its authority. */

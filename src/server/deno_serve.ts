@@ -51,6 +51,7 @@ export function endWithRuntime(served: Served): void {
   watchServe((server, isParallel) => {
     const isMain = reads > 1;
     served.isUnderDenoServe = true;
+    served.isSecure = false; // it never has TLS
     surviveErrors(() => void endProcess(server, served.unfinished));
     if (isMain) served.warnOfMistakes();
     drainOnSignals(server, served.unfinished, isParallel, isMain);

@@ -3,11 +3,9 @@
  * runs and ends is in `server.ts`.
  */
 
-import { foreignScheme, HttpError } from "../errors.ts";
 import { announce, reportError } from "../report.ts";
-import type { ConnectionInfo, Fetch } from "../fetch.ts";
+import type { Fetch } from "../fetch.ts";
 import { ABORTED } from "../state/unfinished.ts";
-import type { MaybePromise } from "../steps.ts";
 import { endWithProcess } from "./process.ts";
 import { DrainingServer, type Served, type Server } from "./server.ts";
 
@@ -41,13 +39,6 @@ export interface StartOptions {
   readonly onShutdown?: () => unknown;
 }
 
-/** Responds to a request that the server does not pass on. */
-type Refuse = (
-  request: Request,
-  info: ConnectionInfo | undefined,
-  error: HttpError,
-) => MaybePromise<Response>;
-
 /** The options that cannot be combined with `path`: the runtime would ignore them. */
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
@@ -58,7 +49,6 @@ const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
  */
 export function listen(
   fetch: Fetch,
-  refuse: Refuse,
   options: StartOptions,
   served: Served,
 ): DrainingServer {
@@ -72,13 +62,8 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is already aborted");
   }
-  const handler = withRefusals(
-    fetch,
-    refuse,
-    options.cert !== undefined,
-    served,
-  );
-  const listenOn = (port?: number) => serve(handler, options, port);
+  served.isSecure = options.cert !== undefined;
+  const listenOn = (port?: number) => serve(fetch, options, port);
   const server = new DrainingServer(listenOn, served, options.onShutdown);
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);
@@ -107,31 +92,6 @@ function serve(
   } catch (cause) {
     throw explained(cause as Error, path ?? hostWithPort(hostname, port), path);
   }
-}
-
-/**
- * Refuses requests that come while the server drains, which listens on only to receive bodies; and those whose
- * absolute-form names the other scheme (RFC 9112, section 3.2.2), and so would pass for secure.
- */
-function withRefusals(
-  fetch: Fetch,
-  refuse: Refuse,
-  isSecure: boolean,
-  { unfinished }: Served,
-): Fetch {
-  const scheme = isSecure ? "https:" : "http:";
-  return (request, info) => {
-    if (unfinished.isDraining) {
-      const headers = { connection: "close" };
-      const text = "The server is shutting down";
-      return refuse(request, info, new HttpError(503, text, { headers }));
-    }
-    const { url } = request;
-    if (url.startsWith(scheme) || /^https:/i.test(url) === isSecure) {
-      return fetch(request, info);
-    }
-    return refuse(request, info, foreignScheme());
-  };
 }
 
 /** Logs an error that the application did not handle, such as that of a failed stream, and responds with 500. */

@@ -19,6 +19,8 @@ export interface Served {
   readonly unfinished: Unfinished;
   /** Whether `deno serve` runs it. */
   isUnderDenoServe: boolean;
+  /** Whether its server has TLS; undefined where that is not known. */
+  isSecure: boolean | undefined;
   /** Call when a server has begun to listen. */
   warnOfMistakes(): void;
   /** Runs work outside of every request. */
