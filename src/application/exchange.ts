@@ -32,7 +32,7 @@ import type { Plan } from "./plan.ts";
 const REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /** Stands for a target that is malformed, or was not read yet. */
-const NO_TARGET: Target = { method: "GET", path: "/", search: "" };
+const NO_TARGET: Target = { path: "/", search: "" };
 
 /** Where an application is mounted, as one of the requests to it shows. */
 export interface MountPoint {
@@ -67,7 +67,9 @@ export class Exchange implements Delivery, Running {
   readonly mayBeCopy: boolean;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
   readonly began: number | undefined;
-  /** The method, path and query. Those of `NO_TARGET` until they are read, and where they are malformed. */
+  /** The method that was received or, of a form, the one that it asks for: see `handling/receive.ts`. */
+  method: string;
+  /** The path and query: those of `NO_TARGET` until they are read, and where they are malformed. */
   target: Target = NO_TARGET;
   /** The body, once it was read. */
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
@@ -111,6 +113,7 @@ export class Exchange implements Delivery, Running {
     readonly raw: Request,
     readonly info: ConnectionInfo | undefined,
   ) {
+    this.method = raw.method;
     this.outer = outerOf(raw);
     this.mountPoint = this.outer && mountPoints.get(raw);
     if (this.mountPoint !== undefined) this.outer!.exchange.inner = this;
@@ -182,11 +185,6 @@ export class Exchange implements Delivery, Running {
   /** Whether its target was read, and is not malformed. */
   get hasTarget(): boolean {
     return this.target !== NO_TARGET;
-  }
-
-  /** The method of the target or, where that is malformed, the one that was sent. */
-  get method(): string {
-    return this.hasTarget ? this.target.method : this.raw.method;
   }
 
   /** Whether it has a body of which not all was read here: it is unread, still arriving, or a route streams it. */

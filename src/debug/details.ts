@@ -27,12 +27,12 @@ export async function detailsOf(
   status: number,
   error?: Error,
 ): Promise<Details> {
-  const { raw, target, match, wholePath } = exchange;
+  const { raw, method, target, match, wholePath } = exchange;
   const { settings } = exchange.plan;
   const route = match?.toRoute();
   const parameters = Object.entries(route?.params ?? {})
     .map(([name, value]): Row => [`@${name}`, value]);
-  const asked = `${target.method} ${wholePath}${target.search}`;
+  const asked = `${method} ${wholePath}${target.search}`;
   const html = [
     styleHtml(exchange),
     errorHtml(error, settings["framework.editor"]),
@@ -79,10 +79,10 @@ function errorHtml(
 
 /** Which routes nearly matched, and why they did not. */
 function missesHtml(exchange: Exchange): string {
-  const { app, target, pathBelowBase, plan } = exchange;
+  const { app, method, pathBelowBase, plan } = exchange;
   const caseSensitive = plan.settings["framework.case_sensitive"];
   const routes = app.router().routes();
-  const near = nearRoutes(routes, target.method, pathBelowBase, caseSensitive);
+  const near = nearRoutes(routes, method, pathBelowBase, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>
     `<li>${escape(`${written(route)}: ${reason}`)}</li>\n`

@@ -58,7 +58,7 @@ onUsedFile((file) => files.add(file));
 export function respondLive(exchange: Exchange): Response | undefined {
   if (isFromProgram(exchange)) return undefined;
   states.set(exchange, state());
-  if (exchange.target.method !== "GET") return undefined;
+  if (exchange.method !== "GET") return undefined;
   const name = nameIn(exchange);
   if (name === SCRIPT) {
     return responseOf(LIVE_SCRIPT, "text/javascript; charset=utf-8");
@@ -174,7 +174,7 @@ async function withScript(
 
 /** The tag that loads the script, with the nonce of a policy that has one. */
 function scriptTag(exchange: Exchange, policy: string): string {
-  const { method } = exchange.target;
+  const { method } = exchange;
   const [, nonce] = /'nonce-([\w+/=-]+)'/.exec(policy) ?? [];
   const attributes = [
     `src="${escape(debugPath(exchange, SCRIPT))}"`,

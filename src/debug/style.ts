@@ -58,7 +58,7 @@ const styled = new WeakSet<Exchange>();
 /** Responds with the style, if a request asks for it; else notes that its page can refer to it. */
 export function respondStyle(exchange: Exchange): Response | undefined {
   styled.add(exchange);
-  const isAsked = nameIn(exchange) === NAME && exchange.target.method === "GET";
+  const isAsked = nameIn(exchange) === NAME && exchange.method === "GET";
   return isAsked ? new Response(STYLE, { headers: HEADERS }) : undefined;
 }
 

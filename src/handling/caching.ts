@@ -100,7 +100,7 @@ function includesTag(list: string, tags: readonly string[]): boolean {
 }
 
 function isReading({ exchange }: Context): boolean {
-  const { method } = exchange.target;
+  const { method } = exchange;
   return method === "GET" || method === "HEAD";
 }
 

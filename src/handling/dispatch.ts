@@ -82,9 +82,9 @@ function callRoutes(context: Context): Waiting {
 
 /** The first matching route: searched again only after the request has declared something, which drops its path. */
 export function matchOf(exchange: Exchange): Match | undefined {
-  const { match, path, target } = exchange;
+  const { match, method, path } = exchange;
   if (match !== undefined && match.path === path) return match;
-  return exchange.match = search(exchange, target.method);
+  return exchange.match = search(exchange, method);
 }
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
@@ -213,7 +213,7 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
 /** Responds when no route matches: with the methods of the path where it has others, else by `notFound`. */
 function respondUnmatched(context: Context): Waiting {
   const { exchange, reply } = context;
-  const { plan: { settings }, target: { method } } = exchange;
+  const { method, plan: { settings } } = exchange;
   const allowed = methodsOfPath(exchange);
   if (allowed.length === 0) return callNotFound(context);
   const methods = allowed.join(", ");

@@ -43,9 +43,9 @@ function handOver(
   route: Route,
 ): Response | Promise<Response> {
   const { exchange } = app.context("mount()");
-  const { target, nesting, info } = exchange;
-  if (FORBIDDEN.has(target.method)) {
-    throw new HttpError(501, `The method ${target.method} cannot be forwarded`);
+  const { raw, target, nesting, info } = exchange;
+  if (FORBIDDEN.has(raw.method)) {
+    throw new HttpError(501, `The method ${raw.method} cannot be forwarded`);
   }
   if (nesting.length > MAX_DEPTH) {
     throw new HttpError(508, "The applications are mounted in a loop");

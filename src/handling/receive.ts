@@ -50,7 +50,7 @@ async function receiveForm(
   await read(exchange, Math.max(...limits));
   const method = methodOverride(exchange.app.request(exchange.context));
   if (method) {
-    exchange.target = { ...exchange.target, method };
+    exchange.method = method;
     exchange.match = search(exchange, method);
   }
   checkRead(exchange, limitOf(exchange, exchange.match));
@@ -105,10 +105,10 @@ function limitOf(exchange: Exchange, first?: Match): number {
 }
 
 /** Whether a request is a form whose field `_method` may replace its method. */
-function mayOverride({ plan, raw, target }: Exchange): boolean {
+function mayOverride({ method, plan, raw }: Exchange): boolean {
   if (!plan.settings["framework.method_override"]) return false;
   const kind = kindOf(headerOf(raw, "content-type") ?? "");
-  return target.method === "POST" && (kind === "form" || kind === "multipart");
+  return method === "POST" && (kind === "form" || kind === "multipart");
 }
 
 /** The method that the field `_method` of a form asks for: one of `OVERRIDES`, otherwise "". */

@@ -12,10 +12,8 @@ import { decodeEscapes } from "../escapes.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import { ABSOLUTE, isHost } from "./host.ts";
 
-/** What a request asks for. */
+/** What a request asks for, besides its method. */
 export interface Target {
-  /** The method in capitals. */
-  readonly method: string;
   /** The path, still encoded: it begins with a slash and has no dot segments. */
   readonly path: string;
   /** The query with its question mark, still encoded, or nothing. */
@@ -55,14 +53,14 @@ export function targetOf(request: Request): Target {
     throw badRequest("method must be in capitals", method);
   }
   const received = originForm(url, headerOf(request, "host") ?? "");
-  if (!NOT_PLAIN.test(received)) return { method, path: received, search: "" };
+  if (!NOT_PLAIN.test(received)) return { path: received, search: "" };
   const [path = ""] = received.split("?", 1);
   checkPath(path);
   const search = received.slice(path.length);
-  if (ENCODED.test(received)) return { method, path, search };
+  if (ENCODED.test(received)) return { path, search };
   if (MALFORMED.test(received)) throw badRequest(MALFORMED_TARGET, received);
   const encoded = new URL(`http://localhost${received}`);
-  return { method, path: encoded.pathname, search: encoded.search };
+  return { path: encoded.pathname, search: encoded.search };
 }
 
 /**

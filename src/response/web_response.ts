@@ -101,7 +101,7 @@ function headersOfBody(
 ): Record<string, string> {
   const described: Record<string, string> = {};
   const sent = headers?.get("content-type")?.join(", ") ??
-    typeOf(content, type);
+    (content === "" ? undefined : typeOf(content, type));
   if (sent !== undefined) described["content-type"] = sent;
   const isAdded = typeof content === "string" && !isHead;
   const length = isAdded ? undefined : bytesIn(content);
@@ -205,7 +205,9 @@ function append(
 
 /** The body as the runtime takes it; the source of a stream is bound to its request. */
 function sendable(body: BodyContent, delivery: Delivery): BodyInit | null {
-  if (body === "") return null;
+  if (typeof body === "string") {
+    return body === "" || delivery.isHead ? null : body;
+  }
   if (!delivery.isHead) {
     return isStream(body)
       ? bindStream(body, delivery, body instanceof EventStream)
@@ -221,8 +223,7 @@ function isStream(content: BodyContent | Response): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }
 
-function typeOf(content: BodyContent, type = HTML): string | undefined {
-  if (content === "") return undefined;
+function typeOf(content: BodyContent, type = HTML): string {
   if (typeof content === "string" || isStream(content)) return type;
   return content instanceof Blob && content.type || "application/octet-stream";
 }
