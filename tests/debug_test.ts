@@ -74,6 +74,30 @@ Deno.test("`framework.debug` writes no error below 500 to the terminal", async (
 
 // Pages of errors
 
+/** Requests as a client on this machine. */
+const LOCAL = {
+  remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 1 },
+} as const;
+
+Deno.test("the page of an error shows the reference of its line in the log, as HTML and as problem details", async () => {
+  const kinds: [accept: string, shown: RegExp][] = [
+    ["text/html", /Reference: (\w{8})</],
+    ["application/json", /"reference":"(\w{8})"/],
+  ];
+  for (const [accept, shown] of kinds) {
+    for (const info of [LOCAL, undefined]) {
+      let page = "";
+      const [line] = await logOf(async () => {
+        const headers = { accept };
+        const request = new Request("http://localhost/boom/7", { headers });
+        page = await (await failing().fetch(request, info)).text();
+      });
+      assertStringIncludes(page, "boom 7");
+      assertEquals(shown.exec(page)?.[1], line!.split(" ", 1)[0]);
+    }
+  }
+});
+
 Deno.test("the page of an error links its place in the editor of `framework.editor`", async () => {
   const app = failing();
   const path = new URL(import.meta.url).pathname;

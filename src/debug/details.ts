@@ -1,6 +1,6 @@
 /**
- * Owns what the page of an error, or of a path that was not found, shows a developer: the error with the code
- * around it, the route, what was sent, the settings, and the request as a test. Secrets are masked.
+ * Owns what the page of an error, or of a path that was not found, shows a developer: the error with its reference and
+ * the code around it, the route, what was sent, the settings, and the request as a test. Secrets are masked.
  */
 
 import type { Details } from "../application/debug_tools.ts";
@@ -35,6 +35,7 @@ export async function detailsOf(
   const asked = `${method} ${wholePath}${target.search}`;
   const html = [
     styleHtml(exchange),
+    error ? `<p>Reference: ${exchange.id}</p>\n` : "",
     errorHtml(error, settings["framework.editor"]),
     error || route ? "" : missesHtml(exchange),
     route ? table("Route", [["Pattern", written(route)], ...parameters]) : "",
@@ -43,17 +44,20 @@ export async function detailsOf(
     settingsHtml(settings),
     table("Request", [["Target", asked], ...raw.headers]),
   ];
-  return { html: html.join(""), problem: error ? problemOf(error) : {} };
+  return {
+    html: html.join(""),
+    problem: error ? problemOf(exchange, error) : {},
+  };
 }
 
 /** The members that an error adds to the problem details. */
-function problemOf(error: Error): Details["problem"] {
+function problemOf({ id }: Exchange, error: Error): Details["problem"] {
   const place = placeInCode(error);
   const at = place && `${place.path}:${place.line}`;
   const frames = applicationFrames(error);
   const isTemplate = error instanceof TemplateError;
   const stack = isTemplate ? [`at ${at}`, ...frames] : frames;
-  return { stack: stack.map((frame) => masked(frame)), at };
+  return { reference: id, stack: stack.map((frame) => masked(frame)), at };
 }
 
 /** An error and its causes, eight at most, each with its stack and the code of the application around it. */
