@@ -47,15 +47,15 @@ export function hostOf(request: Request, trustsProxy = false): string {
 }
 
 /**
- * The last value in a header, which the nearest proxy has added; undefined when there is none. A header may come
+ * The last value in a header, which the nearest proxy has added; undefined without the header. A header may come
  * in several lines, which only `headers` joins.
  */
 export function lastForwarded(
   request: Request,
   name: string,
 ): string | undefined {
-  const list = request.headers.get(name) ?? "";
-  return list === "" ? undefined : list.slice(list.lastIndexOf(",") + 1).trim();
+  const list = request.headers.get(name);
+  return list?.slice(list.lastIndexOf(",") + 1).trim();
 }
 
 function authorityOf(url: string): string {
