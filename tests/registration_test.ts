@@ -4,10 +4,13 @@ import {
   assert,
   assertEquals,
   assertInstanceOf,
+  assertMatch,
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { HttpResponse, Router } from "@framework/core";
+import { Engine, HttpResponse, Router } from "@framework/core";
+import { guard } from "@framework/core/guard";
+import { logOf } from "./log.ts";
 import { call, onBothForms, onEngine, visit } from "./forms.ts";
 
 class User {
@@ -121,6 +124,30 @@ onEngine(
     assertEquals(attempts, 2);
   },
 );
+
+Deno.test("a class for `request` whose constructor throws leads to a guarded page and one line in the log", async () => {
+  const app = new Engine();
+  guard(app);
+  app.register(
+    "request",
+    class {
+      constructor() {
+        throw new RangeError("no request today");
+      }
+    },
+  );
+  app.route("/", () => "never");
+  const remoteAddr = { transport: "tcp", hostname: "192.0.2.7", port: 5 };
+  const info = { remoteAddr: remoteAddr as Deno.NetAddr };
+  const lines = await logOf(async () => {
+    const response = await app.fetch("http://site.test/", info);
+    assertEquals(response.status, 500);
+    assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+    assertMatch(await response.text(), /Reference: [0-9a-f]{8}/);
+  });
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertMatch(lines[0]!, /^[0-9a-f]{8} GET \/ RangeError: no request today at/);
+});
 
 onEngine(
   "a callback that throws leaves no shared instance behind",
