@@ -166,6 +166,58 @@ for (const [what, value, message] of LOST) {
   });
 }
 
+class Tagged {
+  readonly [Symbol.toStringTag] = "Tagged";
+  constructor(readonly name: string) {}
+}
+
+class Pair {
+  constructor(readonly left: number, readonly right: number) {}
+  *[Symbol.iterator](): Generator<number> {
+    yield* [this.left, this.right];
+  }
+}
+
+/** Objects of which a rule of the whole decides, and what is sent; null for what is refused. */
+const WHOLES: [what: string, value: object, text: string | null][] = [
+  ["a tag", new Tagged("ada"), '{"name":"ada"}'],
+  [
+    "a tag that is a member",
+    { tagged: new Tagged("ada") },
+    '{"tagged":{"name":"ada"}}',
+  ],
+  ["an iterator besides its members", new Pair(1, 2), '{"left":1,"right":2}'],
+  ["no members", new class Empty {}(), "{}"],
+  ["a `toJSON()`", Object.assign(new Error(), { toJSON: () => [1] }), "[1]"],
+  ["private fields", new Hidden(), null],
+  ["the tag of a Map", new Map([[1, 2]]), null],
+  ["a Map and a member", Object.assign(new Map([[1, 2]]), { a: 1 }), null],
+  ["a Set and a member", Object.assign(new Set([1]), { a: 1 }), null],
+  ["an error and a member", Object.assign(new Error("x"), { a: 1 }), null],
+];
+
+for (const [what, value, text] of WHOLES) {
+  const verb = text === null ? "refuse" : "send";
+  Deno.test(`\`json()\` and returned objects ${verb} an object with ${what}`, async () => {
+    const app = new Engine();
+    app.map("error", (error: Error) => error.message);
+    app.route("/json", () => app.json(value));
+    app.route("/returned", () => value as unknown);
+    const json = await visit(app, "/json");
+    const returned = await visit(app, "/returned");
+    if (text !== null) {
+      assertEquals([await json.text(), await returned.text()], [text, text]);
+      return;
+    }
+    assertEquals([json.status, returned.status], [500, 500]);
+    assertStringIncludes(await json.text(), "Cannot encode JSON: $ is a");
+    assertStringIncludes(
+      await returned.text(),
+      'Cannot send what the route "* /returned" returned: ',
+    );
+  });
+}
+
 Deno.test("`json()` sends what is empty, and texts with braces", async () => {
   class Empty {}
   const values = [

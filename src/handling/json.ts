@@ -81,10 +81,17 @@ export function encoded(data: unknown, indentation = 0): string {
     throw faultIn(data, { cause }) ?? cause;
   }
   // What JSON cannot see into becomes `{}`: most texts have none.
-  const isSuspect = text.includes("{}") && mayBeLost(data);
+  const isSuspect = isContainer(data) ||
+    text.includes("{}") && mayBeLost(data);
   const fault = isSuspect ? faultIn(data) : undefined;
   if (fault !== undefined) throw fault;
   return text;
+}
+
+/** Whether JSON can represent an object, apart from its members: errors, maps, requests and the like have no JSON. */
+export function hasJson(value: object): boolean {
+  if ("toJSON" in value && typeof value.toJSON === "function") return true;
+  return whyUnsendable(value) === undefined;
 }
 
 /** Whether something in a value may become `{}`: faster than finding what and where. The client chooses the depth. */
@@ -134,7 +141,7 @@ function whyUnsendable(value: unknown): string | undefined {
   if (typeof value === "bigint") return "a BigInt";
   if (typeof value !== "object" || value === null) return undefined;
   const isSeen = Array.isArray(value) || shownMembers(value).length > 0;
-  if (isSeen && !Error.isError(value)) return undefined;
+  if (isSeen && !isContainer(value)) return undefined;
   if ("then" in value && typeof value.then === "function") {
     return "a promise: await it";
   }
@@ -142,6 +149,11 @@ function whyUnsendable(value: unknown): string | undefined {
   const name = value.constructor?.name || tagOf(value);
   const article = SPOKEN_AS_VOWEL.test(name) ? "an" : "a";
   return `${article} ${name}: JSON cannot represent it`;
+}
+
+/** Whether the content of a value is none of its properties, whichever it has besides. */
+function isContainer(value: unknown): boolean {
+  return Error.isError(value) || value instanceof Map || value instanceof Set;
 }
 
 /** The members of an object that JSON shows: a promise of a library may have methods of its own. */

@@ -13,9 +13,7 @@ import { type BodyContent, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
 import { type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
-
-/** The keys of objects whose content is not a property of theirs. */
-const OPAQUE = [Symbol.iterator, Symbol.toStringTag];
+import { hasJson } from "./json.ts";
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
 export function respondWith(
@@ -36,7 +34,9 @@ export function respondWith(
   if (typeof returned === "boolean" || isFrameworkObject(returned)) return;
   const content = bodyContentOf(returned);
   if (content !== undefined) return void reply.setBody(content);
-  if (!hasJson(returned)) throw unsendable(returned, match);
+  if (typeof returned !== "object" || !hasJson(returned)) {
+    throw unsendable(returned, match);
+  }
   return sendJson(context, returned);
 }
 
@@ -92,13 +92,6 @@ function bodyContentOf(value: unknown): BodyContent | Response | undefined {
   if (isContent || ArrayBuffer.isView(value)) return value as BodyContent;
   if (!(Symbol.asyncIterator in Object(value))) return undefined;
   return streamOf(value as AsyncIterable<unknown>);
-}
-
-/** Whether JSON can represent a value: errors, maps, requests and the like would become `{}`. */
-function hasJson(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if ("toJSON" in value && typeof value.toJSON === "function") return true;
-  return !(value instanceof Error) && !OPAQUE.some((key) => key in value);
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {
