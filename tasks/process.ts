@@ -61,6 +61,7 @@ export class Process implements AsyncDisposable {
       tellGuard(),
       this.#print(this.#child.stdout),
       this.#print(this.#child.stderr),
+      this.#child.status, // its output ends before it does when that goes elsewhere
     ]).then(() => {
       clearTimeout(timer);
       this.#isOver = true;

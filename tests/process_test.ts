@@ -1,5 +1,6 @@
 /** Tests that no process outlives the test or the runner that started it. */
 
+import { assertEquals } from "@std/assert";
 import { Process } from "../tasks/process.ts";
 import { untilRefused } from "./raw_http.ts";
 
@@ -19,6 +20,15 @@ Deno.test("a disposed `Process` takes what it has started with it", async () => 
   const port = await portOf(task);
   await task[Symbol.asyncDispose]();
   await untilRefused(port);
+});
+
+Deno.test("a disposed `Process` ends although what it prints goes elsewhere", async () => {
+  const command = "echo ready; exec sleep 10 >/dev/null 2>&1";
+  await using process = new Process(["sh", "-c", command]);
+  await process.prints(/ready/);
+  await new Promise((resolve) => setTimeout(resolve, 200)); // until it has closed its output
+  await process[Symbol.asyncDispose]();
+  assertEquals((await process.ended()).signal, "SIGKILL");
 });
 
 Deno.test("a `Process` does not outlive a runner that is killed", async () => {
