@@ -190,6 +190,23 @@ Deno.test("an error that `error` maps to a 404 is no line in the log, whole or n
   assertEquals(await served(app), [404, []]);
 });
 
+Deno.test("the status of the page before `send` decides whether an error is a line in the log", async () => {
+  const statuses: [page: number, sent: number, lines: number][] = [
+    [500, 200, 1],
+    [404, 503, 0],
+  ];
+  for (const [page, sent, expected] of statuses) {
+    const app = failing();
+    app.map("error", () => app.response().status(page).write("sorry"));
+    app.after("send", (_params, output) => {
+      output.value = new Response("sent", { status: sent });
+    });
+    const [status, lines] = await served(app);
+    assertEquals([status, lines.length], [sent, expected], lines.join("\n"));
+    for (const line of lines) assertMatch(line, BOOM);
+  }
+});
+
 Deno.test("a filter that puts a 409 in place of an error leaves no line in the log", async () => {
   const app = failing();
   app.before("error", (params) => void (params[0] = new HttpError(409)));
@@ -501,4 +518,26 @@ Deno.test("a copy of a served request without `Host` shows no message, and is in
     }
     await server.shutdown();
   }
+});
+
+Deno.test("a copy of a request over HTTP/2, which has no `Host`, shows no message, and is in the log", async () => {
+  const app = failing();
+  let host: string | null = "";
+  const options = { port: 0, hostname: "127.0.0.1", onListen() {} };
+  await using server = Deno.serve(options, (request) => {
+    host = request.headers.get("host");
+    return app.fetch(new Request(request.url, request));
+  });
+  const { hostname, port } = server.addr;
+  const proxy = { transport: "tcp", hostname, port } as const; // the URL has no port
+  using client = Deno.createHttpClient({ http1: false, http2: true, proxy });
+  const lines = await logOf(async () => {
+    const response = await fetch("http://127.0.0.1/boom", { client });
+    const text = await response.text();
+    assertMatch(text, /Reference: /);
+    assert(!text.includes("boom"));
+  });
+  assertEquals(host, null);
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertMatch(lines[0]!, BOOM);
 });

@@ -1,6 +1,6 @@
 /** Tests responses of `fetch()` that a route or a mounted application passes on: bodies arrive as they are. */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStrictEquals } from "@std/assert";
 import { Engine } from "@framework/core";
 import { sendRaw } from "./raw_http.ts";
 
@@ -106,6 +106,15 @@ Deno.test("`route()` gives the HEAD of a compressed upstream no length of anothe
     const received = await receive(port, "/gzip", "HEAD");
     assertEquals(received, [undefined, undefined, ""]);
   });
+});
+
+Deno.test("`route()` sends the same object that `fetch()` returned, where nothing was collected", async () => {
+  const app = new Engine();
+  let fetched: Response | undefined;
+  app.route("/", async () => fetched = await fetch("data:text/plain,text"));
+  const response = await app.fetch("/");
+  assertStrictEquals(response, fetched);
+  assertEquals(await response.text(), "text");
 });
 
 Deno.test("a filter of `send` can set headers on what another one has put in its place", async () => {

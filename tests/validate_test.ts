@@ -193,6 +193,14 @@ Deno.test("`ValidationError` has the first message of each field, and that of th
   assertEquals(message, "is empty; a.b.0: first; a.b.0: second; and 1 more");
 });
 
+Deno.test("`ValidationError` keeps the first 100 keys of a path", () => {
+  const path = Array.from(Array(100_000).keys());
+  const error = new ValidationError([{ path, message: "is deep" }]);
+  assertEquals(error.issues[0]!.path, path.slice(0, 100));
+  const [field] = Object.keys(error.fields);
+  assert(field!.length < 300 && error.message.length < 500);
+});
+
 Deno.test("`validate()` reports 100 issues at most, and names three", async () => {
   const app = new Engine();
   app.route("POST /", () => app.request().validate(z.array(z.string("text"))));
