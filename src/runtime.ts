@@ -79,7 +79,7 @@ export function headerOf(request: Request, name: string): string | null {
  *    exchange until that has closed, or by `Deno.upgradeWebSocket()`. Deno makes a response of status 101.
  * 3. That response goes on as it is: `response/web_response.ts` does not copy it, and `debug/handling.ts` adds nothing.
  *    Its headers can be changed, so that `send` and its filters get the response itself.
- * 4. `finishAsync` (`handling/handle.ts`) waits for `resetsNoticed()`: the client may have left meanwhile.
+ * 4. `finishLate` (`handling/handle.ts`) waits for `departuresNoticed()`: the client may have left meanwhile.
  * 5. `conclude` calls `finishUpgrade()` with the final status. With 101, Deno opens the socket; with any other, since
  *    something has failed or responded after step 2, the socket gets an error and closes.
  */
@@ -127,11 +127,25 @@ export function forwardUpgrade(served: Request, made: Request): void {
 }
 
 /**
- * Resolves when Deno has noticed which clients have reset their connections, as it does between two turns of
- * its event loop. A WebSocket that is opened for such a client would keep its descriptor forever.
+ * Resolves when Deno has noticed which clients have left, and has called the callbacks of `onCancel`. A WebSocket that
+ * is opened for such a client never opens, and keeps its descriptor forever.
  */
-export async function resetsNoticed(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await sleep(0.001);
+export async function departuresNoticed(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await sleep(0.001); // Deno asks the system between two turns, unless it is busy
+  // Timers run before the results of Deno's calls. A message comes in the order of these results, and what was
+  // started by `setImmediate()` runs after all results of a turn: from there on, only a reset stays unnoticed.
+  await messagePassed();
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function messagePassed(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  await new Promise((resolve) => {
+    port1.onmessage = resolve;
+    port2.postMessage(null);
+  });
+  port1.close();
+  port2.close();
 }
 
 /** Opens the WebSocket that waits for the response to a request; with a status other than 101, closes it. */

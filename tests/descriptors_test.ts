@@ -1,11 +1,11 @@
 /**
- * A server out of file descriptors: the runtime stops accepting connections then, and the server listens
- * again, or the process ends with status 1.
+ * The file descriptors of a server. It keeps none of clients that have left. When it is out of them, the runtime stops
+ * accepting connections, and the server listens again, or the process ends with status 1.
  */
 
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { since29 } from "./deno_version.ts";
-import { RawConnection } from "./raw_http.ts";
+import { RawConnection, upgradeHead } from "./raw_http.ts";
 import { type ChildOptions, ServerProcess } from "./server_child.ts";
 
 /** Few enough to use up in a moment. */
@@ -164,4 +164,53 @@ Deno.test("`deno serve` ends with status 1 when the process is out of descriptor
   assertEquals(await slow, "late");
   assertEquals((await process.ended()).code, 1);
   assertMatch(process.printed, /is ending with status 1: a server failed/);
+});
+
+Deno.test({
+  name:
+    "`upgrade()` keeps neither request nor descriptor of a client that leaves during its handshake",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const source = `
+      import { Engine } from "@framework/core";
+      const app = new Engine();
+      let held = 0;
+      app.route("/socket", () => {
+        const { socket, response } = app.request().upgrade();
+        held += 1;
+        const end = new AbortController();
+        const { signal } = end;
+        signal.onabort = () => held -= 1;
+        socket.addEventListener("close", () => end.abort(), { signal });
+        socket.addEventListener("error", () => end.abort(), { signal });
+        return response;
+      });
+      app.route("/", () => {
+        const descriptors = [...Deno.readDirSync("/proc/self/fd")].length;
+        return JSON.stringify({ held, descriptors });
+      });
+      app.start({ port: 0 });
+    `;
+    const permissions = ["--allow-all"]; // Deno demands all of them for /proc
+    await using process = await ServerProcess.start(source, { permissions });
+    const port = await process.port();
+    const before = JSON.parse(await text(process, "/"));
+    for (let count = 0; count < 300; count++) {
+      using connection = await RawConnection.open(port);
+      await connection.send(upgradeHead("GET"));
+      await new Promise((resolve) => setTimeout(resolve, count % 10));
+    }
+    let after = before;
+    for (let turn = 0; turn < 100; turn++) {
+      after = JSON.parse(await text(process, "/"));
+      if (after.held === 0) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    assertEquals(after.held, 0);
+    const { descriptors } = after;
+    assert(descriptors < before.descriptors + 10, `${descriptors} descriptors`);
+    process.kill("SIGTERM");
+    assertEquals((await process.ended()).code, 0);
+    assertEquals(/unfinished/.test(process.printed), false);
+  },
 });

@@ -9,7 +9,12 @@ import {
 } from "@std/assert";
 import { Engine } from "@framework/core";
 import { since29 } from "./deno_version.ts";
-import { RawConnection, sendRaw, untilRefused } from "./raw_http.ts";
+import {
+  RawConnection,
+  sendRaw,
+  untilRefused,
+  upgradeHead,
+} from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
 
 /** Slow in every way: a request, a stream, deferred work, and a handler that never returns. */
@@ -539,12 +544,6 @@ Deno.test("`start()` keeps nothing open of clients that reset the connection of 
   assertStringIncludes(process.printed, "the client has disconnected");
   assertEquals(/did not wait/.test(process.printed), false);
 });
-
-function upgradeHead(method: string): string {
-  return `${method} /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
-    "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-}
 
 Deno.test("`unref()` lets the process end while the server listens, and `ref()` undoes it", async () => {
   await using process = await ServerProcess.start(`

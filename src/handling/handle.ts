@@ -21,7 +21,7 @@ import { report } from "../report.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
-import { finishUpgrade, resetsNoticed } from "../runtime.ts";
+import { departuresNoticed, finishUpgrade } from "../runtime.ts";
 import { enter } from "../state/current.ts";
 import "../state/uncaught.ts"; // notices the rejected calls that nobody awaits: see `state/pending.ts`
 import { type MaybePromise, run, type Steps, type Waiting } from "../steps.ts";
@@ -160,7 +160,7 @@ function* finishLate(
   const response = method === undefined
     ? made
     : yield* send(exchange, method, made);
-  if (response.status === 101) yield resetsNoticed();
+  if (response.status === 101) yield departuresNoticed();
   const uncaught = exchange.pending?.takeUncaught();
   if (uncaught) reportLate(exchange, uncaught.reason, UNAWAITED);
   conclude(exchange, response.status);
