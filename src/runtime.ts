@@ -3,7 +3,8 @@
  * documented, so each function says what happens when one is missing.
  */
 
-import { sleep } from "./timer.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { settles, sleep } from "./timer.ts";
 
 /** Returns a reader of the property under the symbol of that description; undefined when it is missing. */
 export function internalSlot(description: string): (object: object) => unknown {
@@ -82,6 +83,8 @@ export function headerOf(request: Request, name: string): string | null {
  * 4. `finishLate` (`handling/handle.ts`) waits for `departuresNoticed()`: the client may have left meanwhile.
  * 5. `conclude` calls `finishUpgrade()` with the final status. With 101, Deno opens the socket; with any other, since
  *    something has failed or responded after step 2, the socket gets an error and closes.
+ * 6. When a client leaves between the steps 4 and 5, its socket is lost: it gets an error, too, and the request ends.
+ *    Deno keeps the connection.
  */
 const upgrades = new Map<Request, (status: number) => void>();
 
@@ -99,23 +102,65 @@ export function postponeUpgrade(request: Request): void {
   record[UPGRADE] = (type) => {
     if (upgrades.has(request)) throw new Deno.errors.Http("Already upgraded");
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const end = Promise.withResolvers<void>();
     let hasLeft = false;
     // Deno warns listeners of `onCancel` about a coming change, unless the request is closed as unsent.
     record.close = () => close?.call(record, false);
-    record.onCancel?.(() => hasLeft = true);
+    record.onCancel?.(() => {
+      hasLeft = true; // once the socket is open, this only says that the response was sent
+      end.resolve();
+    });
     upgrades.set(request, (status) => {
-      const isAccepted = status === 101;
-      if (isAccepted && !hasLeft) return resolve(upgrade.call(record, type));
-      const state = isAccepted
-        ? "the client has disconnected"
-        : `the status of the response is ${status}, not 101`;
-      reject(new Error(`Cannot open the WebSocket: ${state}`));
+      if (status !== 101) {
+        const state = `the status of the response is ${status}, not 101`;
+        return reject(new Error(`Cannot open the WebSocket: ${state}`));
+      }
+      if (hasLeft) return reject(departure());
+      resolve(
+        outside(unlessLost, () => upgrade.call(record, type), end.promise),
+      );
     });
     return promise;
   };
 }
 
 const UPGRADE = "_wantsUpgrade";
+
+function departure(): Error {
+  return new Error("Cannot open the WebSocket: the client has disconnected");
+}
+
+/** How many seconds Deno gets for opening a socket after it has sent the response, which it does in the same turn. */
+const LOST_SECONDS = 0.5;
+
+const lost = Promise.withResolvers<void>();
+
+/** Resolves when the first socket is lost (see `upgrades`): the server of the runtime that had it never stops. */
+export const socketLost: Promise<void> = lost.promise;
+
+/** Calls a function without the context of a request. */
+const outside = AsyncLocalStorage.snapshot();
+
+/**
+ * What `open` resolves to; rejects when it has not settled by the end of the request. Deno keeps what it returned then,
+ * and with it the context of this call, but nothing else of the request.
+ */
+function unlessLost(
+  open: () => Promise<unknown>,
+  end: Promise<void>,
+): Promise<unknown> {
+  const { promise, ...settle } = Promise.withResolvers<unknown>();
+  let waiting: typeof settle | undefined = settle;
+  const opened = open();
+  opened.then((id) => waiting?.resolve(id), (why) => waiting?.reject(why));
+  end.then(async () => {
+    if (await settles(opened, LOST_SECONDS)) return;
+    waiting?.reject(departure());
+    waiting = undefined;
+    lost.resolve();
+  });
+  return promise;
+}
 
 /** Makes `Deno.upgradeWebSocket()` of the made request upgrade the served one. Does nothing without a record. */
 export function forwardUpgrade(served: Request, made: Request): void {

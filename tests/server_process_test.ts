@@ -545,6 +545,40 @@ Deno.test("`start()` keeps nothing open of clients that reset the connection of 
   assertEquals(/did not wait/.test(process.printed), false);
 });
 
+since29.test("`start()` waits for no client that resets the connection as its WebSocket opens", async () => {
+  await using process = await ServerProcess.start(`
+    import { Engine } from "@framework/core";
+    const { setImmediate } = globalThis;
+    globalThis.setImmediate = (open) =>
+      setImmediate(() => {
+        console.log("blocked");
+        const end = performance.now() + 500;
+        while (performance.now() < end);
+        open();
+      });
+    const app = new Engine();
+    app.route("/socket", () => {
+      const { socket, response } = app.request().upgrade();
+      socket.onopen = () => console.log("opened");
+      socket.onerror = ({ error }) => console.log(error.message);
+      return response;
+    });
+    app.route("/", () => "alive");
+    app.start({ port: 0 });
+  `);
+  const connection = await RawConnection.open(await process.port());
+  await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await text(process, "/"); // the response to the other is there now
+  await connection.send(upgradeHead("GET"));
+  await process.prints(/blocked/);
+  connection[Symbol.dispose](); // resets the connection, as nobody has read that response
+  await process.prints(/the client has disconnected/);
+  assertEquals(await text(process, "/"), "alive");
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).code, 0);
+  assertEquals(/opened|unfinished/.test(process.printed), false);
+});
+
 Deno.test("`unref()` lets the process end while the server listens, and `ref()` undoes it", async () => {
   await using process = await ServerProcess.start(`
     import { Framework } from "@framework/core";

@@ -4,6 +4,7 @@
  */
 
 import { counted, report, reportError } from "../report.ts";
+import { socketLost } from "../runtime.ts";
 import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { settles, sleep, until } from "../timer.ts";
 
@@ -173,8 +174,16 @@ export class DrainingServer implements Server {
 
   /** Stops listening; resolves when requests, streams whose clients have left, and deferred work are done. */
   async #finish(): Promise<void> {
-    await Promise.all([this.#stopped, this.#server.shutdown()]);
-    const { deferred, streams } = this.served.unfinished;
+    const { unfinished } = this.served;
+    const seconds = unfinished.timeoutSeconds();
+    const stopped = Promise.all([this.#stopped, this.#server.shutdown()]);
+    // After that, the runtime never stops, but gets a moment for the responses that it is sending.
+    const almostStopped = socketLost.then(async () => {
+      await until(() => inWords(unfinished).length === 0, seconds);
+      await settles(stopped, CLEAN_UP_SECONDS);
+    });
+    await Promise.race([stopped, almostStopped]);
+    const { deferred, streams } = unfinished;
     await until(() => streams.size === 0, CLEAN_UP_SECONDS);
     while (deferred.size > 0) await Promise.all(deferred);
   }
