@@ -331,6 +331,14 @@ Deno.test("a record of a query or a form is refused with 400 where a handler mak
       400,
       'Cannot read the field "name": it is a record, not text',
     ],
+    ...['{"name":{"toString":1}}', '{"name":{"first":"Ada"}}'].map((
+      body,
+    ): [string, RequestInit, number, string] => [
+      "/form",
+      { ...post, headers: { "content-type": "application/json" }, body },
+      400,
+      'Cannot read the field "name": it is a record, not text',
+    ]),
   ];
   app.map("error", (error: Error) => error.message);
   for (const [path, init, status, text] of table) {

@@ -666,6 +666,8 @@ const QUICK = [
   ".+-.+x",
   "a*b?a*",
   "\\cA+",
+  "[a-z]+(?<!-.*)",
+  "[a-z]+(?<!-)",
 ];
 
 /** Expressions that need more, and the parts for which they are refused. */
@@ -680,7 +682,17 @@ const SLOW: readonly (readonly [expression: string, ...parts: string[]])[] = [
   ["(?:.*,){11}P", "(?:.*,){11}"],
   ["[a-z]+[a-z]+[a-z]+", "[a-z]+", "[a-z]+", "[a-z]+"],
   ["[^/]+-\\D+-.+", "[^/]+", "\\D+", ".+"],
+  ["\\w+(?<!a.*b.*)", "\\w+", ".*", ".*"],
 ];
+
+Deno.test("`longestText()` bounds an expression that reads back from each place", () => {
+  for (const expression of ["[a-z]+(?<!-.*)", "(?:a(?<!b.*))*"]) {
+    assert(longestText(expression) < 5_000, expression);
+  }
+  for (const expression of ["[a-z]+(?<!-)", "[a-z]+(?<!a.{0,10})"]) {
+    assert(longestText(expression) > 100_000, expression);
+  }
+});
 
 Deno.test("`route()` refuses an expression that is slow on 255 characters, naming what repeats", () => {
   for (const [expression, ...parts] of SLOW) {

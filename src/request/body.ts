@@ -8,7 +8,7 @@ import { HttpError, refusal } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import { settles } from "../timer.ts";
-import { type Data, type Form, parseFields } from "./fields.ts";
+import { type Data, type Form, parseFields, refuseText } from "./fields.ts";
 import { parseMultipart } from "./multipart.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -251,6 +251,12 @@ function membersOf(value: unknown): Data {
     // For a long list, a loop takes a fifteenth of the time of `Object.assign()`.
     value.forEach((element, index) => members[index] = element);
   } else if (typeof value === "object" && value !== null) {
+    for (const name in value) {
+      const member = (value as Record<string, unknown>)[name];
+      const isRecord = typeof member === "object" && member !== null &&
+        !Array.isArray(member);
+      if (isRecord) refuseText(member, name);
+    }
     // Copying many members would take three times as long as parsing them.
     return Object.setPrototypeOf(value, null);
   }

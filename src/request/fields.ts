@@ -116,14 +116,21 @@ function childOf(parent: AnyRecord, key: string, path: string): AnyRecord {
   const old = parent[key];
   if (isRecord(old)) return old;
   const child: AnyRecord = Object.create(null);
+  refuseText(child, path);
+  if (typeof old === "object") child[0] = old;
+  return parent[key] = child;
+}
+
+/**
+ * Has `String()` of a record throw {@linkcode HttpError} 400: that a client has sent one in place of text is the
+ * client's fault. A property of the record, since a prototype would make it differ from a plain one for assertions and
+ * libraries; only enumerable properties are copied and compared.
+ */
+export function refuseText(record: object, path: string): void {
   const refuse = () => {
     throw refusal(400, fieldName(path), "it is a record, not text");
   };
-  // `String()` of a record is the client's fault. A property of its own, since a prototype would make it
-  // differ from a plain record for assertions and libraries; only enumerable ones are copied and compared.
-  Object.defineProperty(child, Symbol.toPrimitive, { value: refuse });
-  if (typeof old === "object") child[0] = old;
-  return parent[key] = child;
+  Object.defineProperty(record, Symbol.toPrimitive, { value: refuse });
 }
 
 function isRecord(value: unknown): value is AnyRecord {

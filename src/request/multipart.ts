@@ -26,10 +26,11 @@ const HEADER = /\r\n([^\s:]+):[ \t]*([^\r\n]*)/gy;
 
 /**
  * One parameter of a header, quoted or not. A backslash before a quote escapes it, except before the
- * quote that ends the value: browsers do not escape backslashes.
+ * quote that ends the value: browsers do not escape backslashes. No two parts take the same spaces: a client that
+ * sends many of them would keep the server busy.
  */
 const PARAMETER =
-  /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^\s;"]*))\s*(?:;?$|(?=;))/gy;
+  /\s*;\s*([^\s=;"]+)\s*=(?:\s*"((?:\\"|[^"])*)"|\s*([^\s;"]+)|)\s*(?:;?$|(?=;))/gy;
 
 /** Texts are UTF-8 whatever their type says; malformed bytes read as U+FFFD. */
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -130,7 +131,7 @@ function pairsOf(text: string, pair: RegExp, source: string) {
   for (const [whole, name, value, unquoted] of text.matchAll(pair)) {
     const key = name!.toLowerCase();
     if (pairs.has(key)) break;
-    pairs.set(key, value ?? unquoted!);
+    pairs.set(key, value ?? unquoted ?? "");
     end += whole.length;
   }
   if (end === text.length) return pairs;

@@ -29,6 +29,9 @@ const TOKENS =
 /** The start of a lookaround: it reads characters which another part reads too. */
 const LOOKAROUND = /\(\?<?[=!]/;
 
+/** The start of one that reads backwards. */
+const LOOKBEHIND = /\(\?<[=!]/;
+
 /** An atom that may match characters beyond ASCII. */
 const BEYOND_ASCII = /^\.$|^\[\^|\\[DWSpPuxc]|[\u{80}-\u{10ffff}]/u;
 
@@ -204,6 +207,8 @@ class Automaton {
   readonly #length: number;
   readonly #work: Work;
   #next = 0;
+  /** How many quantifiers were read that may repeat without end, or so often that they count as such. */
+  #openRepeats = 0;
 
   constructor(expression: string, work: Work) {
     this.#work = work;
@@ -246,7 +251,10 @@ class Automaton {
     const isOpen = max * size > MAX_COPIES;
     const least = min * size > MAX_COPIES ? 1 : Math.max(1, min);
     const copies = isOpen ? least : max;
-    if (isOpen) this.#joined(atom, atom);
+    if (isOpen) {
+      this.#joined(atom, atom);
+      this.#openRepeats++;
+    }
     // Copies that are not made may each be empty: there are many ways to leave some out.
     if (copies < min && atom.isOptional) this.#joined(atom, atom);
     let repeated = EMPTY;
@@ -267,17 +275,34 @@ class Automaton {
     this.#next++;
     if (/^(?:[$^]|\\b)$/i.test(token)) return EMPTY;
     if (token.startsWith("(")) {
+      const before = this.#openRepeats;
       const content = this.#alternatives();
       this.#next++;
-      return LOOKAROUND.test(token)
-        ? { first: content.first, last: [], isOptional: true }
-        : content;
+      if (!LOOKAROUND.test(token)) return content;
+      const first = [...content.first];
+      // Each time, it may read back as many characters as are still to come in the worst text.
+      const readsBack = LOOKBEHIND.test(token) && this.#openRepeats > before;
+      if (readsBack) first.push(this.#anyText());
+      return { first, last: [], isOptional: true };
     }
-    this.#work.add(ASCII.length); // each of which is tried
-    const symbols = symbolsOf(token);
-    const place = { symbols, bit: 1n << BigInt(this.places.length), next: [] };
-    this.places.push(place);
+    const place = this.#place(token);
     return { first: [place], last: [place], isOptional: false };
+  }
+
+  /** The place of an atom that matches one character. */
+  #place(atom: string): Place {
+    this.#work.add(ASCII.length); // each of which is tried
+    const bit = 1n << BigInt(this.places.length);
+    const place = { symbols: symbolsOf(atom), bit, next: [] };
+    this.places.push(place);
+    return place;
+  }
+
+  /** A place that takes any number of characters. */
+  #anyText(): Place {
+    const place = this.#place("[^]");
+    place.next.push(place);
+    return place;
   }
 
   /** Two fragments in sequence: the places that end the first now lead to those that begin the second. */
