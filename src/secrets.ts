@@ -4,7 +4,7 @@
 
 /** The names whose values are masked, of headers, fields and parameters; `code` is that of OAuth. */
 export const SECRETS: RegExp =
-  /auth|^code$|cookie|credential|csrf|key|otp|passw|pwd|secret|session|sig|token/i;
+  /auth|card.?num|^code$|cookie|credential|csrf|\bcvc|\bcvv|key|otp|\bpass\b|passw|\bpin\b|pwd|secret|session|sig|token/i;
 
 /** The pairs `name=value` in a text, such as a query. The lookbehind lets a long text be read only once. */
 const PAIRS = /(?<![\w.[\]%-])([\w.[\]%-]+)=[^&;\s#"]*/g;

@@ -190,6 +190,8 @@ const MASKED: Readonly<Record<string, string>> = {
   "/a?next=/b?c=1?%6bey=a?b&d=1": "/a?next=/b?c=1?%6bey=••••&d=1",
   "/a??token=abc": "/a??token=••••",
   "/a?secret": "/a?secret",
+  "/a?pin=1&cvc=2&card_number=3": "/a?pin=••••&cvc=••••&card_number=••••",
+  "/a?spin=1&passenger=2&discard=3": "/a?spin=1&passenger=2&discard=3",
   "/a?postcode=1": "/a?postcode=1",
   "/a?": "/a?",
   "/token=abc": "/token=abc",

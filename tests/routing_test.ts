@@ -126,6 +126,39 @@ onEngine(
   },
 );
 
+onEngine(
+  "a route for every path that passes leaves other methods their responses",
+  async (app) => {
+    app.route("*", () => true);
+    app.route("GET /x", () => "x");
+    app.route("POST /y", () => true);
+    const sent = async (method: string, path: string) => {
+      const { status, headers } = await visit(app, path, { method });
+      return [status, headers.get("allow")];
+    };
+    assertEquals(await sent("POST", "/x"), [404, "GET, HEAD, OPTIONS"]);
+    assertEquals(await sent("OPTIONS", "/x"), [204, "GET, HEAD, OPTIONS"]);
+    assertEquals(await sent("POST", "/y"), [404, null]);
+    assertEquals(await sent("POST", "/z"), [404, null]);
+    app.set("framework.method_not_allowed", true);
+    assertEquals(await sent("POST", "/x"), [405, "GET, HEAD, OPTIONS"]);
+    assertEquals(await sent("POST", "/y"), [404, null]);
+    assertEquals(await sent("HEAD", "/x"), [200, null]);
+  },
+);
+
+onEngine(
+  "a route that a filter of `start` declares for its request is among those that match",
+  async (app) => {
+    app.route("GET /page", () => app.response().header("x-route", "GET"));
+    app.before("start", () => {
+      app.route("HEAD /page", () => app.response().header("x-route", "HEAD"));
+    });
+    const { headers } = await visit(app, "/page", { method: "HEAD" });
+    assertEquals(headers.get("x-route"), "HEAD");
+  },
+);
+
 onEngine("`route()` passes on only for `true`", async (app) => {
   for (const [place, value] of [1, "yes", {}, [], undefined, null].entries()) {
     app.route(`/${place}`, () => value);

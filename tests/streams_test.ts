@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
-import { Engine } from "@framework/core";
+import { Engine, html } from "@framework/core";
 import { since29 } from "./deno_version.ts";
 import { type App, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -302,7 +302,7 @@ onEngine(
       await assertRejects(
         async () => await (await visit(app, "/strange")).text(),
         TypeError,
-        "a chunk must be bytes or text, got 42",
+        "a chunk must be bytes, text or html, got 42",
       );
     });
     assertEquals(log, []);
@@ -429,6 +429,16 @@ Deno.test("`start()` sends the stream of a file, which the runtime can do by its
     assertEquals((await (await fetch(origin)).text()).length, 100_000);
   });
   await Deno.remove(path);
+});
+
+Deno.test("`route()` streams the markup that a generator yields", async () => {
+  const app = new Engine();
+  app.route("/", async function* () {
+    yield html`<p>${"<b>"}</p>`;
+    yield "!";
+  });
+  const response = await app.fetch("/");
+  assertEquals(await response.text(), "<p>&lt;b&gt;</p>!");
 });
 
 Deno.test("`route()` streams a plain object that is an async iterable", async () => {

@@ -29,6 +29,34 @@ onEngine("calls that nobody awaits are waited for", async (app) => {
   assertEquals(await response.text(), "done");
 });
 
+onEngine(
+  "`validate()` that nobody awaits lets nothing invalid through",
+  async (app) => {
+    const schema = {
+      "~standard": {
+        version: 1,
+        vendor: "test",
+        validate: async (value: unknown) => {
+          await sleep(1);
+          const isValid = Object(value).name === "Ada";
+          return isValid ? { value } : { issues: [{ message: "unknown" }] };
+        },
+      },
+    } as const;
+    app.route("/forgotten", () => {
+      app.request().validate(schema, "query");
+      return "valid";
+    });
+    app.route("/caught", async () => {
+      await app.request().validate(schema, "query").catch(() => {});
+      return "caught";
+    });
+    const statuses = ["/forgotten", "/forgotten?name=Ada", "/caught"]
+      .map(async (path) => (await visit(app, path)).status);
+    assertEquals(await Promise.all(statuses), [422, 200, 200]);
+  },
+);
+
 onEngine("calls that such calls make are waited for too", async (app) => {
   const log: string[] = [];
   app.map("outer", async () => {

@@ -381,12 +381,8 @@ function isMethodOf(object: object, name: string): boolean {
   return typeof method === "function" && !(name in Object.prototype);
 }
 
-/**
- * Has the response wait for a promise that a method returned. Tracking handles a rejection, so the caller gets
- * another promise: if nobody awaits that one, the rejection is noticed.
- */
+/** Has the response wait for a promise that a method returned. */
 function tracked(name: string, result: unknown, context?: Context): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;
-  context.exchange.track(name, result);
-  return result.then((value) => value);
+  return context.exchange.track(name, result);
 }

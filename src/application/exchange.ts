@@ -75,10 +75,7 @@ export class Exchange implements Delivery, Running {
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
   /** The path that routes are searched for, once one was. */
   path: Path | undefined = undefined;
-  /**
-   * The match of the route that is being called; before that, the first one. `matchOf()` of `handling/dispatch.ts`
-   * searches again for one whose path is not that of the exchange.
-   */
+  /** The match of the route that is being called; before that, the first one: `handling/search.ts` sets it. */
   match: Match | undefined = undefined;
   /** The exchange of the application to which a mount has handed the request over. */
   inner: Exchange | undefined = undefined;
@@ -235,9 +232,13 @@ export class Exchange implements Delivery, Running {
     void this.raw.headers;
   }
 
-  /** Has the response wait for a call of the framework; the caller still handles its result. */
-  track(name: string, call: Promise<unknown>): void {
+  /**
+   * Has the response wait for a call of the framework. Tracking handles a rejection, so the caller gets another
+   * promise: if nobody awaits that one, the rejection is noticed (`state/pending.ts`).
+   */
+  track<Value>(name: string, call: Promise<Value>): Promise<Value> {
     (this.pending ??= new Pending()).track(name, call);
+    return call.then((value) => value);
   }
 
   /** A context for a part of this request: a page, with a reply of its own, or a section of a reply. */

@@ -242,11 +242,12 @@ export class HttpRequest {
    * when there are issues, with `HttpError` 415 for a body of another type, with `TypeError` without a schema,
    * and as `json`, `data` and `query` throw.
    */
-  async validate<Type extends Schema>(
+  validate<Type extends Schema>(
     schema: Type,
     source: ValidationSource = "body",
   ): Promise<SchemaOutput<Type>> {
-    return await validated(schema, this.#part(source));
+    const validate = async () => await validated(schema, this.#part(source));
+    return this.#exchange.track("validate", validate());
   }
 
   /** The cookies, percent-decoded where possible; a repeated name keeps its first value. */

@@ -27,7 +27,7 @@ import {
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { respondWith } from "./respond.ts";
-import { methodsOfPath, search, searchNext } from "./search.ts";
+import { firstRoute, methodsOfPath, nextRoute } from "./search.ts";
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
 export function dispatch({ context, plan }: Exchange): Waiting {
@@ -39,7 +39,7 @@ export function dispatch({ context, plan }: Exchange): Waiting {
 /** Calls the method `start`, and sends what it returns like the result of a callback. */
 function callStart(context: Context): Waiting {
   const { exchange } = context;
-  matchOf(exchange); // filters can ask for the route
+  firstRoute(exchange); // filters can ask for the route
   const returned = exchange.plan.start?.call([], context);
   return isThenable(returned)
     ? Promise.resolve(returned).then((value) => respondWith(context, value))
@@ -74,17 +74,10 @@ export function start(app: Application): Waiting {
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */
 function callRoutes(context: Context): Waiting {
-  const match = matchOf(context.exchange);
+  const match = firstRoute(context.exchange);
   return match === undefined
     ? respondUnmatched(context)
     : follow(context, match, callRoute(context, match));
-}
-
-/** The first matching route: searched again only after the request has declared something, which drops its path. */
-export function matchOf(exchange: Exchange): Match | undefined {
-  const { match, method, path } = exchange;
-  if (match !== undefined && match.path === path) return match;
-  return exchange.match = search(exchange, method);
 }
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
@@ -195,12 +188,9 @@ function checkAllowed(
 function follow(context: Context, match: Match, returned: unknown): Waiting {
   const { exchange } = context;
   while (returned === true) {
-    const next = searchNext(exchange, match);
-    if (next === undefined) {
-      exchange.match = undefined;
-      return callNotFound(context);
-    }
-    exchange.match = match = next;
+    const next = nextRoute(exchange, match);
+    if (next === undefined) return respondUnmatched(context);
+    match = next;
     returned = callRoute(context, match);
   }
   if (!isThenable(returned)) return respondWith(context, returned, match);
@@ -210,13 +200,17 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
   });
 }
 
-/** Responds when no route matches: with the methods of the path where it has others, else by `notFound`. */
+/**
+ * Responds when no route matches, or all that match have passed: with the methods of the path where its routes name
+ * others only, else by `notFound`.
+ */
 function respondUnmatched(context: Context): Waiting {
   const { exchange, reply } = context;
   const { method, plan: { settings } } = exchange;
-  const allowed = methodsOfPath(exchange);
-  if (allowed.length === 0) return callNotFound(context);
-  const methods = allowed.join(", ");
+  const named = methodsOfPath(exchange);
+  const isOther = named.length > 0 && !named.includes(method);
+  if (!isOther) return callNotFound(context);
+  const methods = [...new Set([...named, "OPTIONS"])].join(", ");
   reply.setHeader("allow", methods);
   if (method === "OPTIONS") {
     return void reply.respond("the response to OPTIONS", { status: 204 });

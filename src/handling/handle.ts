@@ -34,8 +34,9 @@ import {
 } from "./error_log.ts";
 import { respondPlainly } from "./pages.ts";
 import { receive } from "./receive.ts";
+import { firstRoute } from "./search.ts";
 import { send } from "./send.ts";
-import { dispatch, matchOf } from "./dispatch.ts";
+import { dispatch } from "./dispatch.ts";
 
 /**
  * The statuses by which the framework refuses input: these errors get a page even when `framework.handle_errors` is
@@ -90,7 +91,7 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
   try {
     try {
       admit(exchange);
-      if (exchange.hasUnreadBody) yield receive(exchange, matchOf(exchange));
+      if (exchange.hasUnreadBody) yield receive(exchange, firstRoute(exchange));
       const waiting = dispatch(exchange);
       if (waiting !== undefined) yield waiting;
       if (exchange.pending?.isUnsettled) yield settle(exchange);

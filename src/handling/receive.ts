@@ -17,7 +17,7 @@ import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
-import { methodsOfPath, search, searchNext } from "./search.ts";
+import { hasRoute, search, searchNext, takeMethod } from "./search.ts";
 
 /** The methods that a form can ask for. */
 export const OVERRIDES: readonly string[] = ["PUT", "PATCH", "DELETE"];
@@ -41,7 +41,7 @@ async function receiveForm(
   exchange: Exchange,
   match: Match | undefined,
 ): Promise<void> {
-  if (!match && methodsOfPath(exchange).length === 0) return;
+  if (!match && !hasRoute(exchange)) return;
   const others = OVERRIDES.map((method) => search(exchange, method));
   const limits = [match, ...others]
     .filter((each) => each !== undefined && !each.route.takesStream)
@@ -49,11 +49,8 @@ async function receiveForm(
   if (limits.length === 0) limits.push(limitOf(exchange));
   await read(exchange, Math.max(...limits));
   const method = methodOverride(exchange.app.request(exchange.context));
-  if (method) {
-    exchange.method = method;
-    exchange.match = search(exchange, method);
-  }
-  checkRead(exchange, limitOf(exchange, exchange.match));
+  const taken = method ? takeMethod(exchange, method) : exchange.match;
+  checkRead(exchange, limitOf(exchange, taken));
 }
 
 /**

@@ -1,12 +1,44 @@
 /**
- * Owns asking the router about the path of a request, which it sees below the application's base. Nothing else
- * calls `routing/lookup.ts`.
+ * Owns asking the router about the path of a request, which it sees below the application's base, and the match that
+ * the exchange keeps. Nothing else calls `routing/lookup.ts`, and nothing else sets `Exchange.match`.
  */
 
 import type { Exchange } from "../application/exchange.ts";
-import { allowedMethods, firstMatch, nextMatch } from "../routing/lookup.ts";
+import {
+  firstMatch,
+  isTaken,
+  namedMethods,
+  nextMatch,
+} from "../routing/lookup.ts";
 import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
+
+/**
+ * The match of the route to call first. One that is known stays, unless the request reads its path in another way by now,
+ * or has declared something of its own, which may be a route.
+ */
+export function firstRoute(exchange: Exchange): Match | undefined {
+  const { layer, match, method, path } = exchange;
+  const isKnown = match !== undefined && match.path === path && layer === null;
+  return isKnown ? match : exchange.match = search(exchange, method);
+}
+
+/** Takes another method in place of the one that was received, and returns the match of the route for that. */
+export function takeMethod(
+  exchange: Exchange,
+  method: string,
+): Match | undefined {
+  exchange.method = method;
+  return exchange.match = search(exchange, method);
+}
+
+/** The match of the route to call after one that has passed; undefined after the last. */
+export function nextRoute(
+  exchange: Exchange,
+  match: Match,
+): Match | undefined {
+  return exchange.match = searchNext(exchange, match);
+}
 
 /** The first route that matches the path of a request by a method. */
 export function search(
@@ -26,10 +58,16 @@ export function searchNext(
   return nextMatch(app.router(context), match, layer);
 }
 
-/** The methods for which the path of a request has routes; empty when no route takes it. */
+/** Whether a route takes the path of a request, by any method. */
+export function hasRoute(exchange: Exchange): boolean {
+  const { app, context, layer } = exchange;
+  return isTaken(app.router(context), pathOf(exchange), layer);
+}
+
+/** The methods that routes for the path of a request name. */
 export function methodsOfPath(exchange: Exchange): string[] {
   const { app, context, layer } = exchange;
-  return allowedMethods(app.router(context), pathOf(exchange), layer);
+  return namedMethods(app.router(context), pathOf(exchange), layer);
 }
 
 /** The path below the base, decoded once. */

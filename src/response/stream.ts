@@ -4,6 +4,7 @@
  */
 
 import { isStop, toError, wrongKind } from "../errors.ts";
+import { Markup } from "../html.ts";
 import { reportError } from "../report.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind } from "../state/current.ts";
@@ -151,6 +152,12 @@ const resourceOf = internalSlot("[[resourceBacking]]");
 
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;
-  if (typeof chunk === "string") return new TextEncoder().encode(chunk);
-  throw wrongKind("send the stream", "a chunk must be bytes or text", chunk);
+  if (typeof chunk === "string" || chunk instanceof Markup) {
+    return new TextEncoder().encode(String(chunk));
+  }
+  throw wrongKind(
+    "send the stream",
+    "a chunk must be bytes, text or html",
+    chunk,
+  );
 }

@@ -8,9 +8,6 @@ import type { Match } from "./match.ts";
 import type { Path } from "./path.ts";
 import { layersOf, type Router } from "./router.ts";
 
-/** The methods that a route without methods allows, besides OPTIONS. */
-const EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-
 /** The first route for a method and a path. HEAD is matched as GET, unless a route for the path names HEAD. */
 export function firstMatch(
   router: Router,
@@ -39,18 +36,25 @@ export function nextMatch(
     ofRequest?.find(path, method);
 }
 
-/** The methods for which a path has routes, for the `Allow` header; empty when the path has no route. */
-export function allowedMethods(
+/** Whether any route matches a path, by whatever method. */
+export function isTaken(
+  router: Router,
+  path: Path,
+  layer: Layer | null,
+): boolean {
+  return methodsOfRoutes(router, path, layer).length > 0;
+}
+
+/** The methods that the routes for a path name, with HEAD where GET is one; none of those that take every method. */
+export function namedMethods(
   router: Router,
   path: Path,
   layer: Layer | null,
 ): string[] {
-  const found = methodsOfRoutes(router, path, layer);
-  if (found.length === 0) return [];
-  const methods = new Set(found);
-  if (methods.delete("*")) EVERY_METHOD.forEach((one) => methods.add(one));
+  const methods = new Set(methodsOfRoutes(router, path, layer));
+  methods.delete("*");
   if (methods.has("GET")) methods.add("HEAD");
-  return [...methods.add("OPTIONS")];
+  return [...methods];
 }
 
 /** The methods of all routes that match a path; `*` for every method. */

@@ -2,7 +2,7 @@
  * Owns the calls of one request that nobody has awaited yet, and the error that one of them may bring. A call of the
  * framework whose promise rejects goes this way:
  *
- * 1. `tracked()` of `application/application.ts` notes its promise here, and gives the caller another one.
+ * 1. `track()` of the exchange notes its promise here, and gives the caller another one.
  * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
  * 3. That finds the context of the call, whose `fail()` hands the error on to the one here.
  * 4. `settle` of `handling/handle.ts` waits for what was noted, and for what Deno has to tell; then it throws the error,
