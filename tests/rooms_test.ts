@@ -1,6 +1,6 @@
 /** Tests that imports between the rooms of `src/` lead downwards, and that no modules import each other. */
 
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 
 /** The rooms from above to below; those that a room may import, also for types alone. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -67,6 +67,16 @@ Deno.test("each folder of `src/` is a room or an extension with an export", asyn
     !Object.hasOwn(ROOMS, name) && !entries.includes(`src/${name}/mod.ts`)
   );
   assertEquals(unknown, []);
+});
+
+Deno.test("each `import()` in `src/` runs outside of every request", async () => {
+  for (const path of await modulesIn("src")) {
+    const text = await Deno.readTextFile(path);
+    if (!/[^.\w"`]import\(/.test(text.replace(/^\s*(?:\*|\/\/).*/gm, ""))) {
+      continue;
+    }
+    assert(text.includes("withoutRequest("), path);
+  }
 });
 
 /** Whether an import leads downwards; that of an extension to its own files, public names or the ground. */

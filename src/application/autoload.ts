@@ -7,7 +7,7 @@
 import type { Class, Classes } from "../callback.ts";
 import { inside } from "../inside.ts";
 import { Layered, type LayerSource } from "../state/layer.ts";
-import { withoutRequest } from "../state/without_request.ts";
+import { withoutRequest } from "../without_request.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 

@@ -4,7 +4,7 @@
  */
 
 import type { Reply } from "../response/reply.ts";
-import { withoutRequest } from "../state/without_request.ts";
+import { withoutRequest } from "../without_request.ts";
 import type { MaybePromise, Waiting } from "../steps.ts";
 import type { TemplateTools } from "../view/view.ts";
 import type { Application } from "./application.ts";

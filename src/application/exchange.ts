@@ -4,6 +4,7 @@
  */
 
 import { baseOrigin, withoutBase } from "../base.ts";
+import { EndedError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import type { HttpRequest } from "./request.ts";
 import { hasBody } from "../request/body.ts";
@@ -224,6 +225,11 @@ export class Exchange implements Delivery, Running {
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
   get remote(): Deno.Addr | undefined {
     return this.#remote ??= this.info?.remoteAddr;
+  }
+
+  /** Throws `EndedError` once the request is over: code that has waited asks before it goes on. */
+  checkNotOver(): void {
+    if (this.isOver) throw new EndedError();
   }
 
   /** Reads what Deno drops after the response, so that it stays readable. */

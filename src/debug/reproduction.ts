@@ -6,7 +6,7 @@
 import type { Application } from "../application/application.ts";
 import type { Exchange } from "../application/exchange.ts";
 import { masked, maskedIfSecret } from "../secrets.ts";
-import { withoutRequest } from "../state/without_request.ts";
+import { withoutRequest } from "../without_request.ts";
 import { settles } from "../timer.ts";
 import { type SentBody, sentBody } from "./sent_body.ts";
 

@@ -3,7 +3,7 @@
 import type { Application } from "../application/application.ts";
 import { defaultSettings } from "../application/settings.ts";
 import { report, reportError } from "../report.ts";
-import { withoutRequest } from "../state/without_request.ts";
+import { withoutRequest } from "../without_request.ts";
 
 const warned = new WeakSet<Application>();
 

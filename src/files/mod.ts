@@ -70,6 +70,7 @@ import { type Compressed, compressedForms, preferred } from "./compressed.ts";
 import { type Shown, shown, shownSync } from "./shown.ts";
 import { noteFile } from "../used_files.ts";
 import { varyBy } from "../vary.ts";
+import { withoutRequest } from "../without_request.ts";
 import { Versions } from "./versions.ts";
 
 /** The options of {@linkcode files}. */
@@ -320,18 +321,9 @@ async function refuseRange({ headers, body }: Response): Promise<never> {
   throw new HttpError(416, message, { headers: { "content-range": range } });
 }
 
-/**
- * Returns a function that loads the file server on its first call. Deno leaks the context of an import into
- * what runs next, so the import runs in the context of the declaration, not in that of a request.
- */
+/** Returns a function that loads the file server on its first call. */
 function loader(): () => Promise<ServeFile> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const loaded = promise.then(async () => {
-    const { serveFile } = await import("@std/http/file-server");
-    return serveFile;
-  });
-  return () => {
-    resolve();
-    return loaded;
-  };
+  let loading: Promise<ServeFile> | undefined;
+  const load = async () => (await import("@std/http/file-server")).serveFile;
+  return () => loading ??= withoutRequest(load);
 }

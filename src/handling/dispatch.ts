@@ -107,7 +107,6 @@ function* guarded(
   [first, ...others]: readonly Middleware[],
 ): Steps<true | undefined> {
   const { exchange } = context;
-  const { app } = exchange;
   if (first === undefined) {
     const returned = yield match.call();
     if (returned === true) return true;
@@ -122,10 +121,11 @@ function* guarded(
     yield callsEnd(exchange, nameOf(first), earlier);
   }
   let passes: true | undefined;
-  if (isResponse(allowed)) {
+  const responds = isResponse(allowed);
+  if (!responds) exchange.checkNotOver();
+  if (responds) {
     yield respondWith(context, allowed);
-  } else if (!app.context("start()").reply.isSealed) {
-    // Asking the application has thrown if the request has ended meanwhile.
+  } else if (!context.reply.isSealed) {
     checkAllowed(allowed, first, match);
     try {
       passes = yield* guarded(context, match, others);
@@ -195,7 +195,7 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
   }
   if (!isThenable(returned)) return respondWith(context, returned, match);
   return Promise.resolve(returned).then((late) => {
-    exchange.app.context("start()"); // throws when the request has ended meanwhile
+    exchange.checkNotOver();
     return follow(context, match, late);
   });
 }

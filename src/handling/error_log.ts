@@ -1,6 +1,13 @@
 /**
  * Owns the lines of the error log that belong to requests. The page of an error hides what the operator needs;
- * its line in the log shows it, under the same reference.
+ * its line in the log shows it, under the same reference. What was thrown is logged by what became of it:
+ *
+ * | what became of it                                      | logged by                                             |
+ * | ------------------------------------------------------ | ----------------------------------------------------- |
+ * | it has got a page, of whoever made that                | `noteError`, then `logNotedErrors` for a 500 or above |
+ * | `error` itself has failed: it and the error before it  | `logError`                                            |
+ * | a filter of `send` has failed                          | `logError`                                            |
+ * | it came after the seal, the response, or nobody waited | `reportLate`                                          |
  */
 
 import type { Exchange } from "../application/exchange.ts";

@@ -21,6 +21,7 @@ import {
 } from "./route.ts";
 import { Layered } from "../state/layer.ts";
 import { isThenable } from "../steps.ts";
+import { withoutRequest } from "../without_request.ts";
 import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
@@ -246,12 +247,14 @@ export class Router {
   }
 
   /**
-   * Returns warnings, for a test: each route that can never be reached because an earlier one matches all of its paths, and each `"Class->method"` that does not load; those of mounted engines too. A route whose pattern ends in
-   * `*` is assumed to pass.
+   * Returns warnings, for a test: each route that can never be reached because an earlier one matches all of its paths,
+   * and each `"Class->method"` that does not load; those of mounted engines too. A route whose pattern ends in `*` is
+   * assumed to pass.
    */
   async check(): Promise<string[]> {
-    const { check } = await import("./check.ts");
-    return await check(this.routes());
+    const routes = this.routes();
+    const { check } = await withoutRequest(() => import("./check.ts"));
+    return await check(routes);
   }
 
   #trees(): Tree[] {

@@ -7,7 +7,7 @@
 import { EndedError, isStop } from "../errors.ts";
 import { errorText } from "../error_text.ts";
 import { report, reportError } from "../report.ts";
-import { withoutRequest } from "./without_request.ts";
+import { withoutRequest } from "../without_request.ts";
 import { type Enterable, innermost } from "./current.ts";
 
 /** For each server that keeps the process alive, the function that ends the process. */

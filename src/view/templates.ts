@@ -12,7 +12,7 @@ import { HttpError, MissingTemplate, TemplateError } from "../errors.ts";
 import { inside } from "../inside.ts";
 import { didYouMean } from "../suggestions.ts";
 import { noteFile } from "../used_files.ts";
-import { withoutRequest } from "../state/without_request.ts";
+import { withoutRequest } from "../without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
 import { makeVento, type Template } from "./vento.ts";
 import type { TemplateTools } from "./view.ts";

@@ -6,7 +6,7 @@
 
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import type { Store } from "../state/layer.ts";
-import { withoutRequest } from "../state/without_request.ts";
+import { withoutRequest } from "../without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
 import type { Templates } from "./templates.ts";
 import type { Template } from "./vento.ts";

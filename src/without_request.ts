@@ -1,6 +1,6 @@
 /**
- * Owns work that runs outside of every request although a request has asked for it, such as loading a
- * module.
+ * Owns work that runs outside of every request although a request has asked for it. Every `import()` that a request may
+ * cause goes through here.
  */
 
 const queue: (() => unknown)[] = [];
