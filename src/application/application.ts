@@ -48,9 +48,12 @@ export interface Defaults {
  * - Does a server of `start()` run, so that neither `start()` nor `init()` may be called? `Engine` knows its server.
  * - Is the server shutting down? `unfinished.isDraining`, which `server/` sets, and `endServing()` resets.
  * - Has any server received this request, or the one around it? `Exchange.isServed`.
- * - Did the server pass on the connection, as any does but perhaps a `Deno.serve` of the user's own?
+ * - Did the server pass on the connection? Every server does, except perhaps the user's own `Deno.serve`:
  *   `Exchange.hasConnection`. A drain waits for such requests only, and `framework.coalesce` is for their responses only.
- * - Did the program make the request itself, as tests do? `isFromProgram()` of `handling/client.ts`.
+ * - Did the program make the request itself, as tests do? `isFromProgram()` of `handling/client.ts`; `isLocal()` there
+ *   asks whether the client is on this machine, and `seesDetails()` who may see details under debug.
+ * - May the request be a copy of one that a server has received? `Exchange.mayBeCopy`.
+ * - Which scheme has the server? `isSecure`, which `server/` sets, and `endServing()` resets.
  */
 export class Application implements LayerSource {
   /** Which context the running code belongs to. */

@@ -56,7 +56,7 @@ export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
  * 5. It is over (`isOver`): code that outlives it finds no request any more.
  */
 export class Exchange implements Delivery, Running {
-  /** The context of everything but the parts. */
+  /** The main context of the request. */
   readonly context: Context;
   /** The context around this exchange, of the application that has passed the request on. */
   readonly outer: Context | undefined;
@@ -123,7 +123,7 @@ export class Exchange implements Delivery, Running {
     this.context = new Context(this, reply);
   }
 
-  /** Takes a plan of the request's own, which may read its path in another way: an earlier match is none of it. */
+  /** Takes a plan of the request's own, which may read its path in another way: earlier matches are then out of date. */
   take(plan: Plan): void {
     this.plan = plan;
     this.path = undefined;

@@ -335,8 +335,8 @@ export class HttpRequest {
   /**
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
    * The request lives until the socket has closed, so that the socket's handlers keep its state. The socket of a
-   * client for which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426 when the
-   * client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400 when
+   * client for which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426
+   * when the client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400 when
    * its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {

@@ -39,7 +39,7 @@ const END_OF_BODY = /<\/body\s*>/gi;
 const program = crypto.randomUUID();
 let changes = 0;
 
-/** The states by which responses are made; none for requests of the program's own. */
+/** The reload state that each response was made in; none for requests of the program's own. */
 const states = new WeakMap<Exchange, string>();
 
 /** The functions that send the current state to the pages that listen. */

@@ -1,6 +1,6 @@
 /**
- * Decides who made a request (the program itself, a client on this machine, or one elsewhere) and so who may read
- * more of an error than its status.
+ * Owns deciding who made a request: the program itself, a client on this machine, or one elsewhere. That decides who may
+ * read more of an error than its status.
  */
 
 import type { Exchange } from "../application/exchange.ts";

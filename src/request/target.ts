@@ -35,7 +35,7 @@ const MALFORMED_TARGET = "request target is malformed";
 
 /**
  * The last valid Host header, cached with the start of the URLs of that host: most requests name the same. At first, a
- * start that no URL has, so that a request without the header is none of this host.
+ * start that no URL has, so that no URL matches.
  */
 let lastHost = { host: "", origin: " " };
 

@@ -34,15 +34,18 @@ const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
   const { init } = reply;
-  if (init?.kept === undefined || delivery.isHead || !isStill(reply, init)) {
+  if (
+    init?.kept === undefined || delivery.isHead ||
+    !isUnchangedSince(reply, init)
+  ) {
     return newResponse(reply, delivery);
   }
   const kept = init.kept.response ??= newResponse(reply, delivery);
   return kept.clone();
 }
 
-/** Whether a reply is what `respond()` put in place, and nothing else. */
-function isStill(
+/** Whether a reply is still what `respond()` put in place, and nothing else. */
+function isUnchangedSince(
   reply: Reply,
   { text, status, type, headers }: ReplyInit,
 ): boolean {

@@ -1,5 +1,5 @@
 /**
- * Computes the longest text that an expression may be tried on. JavaScript's expressions backtrack: where a character can
+ * Owns computing the longest text that an expression may be tried on. JavaScript's expressions backtrack: where a character can
  * be matched in more than one way, the steps grow with a power of the length of the text, or exponentially.
  *
  * A step takes one character of the text at one place of the expression. How many steps the worst text of a

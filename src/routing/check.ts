@@ -38,7 +38,7 @@ function reachWarnings(route: Route, earlier: Node): string[] {
 
 /**
  * A route below a node that hides a later one, whose segments are given. A literal is hidden only by the same
- * literal and by what is none, so that routes which begin differently are not compared.
+ * literal or by a non-literal, so that routes which begin differently are not compared.
  */
 function hidingBelow(
   { literals, other, ends, stars }: Node,
