@@ -324,6 +324,9 @@ async function refuseRange({ headers, body }: Response): Promise<never> {
 /** Returns a function that loads the file server on its first call. */
 function loader(): () => Promise<ServeFile> {
   let loading: Promise<ServeFile> | undefined;
-  const load = async () => (await import("@std/http/file-server")).serveFile;
+  const load = async () => {
+    const { serveFile } = await import("@std/http/file-server");
+    return serveFile;
+  };
   return () => loading ??= withoutRequest(load);
 }
