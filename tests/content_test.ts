@@ -181,15 +181,15 @@ Deno.test("`data` throws the same refusal on every reading, and the text stays",
   assertEquals(content.text(), "{");
 });
 
-Deno.test("`data` survives deep and malformed JSON", () => {
+Deno.test("`data` refuses deep and malformed JSON with 400", () => {
   const deep = "[".repeat(100_000);
-  const { data } = contentOf(deep + "]".repeat(100_000), "application/json");
-  assertEquals(Object.keys(data), ["0"]);
-  assertEquals(
-    assertThrows(() => contentOf(deep, "application/json").data, HttpError)
-      .status,
-    400,
-  );
+  for (const text of [deep, deep + "]".repeat(100_000)]) {
+    const { status } = assertThrows(
+      () => contentOf(text, "application/json").data,
+      HttpError,
+    );
+    assertEquals(status, 400);
+  }
 });
 
 Deno.test("`data` reads a long type in one pass", () => {

@@ -6,8 +6,9 @@ import {
   assertFalse,
   assertRejects,
   assertStrictEquals,
+  assertThrows,
 } from "@std/assert";
-import { Engine, HttpError, type HttpRequest } from "@framework/core";
+import { Engine, html, HttpError, type HttpRequest } from "@framework/core";
 
 const tcp: Deno.NetAddr = {
   transport: "tcp",
@@ -331,14 +332,28 @@ Deno.test("a record of a query or a form is refused with 400 where a handler mak
       400,
       'Cannot read the field "name": it is a record, not text',
     ],
-    ...['{"name":{"toString":1}}', '{"name":{"first":"Ada"}}'].map((
-      body,
-    ): [string, RequestInit, number, string] => [
+    ...([
+      ['{"name":"Ada"}', 200, "Hello, Ada!"],
+      ['{"name":["a",1,null]}', 200, "Hello, a,1,!"],
+      [`{"name":${nested(999)}}`, 200, "Hello, !"],
+      ['{"name":{"toString":1}}', "name"],
+      ['{"name":{"first":"Ada"}}', "name"],
+      ['{"name":["a",[{"toString":1}]]}', "name[1][0]"],
+    ] as const).map((
+      [body, ...expected],
+    ): [string, RequestInit, number, string] => {
+      const [status, text] = expected.length === 2 ? expected : [
+        400,
+        `Cannot read the field "${expected[0]}": it is a record, not text`,
+      ];
+      return ["/form", { ...post, ...sentAsJson(body) }, status, text];
+    }),
+    [
       "/form",
-      { ...post, headers: { "content-type": "application/json" }, body },
+      { ...post, ...sentAsJson(`{"name":${nested(1_000)}}`) },
       400,
-      'Cannot read the field "name": it is a record, not text',
-    ]),
+      "Cannot read the JSON body: it is nested more than 1000 levels deep",
+    ],
   ];
   app.map("error", (error: Error) => error.message);
   for (const [path, init, status, text] of table) {
@@ -346,6 +361,76 @@ Deno.test("a record of a query or a form is refused with 400 where a handler mak
       new Request(`http://localhost${path}`, init),
     );
     assertEquals([response.status, await response.text()], [status, text]);
+  }
+});
+
+/** What sends a text as JSON. */
+function sentAsJson(body: string): RequestInit {
+  return { headers: { "content-type": "application/json" }, body };
+}
+
+/** Lists in lists, so many levels deep. */
+function nested(depth: number): string {
+  return "[".repeat(depth) + "]".repeat(depth);
+}
+
+Deno.test("a record inside the `data` of JSON names its place when it is made text", async () => {
+  const body = '[{"a":{"toString":1}},{"b":2}]';
+  const { data } = await requestOf({ "content-type": "application/json" }, {
+    body,
+  });
+  // deno-lint-ignore no-explicit-any -- the handler expects text
+  const [first, second]: any[] = Object.values(data);
+  const rows: [() => unknown, string][] = [
+    [() => `${first}`, "0"],
+    [() => `${first.a}`, "0[a]"],
+    [() => first.a + 1, "0[a]"],
+    [() => [[second]].join(), "1"],
+  ];
+  for (const [use, path] of rows) {
+    const { status, message } = assertThrows(use, HttpError);
+    const expected =
+      `Cannot read the field "${path}": it is a record, not text`;
+    assertEquals([status, message], [400, expected]);
+  }
+  assertEquals(`${second.b}`, "2");
+});
+
+Deno.test("a record inside the `data` of JSON is a plain record to all else that reads it", async () => {
+  const sent = '{"name":{"first":"Ada"},"list":[{"a":1}]}';
+  const { data, json } = await requestOf(
+    { "content-type": "application/json" },
+    { body: sent },
+  );
+  const name = data.name as Record<string, unknown>;
+  assertEquals(data, JSON.parse(sent));
+  assertEquals(Reflect.ownKeys({ ...name }), ["first"]);
+  assertEquals(Object.keys(name), ["first"]);
+  assertEquals(structuredClone(data), JSON.parse(sent));
+  assertEquals(JSON.stringify(data), sent);
+  assertEquals(String(html`${name}`), "{&quot;first&quot;:&quot;Ada&quot;}");
+  assertEquals(String(Object(json).name), "[object Object]");
+});
+
+Deno.test("`data` bounds how deep JSON is nested, `json` does not", async () => {
+  const app = new Engine();
+  app.post("/data", () => app.request().data);
+  app.post("/json", () => typeof app.request().json);
+  const deepest = nested(1_000);
+  const rows: [string, string, number][] = [
+    ["/data", deepest, 200],
+    ["/data", nested(1_001), 400],
+    ["/data", nested(20_000), 400],
+    ["/data", '{"a":'.repeat(20_000) + "1" + "}".repeat(20_000), 400],
+    ["/json", nested(20_000), 200],
+  ];
+  for (const [path, body, status] of rows) {
+    const init = { method: "POST", ...sentAsJson(body) };
+    const response = await app.fetch(
+      new Request(`http://localhost${path}`, init),
+    );
+    await response.body?.cancel();
+    assertEquals(response.status, status, `${path} ${body.length}`);
   }
 });
 

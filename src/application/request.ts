@@ -220,8 +220,8 @@ export class HttpRequest {
 
   /**
    * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws `HttpError`
-   * 400 when the body is malformed, 413 beyond 1,000 fields or 100 files, 415 for an unknown charset, and
-   * `TypeError` on a route that is `streamed()`.
+   * 400 when the body is malformed, or is JSON of more than 1,000 levels, 413 beyond 1,000 fields or 100 files, 415 for
+   * an unknown charset, and `TypeError` on a route that is `streamed()`; `String()` of a record in it throws 400.
    */
   get data(): Data {
     return this.#form.data;

@@ -3,7 +3,7 @@
  * names nest them. Reading and parsing a body is in `body.ts`.
  */
 
-import { refusal } from "../errors.ts";
+import { type HttpError, refusal } from "../errors.ts";
 import type { UploadedFile } from "./upload.ts";
 
 /** Named values as the client has nested them: a record without a prototype, so that any name is data. */
@@ -116,21 +116,19 @@ function childOf(parent: AnyRecord, key: string, path: string): AnyRecord {
   const old = parent[key];
   if (isRecord(old)) return old;
   const child: AnyRecord = Object.create(null);
-  refuseText(child, path);
+  const refuse = (): never => {
+    throw recordRefusal(path);
+  };
+  // A property of the record, since a prototype would make it differ from a plain one for assertions and
+  // libraries; only enumerable properties are copied and compared.
+  Object.defineProperty(child, Symbol.toPrimitive, { value: refuse });
   if (typeof old === "object") child[0] = old;
   return parent[key] = child;
 }
 
-/**
- * Has `String()` of a record throw {@linkcode HttpError} 400: that a client has sent one in place of text is the
- * client's fault. A property of the record, since a prototype would make it differ from a plain one for assertions and
- * libraries; only enumerable properties are copied and compared.
- */
-export function refuseText(record: object, path: string): void {
-  const refuse = () => {
-    throw refusal(400, fieldName(path), "it is a record, not text");
-  };
-  Object.defineProperty(record, Symbol.toPrimitive, { value: refuse });
+/** The error for `String()` of a record, which a client has sent in place of text; `path` is that of its field. */
+export function recordRefusal(path: string): HttpError {
+  return refusal(400, fieldName(path), "it is a record, not text");
 }
 
 function isRecord(value: unknown): value is AnyRecord {
