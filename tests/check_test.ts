@@ -25,6 +25,8 @@ const hidden: [earlier: string, later: string][] = [
   ["/a/*/z", "/a/b/z"],
   ["/a/*/z", "/a/z"],
   ["/*/b/*/z", "/a/b/c/@d/z"],
+  ["/About", "/about"],
+  ["/@a:[a-z]+/É", "/N/é"],
 ];
 
 /** Routes that can all be reached. */
@@ -35,7 +37,6 @@ const reachable: string[][] = [
   ["GET /posts", "GET|HEAD /posts"],
   ["/@id:[0-9]+", "/@slug"],
   ["/blog/@y", "/blog(/@y(/@m))"],
-  ["/About", "/about"],
   ["/@a:[^N]+", "/n"],
   ["*", "/a", "/a/*", "/a/b"],
   ["/files/*", "/files/x"],
@@ -102,6 +103,27 @@ Deno.test("`check()` compares a route with few of thousands that begin alike", a
   assertEquals(await check(...routes), []);
   const time = performance.now() - started;
   assert(time < 3_000, `${time} ms`); // comparing all takes 20 seconds
+});
+
+Deno.test("`check()` tells upper and lower case apart where the application does", async () => {
+  const inner = new Engine();
+  const app = new Engine();
+  for (const each of [inner, app]) {
+    for (const path of ["/X", "/x", "/@a:[^N]+/b", "/n/b"]) {
+      each.route<string>(path, () => "");
+    }
+  }
+  app.mount("/inner", inner);
+  const hidden = (later: string, earlier: string) =>
+    `The route "${later}" can never be reached: "${earlier}" is declared earlier and matches all of its paths`;
+  const inOneCase = hidden("/n/b", "/@a:[^N]+/b");
+  const inAny = hidden("/x", "/X");
+  const below = (text: string) => `Below "/inner": ${text}`;
+  assertEquals(await app.router().check(), [inAny, below(inAny)]);
+  app.set("framework.case_sensitive", true);
+  assertEquals(await app.router().check(), [inOneCase, below(inAny)]);
+  inner.set("framework.case_sensitive", true);
+  assertEquals(await app.router().check(), [inOneCase, below(inOneCase)]);
 });
 
 Deno.test('`check()` names each `"Class->method"` that does not load', async () => {

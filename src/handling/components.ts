@@ -39,7 +39,12 @@ export function components(
     },
     router: {
       type: Router,
-      params: () => [routes, app.autoload, mountingOf(app)],
+      params: () => [
+        routes,
+        app.autoload,
+        mountingOf(app),
+        () => app.currentPlan.settings["framework.case_sensitive"],
+      ],
     },
     view: {
       type: View,

@@ -7,16 +7,20 @@ import { declared, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { newNode, type Node, routesAt } from "./tree.ts";
 
-/** The warnings for routes, and for those of what is mounted among them, unless they were `seen`. */
+/**
+ * The warnings for routes whose literals match in the very same case only, or in any; and for the routes of what is
+ * mounted among them, unless they were `seen`.
+ */
 export async function check(
   routes: readonly Route[],
+  caseSensitive: boolean,
   seen: Set<Route> = new Set(routes),
 ): Promise<string[]> {
   const warnings: string[] = [];
   const earlier = newNode();
   for (const route of routes) {
     warnings.push(
-      ...reachWarnings(route, earlier),
+      ...reachWarnings(route, earlier, caseSensitive),
       ...await loadWarnings(route),
       ...await mountedWarnings(route, seen),
     );
@@ -25,9 +29,14 @@ export async function check(
 }
 
 /** Warns of a route that an `earlier` one hides, and adds it to those. */
-function reachWarnings(route: Route, earlier: Node): string[] {
+function reachWarnings(
+  route: Route,
+  earlier: Node,
+  caseSensitive: boolean,
+): string[] {
   const { choices } = declared(route).pattern;
-  const hiding = hidingBelow(earlier, choices[0]!, 0, route);
+  const hides = (one: Route): boolean => shadows(one, route, caseSensitive);
+  const hiding = hidingBelow(earlier, choices[0]!, 0, hides);
   for (const segments of choices) routesAt(earlier, segments).push(route);
   if (hiding === undefined) return [];
   return [
@@ -37,23 +46,22 @@ function reachWarnings(route: Route, earlier: Node): string[] {
 }
 
 /**
- * A route below a node that hides a later one, whose segments are given. A literal is hidden only by the same
+ * A route below a node that `hides` a later one, whose segments are given. A literal is hidden only by the same
  * literal or by a non-literal, so that routes which begin differently are not compared.
  */
 function hidingBelow(
   { literals, other, ends, stars }: Node,
   segments: readonly Segment[],
   at: number,
-  later: Route,
+  hides: (earlier: Route) => boolean,
 ): Route | undefined {
-  const hides = (earlier: Route): boolean => shadows(earlier, later);
   const { folded, isStar } = segments[at] ?? {};
   const literal = folded === undefined ? undefined : literals.get(folded);
   const found = at === segments.length
     ? ends.find(hides)
-    : literal && hidingBelow(literal, segments, at + 1, later) ||
+    : literal && hidingBelow(literal, segments, at + 1, hides) ||
       // only a star hides a star
-      !isStar && other && hidingBelow(other, segments, at + 1, later);
+      !isStar && other && hidingBelow(other, segments, at + 1, hides);
   return found || stars.find(hides);
 }
 
@@ -75,7 +83,8 @@ async function mountedWarnings(
   if (mounted === undefined) return [];
   const routes = routesOf(mounted).filter((one) => !seen.has(one));
   routes.forEach((one) => seen.add(one));
-  const warnings = await check(routes, seen);
+  if (routes.length === 0) return []; // it may be no application of this framework
+  const warnings = await check(routes, isCaseSensitive(mounted), seen);
   const prefix = route.pattern.slice(0, -"/*".length);
   return warnings.map((text) => `Below "${prefix}": ${text}`);
 }
@@ -95,8 +104,19 @@ function routesOf(mounted: object): Route[] {
     : [];
 }
 
+/** Whether an application of this framework tells upper and lower case apart. */
+function isCaseSensitive(mounted: object): boolean {
+  const { get }: { get?: unknown } = mounted;
+  return typeof get === "function" &&
+    get.call(mounted, "framework.case_sensitive") === true;
+}
+
 /** Whether a route takes every request of a later one. One that ends in `*` is taken for one that passes. */
-function shadows(earlier: Route, later: Route): boolean {
+function shadows(
+  earlier: Route,
+  later: Route,
+  caseSensitive: boolean,
+): boolean {
   const { pattern, mounted } = declared(earlier);
   const { pattern: hidden } = declared(later);
   const isForAll = pattern.methods.length === 0;
@@ -106,7 +126,9 @@ function shadows(earlier: Route, later: Route): boolean {
   const passes = pattern.choices.some((choice) => choice.at(-1)?.isStar);
   if (passes && mounted === undefined) return false;
   return hidden.choices.every((segments) =>
-    pattern.choices.some((choice) => coversPath(choice, segments))
+    pattern.choices.some((choice) =>
+      coversPath(choice, segments, caseSensitive)
+    )
   );
 }
 
@@ -117,6 +139,7 @@ function shadows(earlier: Route, later: Route): boolean {
 function coversPath(
   all: readonly Segment[],
   some: readonly Segment[],
+  caseSensitive: boolean,
 ): boolean {
   let star: number | undefined;
   let end = 0; // where what the star takes ends
@@ -126,7 +149,8 @@ function coversPath(
       star = n++;
       end = at;
     } else if (
-      segment && at < some.length && coversSegment(segment, some[at]!)
+      segment && at < some.length &&
+      coversSegment(segment, some[at]!, caseSensitive)
     ) {
       n++;
       at++;
@@ -139,12 +163,16 @@ function coversPath(
   return true;
 }
 
-/** Whether one segment matches every text that another one matches, whether or not case differs. */
-function coversSegment(all: Segment, some: Segment): boolean {
+/** Whether one segment matches every text that another one matches. */
+function coversSegment(
+  all: Segment,
+  some: Segment,
+  caseSensitive: boolean,
+): boolean {
   if (some.isStar) return false; // it takes any number of segments
   if (all.isFree) return true;
   if (all.shape === some.shape) return all.longest >= some.longest;
   const { literal, folded } = some;
-  return literal !== undefined && all.match(literal, undefined, []) &&
-    all.match(literal, folded, []);
+  return literal !== undefined &&
+    all.match(literal, caseSensitive ? undefined : folded, []);
 }

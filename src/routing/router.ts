@@ -54,6 +54,7 @@ export class Router {
   readonly #layers: Layered<Tree>;
   readonly #classes: Classes;
   readonly #mounting: Mounting;
+  readonly #isCaseSensitive: () => boolean;
 
   static {
     layersOf = (router) => router.#layers;
@@ -79,7 +80,7 @@ export class Router {
 
   /**
    * `layers` has the trees of routes, `classes` finds the classes of callbacks such as `"Class->method"`,
-   * `mounting` hands requests over to other applications.
+   * `mounting` hands requests over to other applications, `isCaseSensitive` returns `framework.case_sensitive`.
    *
    * @ignore
    */
@@ -87,10 +88,12 @@ export class Router {
     layers: Layered<Tree> = new Layered(() => new Tree()),
     classes: Classes = NO_CLASSES,
     mounting: Mounting = cannotMount,
+    isCaseSensitive: () => boolean = () => false,
   ) {
     this.#layers = layers;
     this.#classes = classes;
     this.#mounting = mounting;
+    this.#isCaseSensitive = isCaseSensitive;
   }
 
   /** @ignore */
@@ -254,7 +257,7 @@ export class Router {
   async check(): Promise<string[]> {
     const routes = this.routes();
     const { check } = await withoutRequest(() => import("./check.ts"));
-    return await check(routes);
+    return await check(routes, this.#isCaseSensitive());
   }
 
   #trees(): Tree[] {
