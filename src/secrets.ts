@@ -2,9 +2,12 @@
  * Owns masking secrets in what pages and logs show: which names are those of secrets, and hiding their values.
  */
 
-/** The names whose values are masked, of headers, fields and parameters; `code` is that of OAuth. */
+/**
+ * The names whose values are masked, of headers, fields and parameters; `code` is that of OAuth. `pass` and `pin` count
+ * as words only, with no letter before or behind them.
+ */
 export const SECRETS: RegExp =
-  /auth|card.?num|^code$|cookie|credential|csrf|\bcvc|\bcvv|key|otp|\bpass\b|passw|\bpin\b|pwd|secret|session|sig|token/i;
+  /auth|card.?num|^code$|cookie|credential|csrf|cvc|cvv|key|otp|passw|(?<![a-z])(?:pass|pin)(?![a-z])|pwd|secret|session|sig|token/i;
 
 /** The pairs `name=value` in a text, such as a query. The lookbehind lets a long text be read only once. */
 const PAIRS = /(?<![\w.[\]%-])([\w.[\]%-]+)=[^&;\s#"]*/g;

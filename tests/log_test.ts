@@ -190,8 +190,12 @@ const MASKED: Readonly<Record<string, string>> = {
   "/a?next=/b?c=1?%6bey=a?b&d=1": "/a?next=/b?c=1?%6bey=••••&d=1",
   "/a??token=abc": "/a??token=••••",
   "/a?secret": "/a?secret",
-  "/a?pin=1&cvc=2&card_number=3": "/a?pin=••••&cvc=••••&card_number=••••",
-  "/a?spin=1&passenger=2&discard=3": "/a?spin=1&passenger=2&discard=3",
+  "/a?pass=1&pin=1&cvv=1&cvc=1&card_number=1":
+    "/a?pass=••••&pin=••••&cvv=••••&cvc=••••&card_number=••••",
+  "/a?user_pass=1&pin-code=1&card[cvv2]=1&cardCvc=1&cardNumber=1":
+    "/a?user_pass=••••&pin-code=••••&card[cvv2]=••••&cardCvc=••••&cardNumber=••••",
+  "/a?spin=1&pinned=2&passenger=3&discard=4&compass=5":
+    "/a?spin=1&pinned=2&passenger=3&discard=4&compass=5",
   "/a?postcode=1": "/a?postcode=1",
   "/a?": "/a?",
   "/token=abc": "/token=abc",
