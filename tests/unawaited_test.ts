@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { secondsOf } from "./clock.ts";
-import { Engine } from "@framework/core";
+import { Engine, type UploadedFile, type View } from "@framework/core";
 import { call, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -54,6 +54,59 @@ onEngine(
     const statuses = ["/forgotten", "/forgotten?name=Ada", "/caught"]
       .map(async (path) => (await visit(app, path)).status);
     assertEquals(await Promise.all(statuses), [422, 200, 200]);
+  },
+);
+
+onEngine(
+  "storing an upload that nobody awaits is waited for, and its failure is the request's",
+  async (app) => {
+    const folder = await Deno.makeTempDir();
+    await Deno.writeTextFile(`${folder}/taken`, "");
+    const photo = () => app.request().files.photo as UploadedFile;
+    app.post("/forgotten/@name", (name) => {
+      photo().moveTo(`${folder}/${name}`);
+      return "stored";
+    });
+    app.post("/caught/@name", async (name) => {
+      await photo().moveTo(`${folder}/${name}`).catch(() => {});
+      return "caught";
+    });
+    app.map("error", (error: Error) => error.name);
+    const sent = async (path: string) => {
+      const body = new FormData();
+      body.set("photo", new File(["pixels"], "me.png"));
+      const response = await visit(app, path, { method: "POST", body });
+      return [response.status, await response.text()];
+    };
+    assertEquals(await sent("/forgotten/free"), [200, "stored"]);
+    assertEquals(await Deno.readTextFile(`${folder}/free`), "pixels");
+    assertEquals(await sent("/forgotten/taken"), [500, "AlreadyExists"]);
+    assertEquals(await sent("/caught/taken"), [200, "caught"]);
+    await Deno.remove(folder, { recursive: true });
+  },
+);
+
+onEngine(
+  "a template that fails in `view().fetch()`, which nobody awaits, fails the request",
+  async (app) => {
+    app.set("framework.views.path", await Deno.makeTempDir());
+    const view = () => call(app, "view") as View;
+    app.get("/forgotten", () => {
+      view().fetch("missing");
+      return "rendered";
+    });
+    app.get("/caught", async () => {
+      const text = view().fetch("missing");
+      await sleep(1);
+      return await text.catch(() => "caught");
+    });
+    app.map("error", (error: Error) => error.message.split(":")[0]);
+    const texts = ["/forgotten", "/caught"]
+      .map(async (path) => await (await visit(app, path)).text());
+    assertEquals(await Promise.all(texts), [
+      'Cannot find the template "missing"',
+      "caught",
+    ]);
   },
 );
 
@@ -395,7 +448,7 @@ async function serve(
   source: string,
 ): Promise<[child: ServerProcess, url: string]> {
   const child = await ServerProcess.start(`
-    import { Engine } from "@framework/core";
+    import { Engine, type UploadedFile, type View } from "@framework/core";
     const app = new Engine();
     ${source}
     app.start({ port: 0 });
@@ -497,7 +550,7 @@ const FATAL: Readonly<Record<string, string>> = {
 for (const [what, source] of Object.entries(FATAL)) {
   Deno.test(`the process ends at ${what}, as Deno lets it`, async () => {
     await using child = await ServerProcess.start(`
-      import { Engine } from "@framework/core";
+      import { Engine, type UploadedFile, type View } from "@framework/core";
       const app = new Engine();
       ${source}
     `);

@@ -387,5 +387,5 @@ function isMethodOf(object: object, name: string): boolean {
 /** Has the response wait for a promise that a method returned. */
 function tracked(name: string, result: unknown, context?: Context): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;
-  return context.exchange.track(name, result);
+  return context.track(name, result);
 }

@@ -339,6 +339,10 @@ export class Context implements Enterable {
     return this.exchange.isOver;
   }
 
+  track<Value>(name: string, call: Promise<Value>): Promise<Value> {
+    return this.exchange.track(name, call);
+  }
+
   fail(reason: unknown): boolean {
     const { exchange } = this;
     if (exchange.isConcluded) return false;

@@ -1,5 +1,7 @@
 /** Owns uploaded files: storing one, in a folder under a safe name. `multipart.ts` finds them in a form. */
 
+import { track } from "../state/current.ts";
+
 const FOLDER_END = Deno.build.os === "windows" ? /[/\\]$/ : /\/$/;
 
 /** Makes a client's file name safe: each pattern is replaced by the text beside it. */
@@ -53,7 +55,11 @@ export class UploadedFile extends File {
    * @throws {Deno.errors.AlreadyExists} A file already exists there; it stays as it was.
    * @throws {Deno.errors.NotFound} The folder does not exist.
    */
-  async moveTo(path: string): Promise<string> {
+  moveTo(path: string): Promise<string> {
+    return track("moveTo", this.#move(path));
+  }
+
+  async #move(path: string): Promise<string> {
     const isFolder = FOLDER_END.test(path);
     const target = isFolder ? path + safeName(this.name) : path;
     try {
@@ -64,7 +70,7 @@ export class UploadedFile extends File {
       if (failure === undefined) throw error;
       // A path that cannot be read or does not exist is not a folder.
       const taken = await Deno.stat(path).catch(() => undefined);
-      if (!isFolder && taken?.isDirectory) return this.moveTo(`${path}/`);
+      if (!isFolder && taken?.isDirectory) return this.#move(`${path}/`);
       const [Failure, state] = failure;
       const upload = JSON.stringify(this.name);
       throw new Failure(

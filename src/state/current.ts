@@ -28,6 +28,8 @@ export interface Enterable {
   readonly outer: Enterable | undefined;
   /** Whether no code may use the context any more. */
   readonly isOver: boolean;
+  /** Notes a call of the framework that may not be awaited; returns the promise for the caller. */
+  track<Value>(name: string, call: Promise<Value>): Promise<Value>;
   /** Takes an error that no code has caught; returns false when it is too late for that. */
   fail(reason: unknown): boolean;
   /** Takes back such an error: some code has caught it after all. */
@@ -137,6 +139,14 @@ export function innermost(): Enterable | null | undefined {
   if (id === undefined || id < 0) return undefined;
   const context = find(id);
   return context === undefined || context.isOver ? null : context;
+}
+
+/** Notes a call in the innermost context that the calling code belongs to; returns the promise for the caller. */
+export function track<Value>(
+  name: string,
+  call: Promise<Value>,
+): Promise<Value> {
+  return innermost()?.track(name, call) ?? call;
 }
 
 /** Lets what follows belong to no context. */

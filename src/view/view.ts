@@ -5,6 +5,7 @@
  */
 
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
+import { track } from "../state/current.ts";
 import type { Store } from "../state/layer.ts";
 import { withoutRequest } from "../without_request.ts";
 import { madeOnce, type MaybePromise } from "../steps.ts";
@@ -109,9 +110,22 @@ export class View {
    * Rejects with an `Error` that names the tried files when there is no such template, and with one
    * that shows the template's file and line when rendering fails.
    */
-  async fetch(
+  fetch(
     file: string,
     data: Readonly<Record<string, unknown>> = {},
+  ): Promise<string> {
+    return track("view.fetch", this.#render(file, data));
+  }
+
+  /** Whether there is a file for a template of that name. */
+  exists(file: string): Promise<boolean> {
+    const find = async () => await (await this.#current()).has(file);
+    return track("view.exists", find());
+  }
+
+  async #render(
+    file: string,
+    data: Readonly<Record<string, unknown>>,
   ): Promise<string> {
     const locals = { ...Object.fromEntries(this.#variables.all()), ...data };
     const loaded = this.#debug();
@@ -119,11 +133,6 @@ export class View {
     const current = this.#current();
     const templates = current instanceof Promise ? await current : current;
     return await templates.render(file, locals, debug);
-  }
-
-  /** Whether there is a file for a template of that name. */
-  async exists(file: string): Promise<boolean> {
-    return await (await this.#current()).has(file);
   }
 
   /** The templates for the current settings. */
