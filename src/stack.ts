@@ -2,6 +2,12 @@
 
 import { decodeEscapes } from "./escapes.ts";
 
+/** A place in code. */
+interface Place {
+  readonly url: string;
+  readonly line: string;
+}
+
 const FRAMEWORK = import.meta.resolve("./");
 
 /** The module that begins to handle a request, and the one that continues it once it has waited. */
@@ -12,8 +18,11 @@ const CONTINUES = import.meta.resolve("./steps.ts");
 const FOREIGN =
   /\/node_modules\/|\/ventojs[@/]\d|\b(?:ext|node):|<anonymous>\)?$/;
 
-/** The place at the end of a frame. */
-const PLACE = /([a-z]+:\/\/.+?):(\d+):\d+\)?$/;
+/** The line and the column at the end of a frame. */
+const POSITION = /:(\d+):\d+\)?$/;
+
+/** The start of a URL; the lookbehind lets a long word be read only once. */
+const SCHEME = /(?<![a-z])[a-z]+:\/\//;
 
 /** Whether a line of a stack is a frame of the framework, of a package or of the runtime. */
 export function isForeignFrame(line: string): boolean {
@@ -34,11 +43,18 @@ export function placeOf(error: Error): string | undefined {
     : begin;
   const places = frames.slice(0, end === -1 ? undefined : end)
     .filter((frame) => !isForeignFrame(frame))
-    .map((frame) => PLACE.exec(frame)).filter((place) => place !== null);
-  const isFile = ([, url]: RegExpExecArray): boolean =>
-    url!.startsWith("file:");
-  const [, url, line] = places.find(isFile) ?? places[0] ?? [];
-  return url === undefined ? undefined : `${filePath(url)}:${line}`;
+    .map((frame) => placeIn(frame)).filter((place) => place !== undefined);
+  const isFile = ({ url }: Place): boolean => url.startsWith("file:");
+  const place = places.find(isFile) ?? places[0];
+  return place && `${filePath(place.url)}:${place.line}`;
+}
+
+/** The place at the end of a frame, which may quote a client in a stack that an application has made. */
+function placeIn(frame: string): Place | undefined {
+  const position = POSITION.exec(frame);
+  const start = frame.search(SCHEME);
+  if (position === null || start < 0 || start > position.index) return;
+  return { url: frame.slice(start, position.index), line: position[1]! };
 }
 
 /** The lines of a stack after the message, which may itself look like one of them. */

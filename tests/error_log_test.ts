@@ -340,6 +340,24 @@ Deno.test("an error of the framework itself has no place: who called `fetch()` i
   assertMatch(line!, /TypeError: Cannot send what the route .+, got 1$/);
 });
 
+Deno.test("the place of an error is found at once behind a stack that quotes a million letters", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    const error = new Error("changed");
+    // With an expression that reads each letter again from each letter, this would take an hour.
+    error.stack = [
+      "Error: first",
+      `    at ${"a".repeat(1_000_000)}`,
+      `    at ${"a://".repeat(250_000)}`,
+      "    at run (file:///srv/app.ts:12:3)",
+    ].join("\n");
+    throw error;
+  });
+  const [status, [line]] = await served(app, "/");
+  assertEquals(status, 500);
+  assertMatch(line!, /Error: changed at \/srv\/app\.ts:12$/);
+});
+
 Deno.test("text of a client in the log begins no line and sends no control character", async () => {
   const codes = [0, 7, 8, 9, 10, 11, 12, 13, 27, 127, 0x85, 0x90, 0x9b, 0x9d];
   const bidi = [0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066];
