@@ -26,7 +26,8 @@ export async function sentBody(
   try {
     const kind = kindOf(type);
     if (kind === "form" || kind === "multipart") {
-      const headers = { "content-type": type };
+      // Deno takes the square of the length for many spaces.
+      const headers = { "content-type": type.replace(/\s+/g, " ") };
       const form = await new Response(body, { headers }).formData();
       const fields = [...form].map((
         [name, value],
