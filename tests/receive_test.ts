@@ -206,3 +206,21 @@ Deno.test("`raw` of a route that limits its stream leaves the body to the next r
   const response = await app.fetch(post("/", "four").request);
   assertEquals([response.status, await response.text()], [200, "four"]);
 });
+
+Deno.test("the limit of a streamed route is not that of a body which is read for an earlier one", async () => {
+  const app = new Engine();
+  app.set("framework.body_limit", 4);
+  app.route("*", () => true);
+  app.route("POST /", () => "taken").streamed().bodyLimit(1_000);
+  assertEquals(await statusOf(app, "/", "abc"), 200);
+  assertEquals(await statusOf(app, "/", "abcdef"), 413);
+});
+
+Deno.test("`bodyLimit()` of a route holds where its body is read late", async () => {
+  const app = new Engine();
+  app.route("POST /", () => true).streamed();
+  app.route("POST /", () => "small").bodyLimit(3);
+  app.route("POST /", () => "large").bodyLimit(7);
+  assertEquals(await statusOf(app, "/", "abc"), 200);
+  assertEquals(await statusOf(app, "/", "abcde"), 413);
+});

@@ -85,7 +85,7 @@ function handle({ exchange }: Context): MaybePromise<Response> {
 
 /**
  * The steps of a request. When one throws, the method `error` responds: `runError`. Only what has to be waited for is
- * yielded, which takes a while even without a promise.
+ * yielded: a `yield` costs time even without a promise.
  */
 function* lifecycle(exchange: Exchange): Steps<Response> {
   try {

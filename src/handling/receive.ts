@@ -64,7 +64,10 @@ export function receiveFor(
   const { route } = match;
   if (exchange.body !== undefined) checkRead(exchange, route.bodyLimit());
   if (!exchange.hasUnreadBody) return undefined;
-  if (!route.takesStream) return read(exchange, limitOf(exchange, match));
+  if (!route.takesStream) {
+    return read(exchange, limitOf(exchange, match))
+      .then(() => checkRead(exchange, route.bodyLimit()));
+  }
   checkStream(exchange, route);
 }
 
@@ -87,13 +90,14 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
 }
 
 /**
- * The largest limit of the routes that match: the first ones may pass. Those without one take part only when
+ * The largest limit of the routes that match and read the body: the first ones may pass. Those without one take part only when
  * none has any, with the setting: a route for every path, such as one that logs, would undo the limits.
  */
 function limitOf(exchange: Exchange, first?: Match): number {
   const limits: number[] = [];
   for (let match = first; match; match = searchNext(exchange, match)) {
-    const limit = match.route.bodyLimit();
+    const { route } = match;
+    const limit = route.takesStream ? undefined : route.bodyLimit();
     if (limit !== undefined) limits.push(limit);
   }
   return limits.length > 0

@@ -8,7 +8,7 @@
  * 4. `settle` of `handling/handle.ts` waits for what was noted, and for what Deno has to tell; then it throws the error,
  *    and the request gets the page of it. Before the routes of a guard are called, `callsEnd` of `handling/dispatch.ts`
  *    does the same with the calls of the guard.
- * 5. An error that comes later, from a filter of `send`, is only logged, by `finishAsync`.
+ * 5. An error that comes later, from a filter of `send`, is only logged, by `finishLate`.
  */
 
 import { settles } from "../timer.ts";
