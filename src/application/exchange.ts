@@ -302,6 +302,8 @@ export interface Failure {
   /** The method that makes the page. */
   readonly name: "notFound" | "error";
   readonly thrown: unknown;
+  /** What was thrown, as an error. */
+  readonly error: Error;
   /** The status that the page begins with. */
   readonly status: number;
 }
@@ -315,7 +317,7 @@ export class Context implements Enterable {
 
   /**
    * Text is written into the section of the reply, or at its end. With a failure, the reply is a page in place of
-   * the response; only `PageWriter` in `handling/pages.ts` replaces a failure.
+   * the response; only `takeOver()` in `handling/pages.ts` replaces a failure.
    */
   constructor(
     readonly exchange: Exchange,

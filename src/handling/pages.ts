@@ -21,17 +21,20 @@ import { masked } from "../secrets.ts";
 /** Members of problem details. */
 type Problem = Readonly<Record<string, unknown>>;
 
-/** The error that stands for a `notFound`. */
-const MISS = new HttpError(404);
+/** Why `notFound` responds; its error stands for the path. */
+const NOT_FOUND: Failure = {
+  ...failureOf(new HttpError(404)),
+  name: "notFound",
+};
 
 /** The default `notFound`; it needs no parameter. */
 export function notFound(app: Application, given?: unknown): unknown {
-  return new PageWriter(contextOf(app, "notFound", given), MISS).show();
+  return show(contextOf(app, "notFound", given), NOT_FOUND);
 }
 
 /** The default `error`. */
 export function error(app: Application, thrown: unknown): unknown {
-  return new PageWriter(contextOf(app, "error", thrown), thrown).show();
+  return show(contextOf(app, "error", thrown), failureOf(thrown));
 }
 
 /** The current context. In other frameworks, a call with a function declares what responds. */
@@ -44,36 +47,39 @@ function contextOf(app: Application, name: string, given: unknown): Context {
   return app.context(`${name}()`);
 }
 
+/** Why `error` responds to what was thrown. */
+function failureOf(thrown: unknown): Failure {
+  const error = toError(thrown);
+  const status = error instanceof HttpError ? error.status : 500;
+  return { name: "error", thrown, error, status };
+}
+
 /**
  * Runs `notFound` or `error`. A mapped or filtered one runs on an empty page: the content so far is dropped,
  * and what the method and its filters write, or return, is the whole response.
  */
 export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
-    const { exchange, reply } = context;
-    const { app } = exchange;
+    const { exchange: { app }, reply } = context;
     if (method.isUnchanged) return method.run(params);
     if (context.failure?.name === name) {
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
-    // Made twice: filters of `error` may replace the error, in `params`, after the page was opened.
-    const writerIn = (context: Context): PageWriter =>
-      new PageWriter(context, name === "error" ? params[0] : MISS);
-    const writer = writerIn(context);
-    const page = writer.open();
+    // Asked twice: filters of `error` may replace the error, in `params`, after the page was opened.
+    const failure = () => name === "error" ? failureOf(params[0]) : NOT_FOUND;
+    const page = openPage(context, failure());
     if (page === undefined) return;
-    const enterPage = () => writerIn(app.context(`${name}()`)).takeOver(page);
-    const part = exchange.part(page, undefined, writer);
+    const enterPage = () => takeOver(app.context(`${name}()`), failure());
     const make = () => method.run(params, { enter: enterPage });
-    return enter(part, () => run(fillBy(make, app, reply)));
+    return enter(page, () => run(fillBy(make, app, reply)));
   };
 }
 
 /**
- * Fills a page by a mapped or filtered method. When that fails, the response is open again. A generator inside
- * of a function would be kept, with all that it can see, until the next full garbage collection.
+ * Fills a page by a mapped or filtered method. When that fails, the response is open again. A generator
+ * inside of a function would be kept, with all that it can see, until the next full garbage collection.
  */
 function* fillBy(
   make: () => unknown,
@@ -91,7 +97,7 @@ function* fillBy(
 
 /** Responds with the default page of an error without its problem details, when `error` itself has failed. */
 export function respondPlainly(context: Context, error: Error): void {
-  new PageWriter(context, error).respond({});
+  respond(context, failureOf(error), {});
 }
 
 /**
@@ -107,7 +113,7 @@ export function* onMiddlewareError(
   const { isSealed } = reply;
   if (!isSealed) {
     reply.clearPage();
-    new PageWriter(context, thrown).setHead(reply);
+    setHead(context, failureOf(thrown));
   }
   try {
     const returned = yield callHandler();
@@ -121,128 +127,118 @@ export function* onMiddlewareError(
 }
 
 /**
- * Writes the page for an error, or for a path that was not found: its status, its text, and who may read the message.
- * Where it writes depends on who makes the page:
+ * Shows the default page of a failure. Under debug, it has details for clients on this machine. Where it is written
+ * depends on who makes the page:
  *
- * - The default method, as most do: `respond()` writes into the reply of the request, and seals it.
- * - The default method under debug, for a client who sees details: `open()` seals that reply and puts an empty page in
- *   its place, which `fill()` writes once the details are there.
- * - A mapped or filtered method: `onPage()` opens the page and enters a context of its own for it, whose `Failure` is the
- *   writer. There the default method, as `original("error")` or behind filters, fills that page (`isOnPage`).
+ * - The default method, as most do: into the reply of the request, which is sealed then.
+ * - The default method, when the client sees details: onto an empty page in place of that reply, once they are there.
+ * - The default method as `original("error")`, or behind filters: onto the page that `onPage()` has opened, whose context
+ *   has a failure of that name.
  */
-class PageWriter implements Failure {
-  readonly name: "notFound" | "error";
-  readonly error: Error;
-  /** The error, if its message is written for clients. */
-  readonly #http: HttpError | undefined;
-  readonly status: number;
-
-  constructor(readonly context: Context, readonly thrown: unknown) {
-    this.name = thrown === MISS ? "notFound" : "error";
-    this.error = toError(thrown);
-    this.#http = this.error instanceof HttpError ? this.error : undefined;
-    this.status = this.#http?.status ?? 500;
+function show(context: Context, failure: Failure): unknown {
+  const { exchange } = context;
+  const isOnPage = context.failure?.name === failure.name;
+  const hasDetails = seesDetails(exchange);
+  if (!isOnPage && !hasDetails) {
+    note(exchange, failure);
+    return respond(context, failure);
   }
+  const page = isOnPage ? context : openPage(context, failure);
+  if (page === undefined) return;
+  if (isOnPage) takeOver(page, failure);
+  if (!hasDetails) return fill(page, failure);
+  const error = failure === NOT_FOUND ? undefined : failure.error;
+  return loadDebugTools()
+    .then((debug) => debug.detailsOf(exchange, page.reply.status, error))
+    .then((details) => fill(page, failure, details));
+}
 
-  /** Puts an empty page in place of the response; returns undefined when that is sealed. */
-  open(): Reply | undefined {
-    this.#note();
-    const page = this.context.reply.openPage(`${this.name}()`);
-    if (page !== undefined) this.setHead(page);
-    return page;
-  }
+/** Puts an empty page in place of the response; returns its context, or undefined when the response is sealed. */
+function openPage(context: Context, failure: Failure): Context | undefined {
+  const { exchange, reply } = context;
+  note(exchange, failure);
+  const empty = reply.openPage(`${failure.name}()`);
+  if (empty === undefined) return undefined;
+  const page = exchange.part(empty, undefined, failure);
+  setHead(page, failure);
+  return page;
+}
 
-  /**
-   * Takes over a page that was opened for another error, unless a status of its own was set: filters of `error` may
-   * replace the error. Nothing else changes the failure of a context.
-   */
-  takeOver(page: Reply): void {
-    const opened = this.context.failure;
-    if (opened?.thrown === this.thrown) return;
-    if (page.status === opened?.status) this.setHead(page);
-    this.context.failure = this;
-  }
+/**
+ * Takes over a page that was opened for another error, unless a status of its own was set: filters of `error` may
+ * replace the error. Nothing else changes the failure of a context.
+ */
+function takeOver(page: Context, failure: Failure): void {
+  const { failure: opened, reply } = page;
+  if (opened?.thrown === failure.thrown) return;
+  if (reply.status === opened?.status) setHead(page, failure);
+  page.failure = failure;
+}
 
-  /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
-  setHead(reply: Reply): void {
-    reply.setStatus(this.status);
-    const headers = this.#http && errorHeaders(this.#http);
-    if (headers === undefined) return;
-    for (const [name, value] of headers) {
-      // Deno already sends `Connection: close` to a client that asked for it.
-      if (name === "connection" && saysClose(this.context.exchange)) continue;
-      const isCookie = name === "set-cookie";
-      reply.setHeader(name, isCookie ? headers.getSetCookie() : value);
-    }
-  }
+function note(exchange: Exchange, failure: Failure): void {
+  if (failure !== NOT_FOUND) noteError(exchange, failure.thrown);
+}
 
-  /**
-   * Shows the default page: on the page that `onPage()` has opened, or else in place of the response. Under
-   * debug, it has details for clients on this machine.
-   */
-  show(): unknown {
-    const { context, error } = this;
-    const isOnPage = context.failure?.name === this.name;
-    const hasDetails = seesDetails(context.exchange);
-    if (!isOnPage && !hasDetails) {
-      this.#note();
-      return this.respond();
-    }
-    const page = isOnPage ? context.reply : this.open();
-    if (page === undefined) return;
-    if (isOnPage) this.takeOver(page);
-    if (!hasDetails) return this.fill(page);
-    const thrown = error === MISS ? undefined : error;
-    return loadDebugTools()
-      .then((debug) => debug.detailsOf(context.exchange, page.status, thrown))
-      .then((details) => this.fill(page, details));
+/** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
+function setHead({ exchange, reply }: Context, failure: Failure): void {
+  const { error, status } = failure;
+  reply.setStatus(status);
+  const headers = error instanceof HttpError ? errorHeaders(error) : undefined;
+  if (headers === undefined) return;
+  for (const [name, value] of headers) {
+    // Deno already sends `Connection: close` to a client that asked for it.
+    if (name === "connection" && saysClose(exchange)) continue;
+    const isCookie = name === "set-cookie";
+    reply.setHeader(name, isCookie ? headers.getSetCookie() : value);
   }
+}
 
-  /** Responds with the default page in place of what was written so far, with members of the problem details. */
-  respond(problem: Problem = this.#problem): void {
-    const { reply } = this.context;
-    if (!reply.isSealed) {
-      reply.clearPage();
-      this.setHead(reply);
-    }
-    reply.respond(`${this.name}()`, this.#pageOn(reply, problem));
+/** Responds with the default page in place of what was written so far, with members of the problem details. */
+function respond(context: Context, failure: Failure, problem?: Problem): void {
+  const { reply } = context;
+  if (!reply.isSealed) {
+    reply.clearPage();
+    setHead(context, failure);
   }
+  reply.respond(`${failure.name}()`, defaultPage(context, failure, problem));
+}
 
-  /** Writes the default page onto one that `open()` has opened. */
-  fill(page: Reply, details?: Details): void {
-    const problem = { ...this.#problem, ...details?.problem };
-    const { text, type, headers } = this.#pageOn(page, problem, details?.html);
-    page.setBody(text, type);
-    for (const name in headers) page.setHeader(name, headers[name]!);
+/** Writes the default page onto one that `openPage()` has opened. */
+function fill(page: Context, failure: Failure, details?: Details): void {
+  const { reply } = page;
+  const problem = { ...problemOf(failure), ...details?.problem };
+  const filling = defaultPage(page, failure, problem, details?.html);
+  reply.setBody(filling.text, filling.type);
+  for (const name in filling.headers) {
+    reply.setHeader(name, filling.headers[name]!);
   }
+}
 
-  /** The default page for a reply, whose status may have been changed. */
-  #pageOn(reply: Reply, problem: Problem, html?: string): DefaultPage {
-    const { context: { exchange } } = this;
-    const detail = this.#message();
-    const members = detail === "" ? problem : { ...problem, detail };
-    return pageOf(exchange, reply.status, reply.header("vary"), members, html);
-  }
+/** The default page for a reply, whose status may have been changed. */
+function defaultPage(
+  { exchange, reply }: Context,
+  failure: Failure,
+  problem = problemOf(failure),
+  html?: string,
+): DefaultPage {
+  const detail = messageOf(exchange, failure);
+  const members = detail === "" ? problem : { ...problem, detail };
+  return pageOf(exchange, reply.status, reply.header("vary"), members, html);
+}
 
-  get #problem(): Problem {
-    return this.#http?.problem ?? {};
-  }
+function problemOf({ error }: Failure): Problem {
+  return error instanceof HttpError ? error.problem : {};
+}
 
-  #note(): void {
-    if (this.thrown !== MISS) noteError(this.context.exchange, this.thrown);
-  }
-
-  /**
-   * What the client may read: the message of an `HttpError`; that of any other error only where the program
-   * asked itself, or under debug. Other clients get the reference of the line in the log.
-   */
-  #message(): string {
-    const { context: { exchange }, error: { message } } = this;
-    const line = firstLine(message);
-    if (this.#http) return line;
-    if (isFromProgram(exchange) || seesDetails(exchange)) return masked(line);
-    return `Reference: ${exchange.id}`;
-  }
+/**
+ * What the client may read: the message of an `HttpError`; that of any other error only where the program
+ * asked itself, or under debug. Other clients get the reference of the line in the log.
+ */
+function messageOf(exchange: Exchange, { error }: Failure): string {
+  const line = firstLine(error.message);
+  if (error instanceof HttpError) return line;
+  if (isFromProgram(exchange) || seesDetails(exchange)) return masked(line);
+  return `Reference: ${exchange.id}`;
 }
 
 function firstLine(text: string): string {
