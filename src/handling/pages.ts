@@ -60,7 +60,7 @@ function failureOf(thrown: unknown): Failure {
  */
 export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
-    const { exchange: { app }, reply } = context;
+    const { exchange, reply } = context;
     if (method.isUnchanged) return method.run(params);
     if (context.failure?.name === name) {
       throw new Error(
@@ -71,9 +71,12 @@ export function onPage(name: "notFound" | "error"): Wrapper {
     const failure = () => name === "error" ? failureOf(params[0]) : NOT_FOUND;
     const page = openPage(context, failure());
     if (page === undefined) return;
-    const enterPage = () => takeOver(app.context(`${name}()`), failure());
+    const enterPage = () => {
+      exchange.checkNotOver();
+      takeOver(page, failure());
+    };
     const make = () => method.run(params, { enter: enterPage });
-    return enter(page, () => run(fillBy(make, app, reply)));
+    return enter(page, () => run(fillBy(make, page, reply)));
   };
 }
 
@@ -83,12 +86,13 @@ export function onPage(name: "notFound" | "error"): Wrapper {
  */
 function* fillBy(
   make: () => unknown,
-  app: Application,
+  page: Context,
   reply: Reply,
 ): Steps<unknown> {
   try {
     const returned = yield make();
-    return yield respondWith(app.context("response()"), returned);
+    page.exchange.checkNotOver();
+    return yield respondWith(page, returned);
   } catch (thrown) {
     if (!isStop(thrown)) reply.reopen();
     throw thrown;
