@@ -17,7 +17,6 @@ import { type Layer, type LayerSource, Store } from "../state/layer.ts";
 import { Unfinished } from "../state/unfinished.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
-import { loadDebugTools } from "./debug_tools.ts";
 import { Context, type Exchange } from "./exchange.ts";
 import { MappedMethod, type Wrapper } from "./mapped_method.ts";
 import { checkName, type ComponentName, type Original } from "./names.ts";
@@ -300,8 +299,8 @@ export class Application implements LayerSource {
 
   /** Has `src/debug/` warn of mistakes, under debug. */
   warnOfMistakes(): void {
-    if (!this.plan.isDebugging) return;
-    loadDebugTools().then((debug) => debug.warn(this));
+    const { plan } = this;
+    if (plan.isDebugging) plan.loadDebug().then((debug) => debug.warn(this));
   }
 
   // Calling

@@ -53,7 +53,7 @@ export interface DebugTools extends TemplateTools {
   warn(app: Application): void;
 }
 
-/** The tools, once they were loaded. */
+/** The tools, once they were loaded. Only `plan.ts` reads this, and calls `loadDebugTools()`. */
 export let debugTools: DebugTools | undefined;
 
 /** Loads the tools. A module that is loaded inside a request would leave its context behind in Deno. */

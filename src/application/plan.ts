@@ -2,7 +2,6 @@
 
 import { basePath } from "../base.ts";
 import type { Router } from "../routing/router.ts";
-import type { MaybePromise } from "../steps.ts";
 import { type DebugTools, debugTools, loadDebugTools } from "./debug_tools.ts";
 import type { MappedMethod } from "./mapped_method.ts";
 import type { Settings } from "./settings.ts";
@@ -14,7 +13,7 @@ import type { Settings } from "./settings.ts";
 export class Plan {
   /** The path of `framework.base_url`, without a slash at its end; "" for the whole site. See `base.ts`. */
   readonly strippedBase: string;
-  /** Whether `src/debug/` is used. */
+  /** Whether `src/debug/` is used: `debug` has it then or, while it is undefined, `loadDebug()` returns it. */
   readonly isDebugging: boolean;
   /** What `src/debug/` brings, under debug and once it was loaded. */
   debug: DebugTools | undefined;
@@ -32,9 +31,8 @@ export class Plan {
     this.debug = this.isDebugging ? debugTools : undefined;
   }
 
-  /** What `src/debug/` brings, loaded if it was not; undefined without debug. */
-  loadDebug(): MaybePromise<DebugTools | undefined> {
-    if (this.debug !== undefined || !this.isDebugging) return this.debug;
-    return loadDebugTools().then((tools) => this.debug = tools);
+  /** What `src/debug/` brings, loaded if it was not. Ask `isDebugging` before. */
+  async loadDebug(): Promise<DebugTools> {
+    return this.debug = await loadDebugTools();
   }
 }

@@ -51,7 +51,10 @@ export function components(
       params: () => [
         variables,
         () => app.currentPlan.settings,
-        () => app.currentPlan.loadDebug(),
+        () => {
+          const plan = app.currentPlan;
+          return plan.isDebugging ? plan.debug ?? plan.loadDebug() : undefined;
+        },
       ],
     },
   };

@@ -5,7 +5,7 @@
 
 import type { Application } from "../application/application.ts";
 import type { Context, Exchange, Failure } from "../application/exchange.ts";
-import { type Details, loadDebugTools } from "../application/debug_tools.ts";
+import type { Details } from "../application/debug_tools.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { errorHeaders, HttpError, isStop, toError } from "../errors.ts";
 import type { Reply } from "../response/reply.ts";
@@ -152,7 +152,7 @@ function show(context: Context, failure: Failure): unknown {
   if (isOnPage) takeOver(page, failure);
   if (!hasDetails) return fill(page, failure);
   const error = failure === NOT_FOUND ? undefined : failure.error;
-  return loadDebugTools()
+  return exchange.plan.loadDebug()
     .then((debug) => debug.detailsOf(exchange, page.reply.status, error))
     .then((details) => fill(page, failure, details));
 }

@@ -3,7 +3,7 @@
  * this step is left out.
  */
 
-import { type Details, loadDebugTools } from "../application/debug_tools.ts";
+import type { Details } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
@@ -94,7 +94,7 @@ function* failed(
   if (!seesDetails(exchange)) {
     return new Response("Internal Server Error", { status: 500, headers });
   }
-  const details = (yield loadDebugTools()
+  const details = (yield exchange.plan.loadDebug()
     .then((debug) => debug.detailsOf(exchange, 500, error))) as Details;
   const problem = { ...details.problem, detail: error.message };
   const vary = headers.get("vary");
