@@ -68,7 +68,12 @@ export class Exchange implements Delivery, Running {
   readonly mayBeCopy: boolean;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
   readonly began: number | undefined;
-  /** The method that was received or, of a form, the one that it asks for: see `handling/receive.ts`. */
+  /**
+   * The method that was received or, of a form, the one that it asks for (`handling/receive.ts`): applications see it,
+   * and routes are searched for it. What concerns the message itself asks `raw.method`, which never changes: whether it
+   * has a body, a handshake, what a mount passes on. `Match.method` is the one that a route was searched for: GET for most
+   * HEAD requests.
+   */
   method: string;
   /** The path and query: those of `NO_TARGET` until they are read, and where they are malformed. */
   target: Target = NO_TARGET;
