@@ -21,7 +21,8 @@ const OF_TRANSFER =
 
 /**
  * Runs a changed `send` in the request's context. When a filter or the method fails, the error is logged, and
- * what follows gets a 500 with the headers so far: filters further on still add theirs.
+ * what follows gets a 500 with the headers so far: filters further on still add theirs. That is why `MappedMethod` does
+ * not run these filters: there, an error ends the chain, and what a filter leaves is not checked before the next one.
  */
 export function* send(
   exchange: Exchange,
