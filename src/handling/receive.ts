@@ -49,7 +49,7 @@ async function receiveForm(
   if (limits.length === 0) limits.push(limitOf(exchange));
   await read(exchange, Math.max(...limits));
   const method = methodOverride(exchange.app.request(exchange.context));
-  const taken = method ? takeMethod(exchange, method) : exchange.match;
+  const taken = method ? takeMethod(exchange, method) : match;
   checkRead(exchange, limitOf(exchange, taken));
 }
 
