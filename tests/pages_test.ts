@@ -6,6 +6,7 @@ import {
   assert,
   assertEquals,
   assertMatch,
+  assertRejects,
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
@@ -279,5 +280,31 @@ onEngine(
     });
     assertEquals(json.headers["content-type"], "application/problem+json");
     assertEquals(await get("/none"), plain);
+  },
+);
+
+onEngine(
+  "a page that its request has not waited for takes no text, and does not call its method after late filters",
+  async (app) => {
+    app.set("framework.wait_timeout", 0.01);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const called: unknown[] = [];
+    app.map("notFound", () => promise.then(() => "late"));
+    app.before("error", () => promise);
+    app.map("error", (error: Error) => void called.push(error));
+    const pages: unknown[] = [];
+    app.route("/missing", () => void pages.push(app.notFound()));
+    app.route("/boom", () => void pages.push(app.error(new Error("boom"))));
+    const log = await logOf(async () => {
+      await visit(app, "/missing");
+      await visit(app, "/boom");
+      resolve();
+      for (const page of pages) {
+        await assertRejects(() => page as Promise<void>, Error, "has ended");
+      }
+    });
+    assertEquals(called, []);
+    assertEquals(log.length, 2);
+    assertMatch(log.join(), /waiting for: notFound .*waiting for: error /);
   },
 );
