@@ -2,12 +2,13 @@
  * Owns the lines of the error log that belong to requests. The page of an error hides what the operator needs;
  * its line in the log shows it, under the same reference. What was thrown is logged by what became of it:
  *
- * | what became of it                                      | logged by                                             |
- * | ------------------------------------------------------ | ----------------------------------------------------- |
- * | it has got a page, of whoever made that                | `noteError`, then `logNotedErrors` for a 500 or above |
- * | `error` itself has failed: it and the error before it  | `logError`                                            |
- * | a filter of `send` has failed                          | `logError`                                            |
- * | it came after the seal, the response, or nobody waited | `reportLate`                                          |
+ * | what became of it                                                        | logged by                                             |
+ * | ------------------------------------------------------------------------ | ----------------------------------------------------- |
+ * | it has got a page, of whoever made that                                  | `noteError`, then `logNotedErrors` for a 500 or above |
+ * | `error` itself has failed: it and the error before it                    | `logError`, in place of the note                      |
+ * | a filter of `send`, or `send` itself, has failed                         | `logError`                                            |
+ * | a callback threw it after the seal                                       | `reportLate`, in place of the note (`forgetError`)    |
+ * | deferred work threw it or, too late for a page, work that nobody awaited | `reportLate`                                          |
  */
 
 import type { Exchange } from "../application/exchange.ts";
@@ -25,7 +26,7 @@ export function noteError(exchange: Exchange, thrown: unknown): void {
   (exchange.errors ??= new Set()).add(thrown);
 }
 
-/** Forgets what was noted: it is logged by other means. */
+/** Forgets what was noted, if it was: it is logged by other means. */
 export function forgetError(exchange: Exchange, thrown: unknown): void {
   exchange.errors?.delete(thrown);
 }
