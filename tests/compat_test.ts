@@ -38,7 +38,7 @@ const SCANNED = [
 const USE = /\b(?:from|import\()\s*["'](@std\/[^"']+)["']/g;
 const NAMED_USES = [
   /\b(?:import|export)\s+(?:type\s+)?\{(?<names>[^{}]*)\}\s+from\s+["'](?<module>@std\/[^"']+)["']/g,
-  /\{(?<names>[^{}]*)\}\s*=\s*await\s+import\(\s*["'](?<module>@std\/[^"']+)["']\s*\)/g,
+  /\{(?<names>[^{}]*)\}\s*=\s*await\s+(?:withoutRequest\(\(\) =>\s*)?import\(\s*["'](?<module>@std\/[^"']+)["']\s*\)/g,
   /\btypeof\s+import\(\s*["'](?<module>@std\/[^"']+)["']\s*\)\.(?<names>\w+)/g,
 ];
 const DECLARED =

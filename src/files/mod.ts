@@ -325,8 +325,10 @@ async function refuseRange({ headers, body }: Response): Promise<never> {
 function loader(): () => Promise<ServeFile> {
   let loading: Promise<ServeFile> | undefined;
   const load = async () => {
-    const { serveFile } = await import("@std/http/file-server");
+    const { serveFile } = await withoutRequest(() =>
+      import("@std/http/file-server")
+    );
     return serveFile;
   };
-  return () => loading ??= withoutRequest(load);
+  return () => loading ??= load();
 }

@@ -143,8 +143,9 @@ export class View {
     const key = `${folder}\0${extension}`;
     // The template engine is loaded with the first templates.
     const current = madeOnce(this.#templates, key, async () => {
-      const load = () => import("./templates.ts");
-      const { Templates } = await withoutRequest(load);
+      const { Templates } = await withoutRequest(() =>
+        import("./templates.ts")
+      );
       return new Templates(folder, extension);
     });
     this.#keep(key, current);
