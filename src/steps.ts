@@ -49,16 +49,17 @@ async function resume<Result>(
   steps: Steps<Result>,
   pending: PromiseLike<unknown>,
 ): Promise<Result> {
-  let step: IteratorResult<unknown, Result>;
-  let next: unknown = pending;
-  do {
+  let step: IteratorResult<unknown, Result> = { value: pending };
+  while (!step.done) {
+    let value: unknown;
     try {
-      step = steps.next(await next);
+      value = await step.value;
     } catch (reason) {
-      step = steps.throw(reason); // when the steps themselves threw it, they are over, and this rethrows it
+      step = steps.throw(reason);
+      continue;
     }
-    next = step.value;
-  } while (!step.done);
+    step = steps.next(value);
+  }
   return step.value;
 }
 

@@ -144,14 +144,14 @@ export class Application implements LayerSource {
     const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
     for (const [name, value] of entries) this.variables.set(name, value);
-    if (entries.some(([name]) => name in defaultSettings)) this.#replan();
+    if (entries.some(([name]) => isSetting(name))) this.#replan();
   }
 
   /** Clears the named variables, or all without a name. */
   clear(names: readonly string[]): void {
     if (names.length === 0) this.variables.clear();
     for (const name of names) this.variables.delete(name);
-    this.#replan();
+    if (names.length === 0 || names.some(isSetting)) this.#replan();
   }
 
   /**
@@ -375,6 +375,11 @@ export class Application implements LayerSource {
     const state = "it is a registered class, not a method";
     return new TypeError(`Cannot ${action} "${name}": ${state}`);
   }
+}
+
+/** Whether a variable is a setting, which the plan has. */
+function isSetting(name: string): boolean {
+  return Object.hasOwn(defaultSettings, name);
 }
 
 /** Whether a class has given an object a method. */

@@ -48,9 +48,13 @@ export class MappedMethod {
     readonly filters: Filters = NO_FILTERS,
   ) {}
 
+  get hasFilters(): boolean {
+    return this.filters !== NO_FILTERS;
+  }
+
   /** Whether it is the default, without filters. */
   get isUnchanged(): boolean {
-    return this.isDefault && this.filters === NO_FILTERS;
+    return this.isDefault && !this.hasFilters;
   }
 
   /** Runs the method with its filters; inside a request, by its wrapper. */
@@ -62,9 +66,9 @@ export class MappedMethod {
 
   /** Runs the method with its filters. */
   run(params: unknown[], between?: Between): unknown {
-    return this.filters === NO_FILTERS
-      ? this.method(...params)
-      : run(this.#steps(params, between));
+    return this.hasFilters
+      ? run(this.#steps(params, between))
+      : this.method(...params);
   }
 
   /** The same method with one more filter. */

@@ -193,7 +193,7 @@ async function exportOf(
 function isApplication(value: unknown, app: Application): boolean {
   const { fetch, router }: Record<string, unknown> = Object(value);
   return typeof fetch === "function" && typeof router === "function" &&
-    router.call(value) === app.router(undefined);
+    router.call(value) === app.router();
 }
 
 function indented(lines: readonly string[]): string[] {

@@ -149,17 +149,16 @@ function formatOf({ raw, plan }: Exchange): Format {
 function preferenceOf(raw: Request): boolean | undefined {
   const accept = headerOf(raw, "accept");
   if (accept === null || accept === "*/*") return undefined;
-  if (accept !== lastAccept.accept) {
+  if (accept !== lastAccept?.accept) {
     lastAccept = { accept, prefersJson: prefersJson(raw) };
   }
   return lastAccept.prefersJson;
 }
 
 /** The last `Accept` header and what it means: reading one takes longer than the rest of a page. */
-let lastAccept: { accept: string; prefersJson: boolean | undefined } = {
-  accept: "",
-  prefersJson: undefined,
-};
+let lastAccept:
+  | { readonly accept: string; readonly prefersJson: boolean | undefined }
+  | undefined;
 
 function prefersJson(request: Request): boolean | undefined {
   const first = accepts(request, HTML_TYPE, ...JSON_TYPES);

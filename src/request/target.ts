@@ -33,11 +33,8 @@ const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 
 const MALFORMED_TARGET = "request target is malformed";
 
-/**
- * The last valid Host header, cached with the start of the URLs of that host: most requests name the same. At first, a
- * start that no URL has, so that no URL matches.
- */
-let lastHost = { host: "", origin: " " };
+/** The last valid Host header, cached with the start of the URLs of that host: most requests name the same. */
+let lastHost: { readonly host: string; readonly origin: string } | undefined;
 
 /**
  * The target of a request. Of an absolute-form only the path counts, whatever its host: routes do not depend
@@ -76,10 +73,12 @@ export function checkScheme(request: Request, isSecure: boolean): void {
 
 /** The target without its authority. */
 function originForm(url: string, host: string): string {
-  const { origin: known } = lastHost;
-  // Comparing a slice takes a third of the time of `startsWith()`.
-  if (host === lastHost.host && url.slice(0, known.length) === known) {
-    return url.slice(known.length - 1);
+  if (lastHost !== undefined && host === lastHost.host) {
+    const { origin } = lastHost;
+    // Comparing a slice is faster than `startsWith()`.
+    if (url.slice(0, origin.length) === origin) {
+      return url.slice(origin.length - 1);
+    }
   }
   if (host === "") return withoutAuthority(url);
   if (!isHost(host)) throw badRequest("Host header is malformed", host);

@@ -12,7 +12,7 @@ const CODE = /^(?:javascript|data|vbscript):$/;
  *
  * Throws `TypeError` for what is not a string, control characters, schemes that run code, and malformed URLs.
  */
-export function locationOf(url: string, base: string, origin = ""): string {
+export function locationOf(url: string, base: string, origin: string): string {
   if (typeof url !== "string") {
     throw wrongKind("redirect", "the target must be a string", url);
   }

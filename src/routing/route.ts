@@ -123,14 +123,14 @@ export class Route {
    *
    * @ignore
    */
-  constructor(declared: Declared, match?: Match) {
-    const { pattern, alias, middleware } = declared;
+  constructor(declaration: Declared, match?: Match) {
+    const { pattern, alias, middleware } = declaration;
     this.methods = pattern.methods.length > 0 ? [...pattern.methods] : ["*"];
     this.params = match?.params ?? {};
     this.pattern = pattern.path;
     this.alias = alias;
     this.middleware = match ? [...middleware] : middleware;
-    this.#declared = declared;
+    this.#declared = declaration;
     this.#match = match;
   }
 

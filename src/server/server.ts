@@ -51,12 +51,12 @@ export class DrainingServer implements Server {
 
   /**
    * Listens, and calls `listen` again with the same port whenever the runtime has stopped. The application's
-   * time-out bounds a drain, after which `onShutdown` is called, and how long the server tries to listen again.
+   * time-out bounds a drain, after which `onShutdown` is called, if there is one, and how long the server tries to listen again.
    */
   constructor(
     readonly listen: Listen,
     readonly served: Served,
-    readonly onShutdown: () => unknown = () => {},
+    readonly onShutdown: (() => unknown) | undefined,
   ) {
     this.#server = listen();
     this.addr = this.#server.addr;
@@ -165,7 +165,7 @@ export class DrainingServer implements Server {
   /** Calls `onShutdown` as the application itself. Its error is logged, and becomes the status of the process. */
   async #callOnShutdown(): Promise<void> {
     try {
-      await this.served.configure(async () => await this.onShutdown());
+      await this.served.configure(async () => await this.onShutdown?.());
     } catch (error) {
       reportError(error, "in onShutdown");
       Deno.exitCode = 1;
