@@ -3,14 +3,17 @@
 import { shown, TemplateError, toError } from "./errors.ts";
 import { framesOf, placeOf } from "./stack.ts";
 
+/** How many errors of a chain of causes are shown: it may be a circle. */
+export const MAX_CAUSES = 8;
+
 /**
- * An error with its stack, its own properties and its causes; each message is in one line. `frames` returns the
- * lines of a stack. A limit ends circles of causes.
+ * An error with its stack, its other properties and its causes; each message is in one line. `frames` returns the
+ * lines of a stack.
  */
 export function errorText(
   thrown: unknown,
   frames: (error: Error) => readonly string[] = framesOf,
-  limit = 8,
+  limit = MAX_CAUSES,
 ): string {
   if (!Error.isError(thrown) || limit === 0) return shown(thrown);
   try {
@@ -64,12 +67,12 @@ export function errorLine(error: Error, origin = ""): string {
 
 /**
  * What has led to an error: its innermost cause, unless the message says it. Of an `AggregateError`, the number of its
- * errors and the first one: behind a long message, the number would be cut off. A limit ends circles of causes.
+ * errors and the first one: behind a long message, the number would be cut off.
  */
 function causeText(error: Error): string {
   let cause = error;
   let count = 1;
-  for (let depth = 0; depth < 8; depth++) {
+  for (let depth = 0; depth < MAX_CAUSES; depth++) {
     const [first, ...others] = causesOf(cause);
     if (first === undefined) break;
     cause = first;

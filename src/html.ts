@@ -1,5 +1,6 @@
 /** Owns HTML as text: escaping values, and marking text that is HTML already. */
 
+import { isPlainRecord } from "./plain_record.ts";
 import { isThenable } from "./steps.ts";
 
 /**
@@ -103,10 +104,8 @@ export function htmlOf(value: unknown, depth = 0): string {
 /** Whether a value is a plain record without a text of its own, such as `?word[a]=1` makes of a field. */
 function isRecord(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  const isPlain = prototype === null || prototype === Object.prototype;
   // The client's JSON may have a member of that name, which is not a function.
-  return isPlain && !(Object.hasOwn(value, "toString") &&
+  return isPlainRecord(value) && !(Object.hasOwn(value, "toString") &&
     typeof value.toString === "function");
 }
 

@@ -124,7 +124,7 @@ Deno.test("the page of an error shows route, parameters, form and the settings t
   const page = await textOf(app, request);
   for (
     const row of [
-      "<th>Pattern</th><td>* /boom/@id</td>",
+      "<th>Pattern</th><td>/boom/@id</td>",
       "<th>@id</th><td>7</td>",
       "<th>title</th><td>&lt;b&gt;</td>",
       "<th>password</th><td>••••</td>",

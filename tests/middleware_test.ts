@@ -136,7 +136,7 @@ Deno.test("`before` that returns a wrong value is named", async () => {
     const [app] = guarded(middleware);
     assertEquals(
       await (await visit(app, "/1")).text(),
-      `Cannot continue after ${name} of the route "* /@id": ${rule}`,
+      `Cannot continue after ${name} of the route "/@id": ${rule}`,
     );
   }
 });

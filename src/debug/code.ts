@@ -5,6 +5,7 @@ import { decodeEscapes } from "../escapes.ts";
 import { escape } from "../html.ts";
 import { masked } from "../secrets.ts";
 import { framesOf, isForeignFrame } from "../stack.ts";
+import { mayRead } from "./permission.ts";
 
 const LINES_AROUND = 4;
 
@@ -48,10 +49,6 @@ function readFile(path: string): string | undefined {
   } catch {
     return undefined; // the file has gone
   }
-}
-
-function mayRead(path: string): boolean {
-  return Deno.permissions.querySync({ name: "read", path }).state === "granted";
 }
 
 function decoded(path: string): string {

@@ -9,11 +9,11 @@ import { defaultSettings, type Settings } from "../application/settings.ts";
 import { TemplateError } from "../errors.ts";
 import { errorTitle } from "../error_text.ts";
 import { escape } from "../html.ts";
-import type { Route } from "../routing/route.ts";
+import { routeText } from "../routing/route.ts";
 import { MASK, masked, maskedIfSecret } from "../secrets.ts";
 import { framesOf } from "../stack.ts";
 import { codeHtml, placeHtml, placeInCode, preformatted } from "./code.ts";
-import { applicationFrames, folded } from "./frames.ts";
+import { applicationFrames, chainOf, folded } from "./frames.ts";
 import { nearRoutes } from "./near_routes.ts";
 import { testOf } from "./reproduction.ts";
 import { type SentBody, sentBody } from "./sent_body.ts";
@@ -38,7 +38,7 @@ export async function detailsOf(
     error ? `<p>Reference: ${exchange.id}</p>\n` : "",
     errorHtml(error, settings["framework.editor"]),
     error || route ? "" : missesHtml(exchange),
-    route ? table("Route", [["Pattern", written(route)], ...parameters]) : "",
+    route ? table("Route", [["Pattern", routeText(route)], ...parameters]) : "",
     bodyHtml(await sentBody(exchange, MASK)),
     error && status >= 500 ? testHtml(await testOf(exchange)) : "",
     settingsHtml(settings),
@@ -60,25 +60,25 @@ function problemOf({ id }: Exchange, error: Error): Details["problem"] {
   return { reference: id, stack: stack.map((frame) => masked(frame)), at };
 }
 
-/** An error and its causes, eight at most, each with its stack and the code of the application around it. */
-function errorHtml(
-  thrown: unknown,
-  editor: string,
-  title = "Error",
-  limit = 8,
-): string {
-  if (thrown === undefined || limit === 0) return "";
+/** An error and its causes, each with its stack and the code of the application around it. */
+function errorHtml(error: Error | undefined, editor: string): string {
+  return chainOf(error).map((thrown, index) =>
+    thrownHtml(index === 0 ? "Error" : "Caused by", thrown, editor)
+  ).join("");
+}
+
+function thrownHtml(title: string, thrown: unknown, editor: string): string {
   if (!(thrown instanceof Error)) {
     return section(title, preformatted(escape(masked(Deno.inspect(thrown)))));
   }
-  const { name, message, cause } = thrown;
+  const { name, message } = thrown;
   const lines = [errorTitle(name, message), ...folded(framesOf(thrown))];
   const place = placeInCode(thrown);
   return section(
     title,
     preformatted(escape(masked(lines.join("\n")))) +
       (place ? placeHtml(place, editor) + codeHtml(place) : ""),
-  ) + errorHtml(cause, editor, "Caused by", limit - 1);
+  );
 }
 
 /** Which routes nearly matched, and why they did not. */
@@ -89,7 +89,7 @@ function missesHtml(exchange: Exchange): string {
   const near = nearRoutes(routes, method, pathBelowBase, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>
-    `<li>${escape(`${written(route)}: ${reason}`)}</li>\n`
+    `<li>${escape(`${routeText(route)}: ${reason}`)}</li>\n`
   );
   return section("Routes that nearly match", `<ul>\n${items.join("")}</ul>\n`);
 }
@@ -130,10 +130,6 @@ function settingsHtml(settings: Readonly<Settings>): string {
 function testHtml(code: string | undefined): string {
   if (code === undefined) return "";
   return section("This request as a test", preformatted(escape(code)));
-}
-
-function written({ methods, pattern }: Route): string {
-  return `${methods.join("|")} ${pattern}`;
 }
 
 /** Names with their values, those of secrets hidden. */

@@ -1,6 +1,6 @@
 /** Owns stacks as a developer reads them: the frames of the application, and how many others there are. */
 
-import { errorText } from "../error_text.ts";
+import { errorText, MAX_CAUSES } from "../error_text.ts";
 import { counted } from "../report.ts";
 import { framesOf, isForeignFrame } from "../stack.ts";
 
@@ -21,16 +21,17 @@ export function folded(lines: readonly string[]): string[] {
 
 /** The frames of the application in an error's stack, or else in that of a cause. */
 export function applicationFrames(error: Error): string[] {
-  const found = causesOf(error)
+  const found = chainOf(error).filter((each) => each instanceof Error)
     .map((each) => framesOf(each).filter((frame) => !isForeignFrame(frame)))
     .find((frames) => frames.length > 0);
   return (found ?? []).map((frame) => frame.trim());
 }
 
-/** An error and its causes, eight at most: they may be a circle. */
-function causesOf(error: unknown, limit = 8): Error[] {
-  if (!(error instanceof Error) || limit === 0) return [];
-  return [error, ...causesOf(error.cause, limit - 1)];
+/** What was thrown and its causes, as many as are shown. */
+export function chainOf(thrown: unknown, limit = MAX_CAUSES): unknown[] {
+  if (thrown === undefined || limit === 0) return [];
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return [thrown, ...chainOf(cause, limit - 1)];
 }
 
 /** The line of the application that called the framework, for messages. */

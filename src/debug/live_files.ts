@@ -2,6 +2,7 @@
 
 import { dirname } from "@std/path/dirname";
 import { join } from "@std/path/join";
+import { mayRead } from "./permission.ts";
 
 /** How many files are watched: those that were used last. */
 const MAX_FILES = 1_000;
@@ -134,8 +135,7 @@ function entriesOf(folder: string): Iterable<Deno.DirEntry> {
 /** What changes with a file. One that cannot be read without a prompt counts as missing. */
 function stampOf(path: string): string {
   try {
-    const { state } = Deno.permissions.querySync({ name: "read", path });
-    if (state !== "granted") return MISSING;
+    if (!mayRead(path)) return MISSING;
     const { mtime, size, ino } = Deno.statSync(path);
     return `${mtime?.getTime()} ${size} ${ino}`;
   } catch {

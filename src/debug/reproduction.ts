@@ -5,6 +5,7 @@
 
 import type { Application } from "../application/application.ts";
 import type { Exchange } from "../application/exchange.ts";
+import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import { masked, maskedIfSecret } from "../secrets.ts";
 import { withoutRequest } from "../without_request.ts";
 import { settles } from "../timer.ts";
@@ -16,9 +17,6 @@ const MASK = "***";
 /** The headers that the test leaves out: of the connection, of proxies, and those that browsers add. */
 const LEFT_OUT =
   /^(?:host|connection|keep-alive|upgrade|te|transfer-encoding|content-length|content-encoding|accept-encoding|user-agent|cache-control|pragma|dnt|priority|upgrade-insecure-requests|referer|origin|forwarded|via|cdn-loop|(?:x-)?forwarded-.*|x-real-ip|.*client-ip|cf-.*|sec-.*)$/;
-
-/** The methods that `new Request()` refuses. */
-const FORBIDDEN = /^(?:CONNECT|TRACE|TRACK)$/;
 
 /** How many characters of a body a test repeats. */
 const MAX_LENGTH = 10_000;
@@ -39,7 +37,7 @@ interface Imported {
 /** The code of a test that makes a request again; undefined in a worker, and when no web request can be made of it. */
 export async function testOf(exchange: Exchange): Promise<string | undefined> {
   const { app, hasTarget, plan, raw, target } = exchange.nesting.at(-1)!;
-  if (!hasTarget || FORBIDDEN.test(raw.method)) return undefined;
+  if (!hasTarget || FORBIDDEN_METHODS.has(raw.method)) return undefined;
   const main: string | undefined = Deno.mainModule;
   if (main === undefined) return undefined;
   const { name, lines } = await importOf(main, app);

@@ -18,13 +18,11 @@ import type { Application } from "../application/application.ts";
 import { type Exchange, mountPoints } from "../application/exchange.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, wrongKind } from "../errors.ts";
+import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { declared, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
 import type { Fetch } from "../fetch.ts";
-
-/** Methods of which no web request can be made. */
-const FORBIDDEN = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 /** How deeply applications may be mounted in each other: deeper counts as a loop. */
 const MAX_DEPTH = 32;
@@ -44,7 +42,7 @@ function handOver(
 ): Response | Promise<Response> {
   const { exchange } = app.context("mount()");
   const { raw, target, nesting, info } = exchange;
-  if (FORBIDDEN.has(raw.method)) {
+  if (FORBIDDEN_METHODS.has(raw.method)) {
     throw new HttpError(501, `The method ${raw.method} cannot be forwarded`);
   }
   if (nesting.length > MAX_DEPTH) {

@@ -8,6 +8,7 @@ import type { Context } from "../application/exchange.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
+import { isPlainRecord } from "../plain_record.ts";
 import { locationOf } from "../response/location.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
@@ -26,7 +27,7 @@ export function respondWith(
   if (typeof returned === "string" || returned instanceof Markup) {
     return void reply.write(String(returned), section);
   }
-  if (typeof returned === "object" && isPlainObject(returned)) {
+  if (typeof returned === "object" && isListOrRecord(returned)) {
     return sendJson(context, returned);
   }
   // `true` means passing on; `false` and the application itself are what an expression body such as
@@ -77,11 +78,9 @@ export function redirect(app: Application, url: string, code = 303): void {
 }
 
 /** Whether a value is a list or record, and no stream. */
-function isPlainObject(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  const isPlain = prototype === Object.prototype || prototype === null ||
-    Array.isArray(value);
-  return isPlain && !(Symbol.asyncIterator in value);
+function isListOrRecord(value: object): boolean {
+  return (isPlainRecord(value) || Array.isArray(value)) &&
+    !(Symbol.asyncIterator in value);
 }
 
 /** The body that a value is: a web response, bytes, or a stream; undefined for any other value. */

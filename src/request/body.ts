@@ -10,6 +10,7 @@ import { headerOf, isFromServer } from "../runtime.ts";
 import { settles } from "../timer.ts";
 import { type Data, type Form, parseFields, recordRefusal } from "./fields.ts";
 import { parseMultipart } from "./multipart.ts";
+import { FORBIDDEN_METHODS } from "./web_request.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -22,7 +23,7 @@ const SOURCE = "the request body";
 const NATIVE_BYTES = 65_536;
 
 /** The methods whose web requests cannot have a body (Fetch standard). */
-const BODILESS_METHODS = new Set(["GET", "HEAD", "TRACE", "TRACK", "CONNECT"]);
+const BODILESS_METHODS = new Set(["GET", "HEAD", ...FORBIDDEN_METHODS]);
 
 /** How deep the lists and records of JSON may be nested where they are read as `data`. */
 const MAX_JSON_DEPTH = 1_000;

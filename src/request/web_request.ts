@@ -1,6 +1,11 @@
-/** Owns what stands for a web request: a URL or a path, for a GET of it. */
+/** Owns what a web request can be made of: which methods, and a URL or a path, for a GET of it. */
 
 import { wrongKind } from "../errors.ts";
+
+/** The methods of which no web request can be made (Fetch standard, "forbidden method"). */
+export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(
+  ["CONNECT", "TRACE", "TRACK"],
+);
 
 /** A web request as it is, or the GET of a URL or of a path of this machine. Throws `TypeError` for anything else. */
 export function webRequest(request: Request | URL | string): Request {

@@ -3,7 +3,7 @@
  * class or a method that does not load. The router loads it when it is asked.
  */
 
-import { declared, Route } from "./route.ts";
+import { declared, Route, routeText } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { newNode, type Node, routesAt } from "./tree.ts";
 
@@ -40,8 +40,8 @@ function reachWarnings(
   for (const segments of choices) routesAt(earlier, segments).push(route);
   if (hiding === undefined) return [];
   return [
-    `The route "${written(route)}" can never be reached: ` +
-    `"${written(hiding)}" is declared earlier and matches all of its paths`,
+    `The route "${routeText(route)}" can never be reached: ` +
+    `"${routeText(hiding)}" is declared earlier and matches all of its paths`,
   ];
 }
 
@@ -71,7 +71,7 @@ async function loadWarnings(route: Route): Promise<string[]> {
     return [];
   } catch (error) {
     const { message } = error as Error;
-    return [`The route "${written(route)}" cannot be called: ${message}`];
+    return [`The route "${routeText(route)}" cannot be called: ${message}`];
   }
 }
 
@@ -87,11 +87,6 @@ async function mountedWarnings(
   const warnings = await check(routes, isCaseSensitive(mounted), seen);
   const prefix = route.pattern.slice(0, -"/*".length);
   return warnings.map((text) => `Below "${prefix}": ${text}`);
-}
-
-/** A route as it is written. */
-function written({ methods, pattern }: Route): string {
-  return methods[0] === "*" ? pattern : `${methods.join("|")} ${pattern}`;
 }
 
 /** The routes of what is mounted, if it is an application of this framework. */

@@ -3,7 +3,7 @@
 import type { RouteParameters } from "./middleware.ts";
 import type { Path } from "./path.ts";
 import type { Values } from "./pattern.ts";
-import { declared, Route } from "./route.ts";
+import { declared, Route, routeText } from "./route.ts";
 
 export class Match {
   /** `method` is the one that was looked for: GET for most HEAD requests. */
@@ -42,5 +42,5 @@ export class Match {
 
 /** Names a route in messages. */
 export function routeName({ route }: Match): string {
-  return `the route "${route.methods.join("|")} ${route.pattern}"`;
+  return `the route "${routeText(route)}"`;
 }

@@ -209,3 +209,8 @@ export class Route {
     throw new Error(`Cannot change the route "${this.pattern}": ${reason}`);
   }
 }
+
+/** A route as it is declared: its methods, unless it takes every method, and its pattern. */
+export function routeText({ methods, pattern }: Route): string {
+  return methods[0] === "*" ? pattern : `${methods.join("|")} ${pattern}`;
+}

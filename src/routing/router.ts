@@ -218,7 +218,7 @@ export class Router {
       throw wrongKind("mount an application", rule, path);
     }
     const callback = this.#mounting(prefix, app);
-    const pattern = `${prefix.replace(/\/+$/, "")}/*`;
+    const pattern = joinPaths(prefix, "*");
     const route = this.route<string, true>(pattern, callback, true);
     declared(route.streamed()).mounted = app;
   }

@@ -1,5 +1,7 @@
 /** Owns the session of one request: reading and changing it. Where it is kept is in `seal.ts` and `store.ts`. */
 
+import { isPlainRecord } from "../plain_record.ts";
+
 /** Keys with their values: a list, since a client may have chosen a key such as `__proto__`. */
 export type Entries = [key: string, value: unknown][];
 
@@ -127,9 +129,7 @@ function isJson(value: unknown): boolean {
   }
   if (value === null) return true;
   if (Array.isArray(value)) return value.every(isJson);
-  const prototype = Object.getPrototypeOf(value);
-  const isPlain = prototype === null || prototype === Object.prototype;
-  return isPlain &&
+  return isPlainRecord(value) &&
     Object.values(value).every((part) => part === undefined || isJson(part));
 }
 
