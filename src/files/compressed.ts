@@ -1,9 +1,9 @@
 /** Owns the choice of a compressed form: which ones exist next to a file, and which of them a client accepts. */
 
-import { type Shown, shown } from "./shown.ts";
+import { type VisibleFile, visibleFile } from "./visible_file.ts";
 
 /** A file that was compressed beforehand. */
-export interface Compressed extends Shown {
+export interface Compressed extends VisibleFile {
   /** The coding for `Content-Encoding`. */
   readonly coding: "br" | "gzip";
 }
@@ -14,10 +14,10 @@ const CODINGS = [["br", ".br"], ["gzip", ".gz"]] as const;
 /** Finds the compressed forms next to a file in a folder; one that is older than the file is out of date. */
 export async function compressedForms(
   folder: string,
-  { name, fileInfo: { mtime } }: Shown,
+  { name, fileInfo: { mtime } }: VisibleFile,
 ): Promise<Compressed[]> {
   const forms = CODINGS.map(async ([coding, extension]) => {
-    const found = await shown(folder, name + extension);
+    const found = await visibleFile(folder, name + extension);
     if (!found?.fileInfo.isFile) return [];
     const isCurrent = Number(found.fileInfo.mtime) >= Number(mtime);
     return isCurrent ? [{ ...found, coding }] : [];

@@ -67,7 +67,11 @@ import {
 import { fromFileUrl } from "@std/path/from-file-url";
 import { urlBelowBase } from "../base.ts";
 import { type Compressed, compressedForms, preferred } from "./compressed.ts";
-import { type Shown, shown, shownSync } from "./shown.ts";
+import {
+  type VisibleFile,
+  visibleFile,
+  visibleFileSync,
+} from "./visible_file.ts";
 import { noteFile } from "../used_files.ts";
 import { varyBy } from "../vary.ts";
 import { withoutRequest } from "../without_request.ts";
@@ -174,12 +178,12 @@ class FolderServer {
   /** The version of a file; undefined when it is missing or hidden. */
   versionOf(name: string): string | undefined {
     noteFile(`${this.#folder}/${name}`);
-    const found = shownSync(this.#folder, name);
+    const found = visibleFileSync(this.#folder, name);
     return found?.fileInfo.isFile ? this.#versions.of(found) : undefined;
   }
 
   /** The file or folder that a request asks for; undefined when it is missing or hidden. */
-  async #find(splat: string): Promise<Shown | undefined> {
+  async #find(splat: string): Promise<VisibleFile | undefined> {
     const { index } = this.#options;
     const [path = ""] = this.#app.request().url.split("?", 1);
     const isFolder = path.endsWith("/");
@@ -187,7 +191,7 @@ class FolderServer {
     const parent = splat.replace(/\/?$/, "/").replace(/^\/$/, "");
     const name = isFolder ? parent + index : splat;
     noteFile(`${this.#folder}/${name}`);
-    const found = await shown(this.#folder, name);
+    const found = await visibleFile(this.#folder, name);
     if (found === undefined) await checkFolder(this.#folder);
     const isRedirect = found?.fileInfo.isDirectory && !isFolder && index;
     return found?.fileInfo.isFile || isRedirect ? found : undefined;
@@ -197,7 +201,7 @@ class FolderServer {
    * Responds with a file or its compressed form: sets the headers and checks the conditions as a handler does,
    * and lets the file server send the bytes. Returns undefined when the file has changed meanwhile.
    */
-  async #respond(file: Shown): Promise<Response | undefined> {
+  async #respond(file: VisibleFile): Promise<Response | undefined> {
     const { path, fileInfo } = file;
     const { method } = this.#app.request();
     const serveFile = await this.#load();
@@ -231,7 +235,7 @@ class FolderServer {
 
   /** Sets the caching and the validators of a file. Ends the request when the client's copy is current. */
   #setHead(
-    file: Shown,
+    file: VisibleFile,
     etag: string | null,
     form: Compressed | undefined,
   ): void {
@@ -268,7 +272,7 @@ class FolderServer {
  * Whether a file is still the one that was found, once the file server has opened it by its path: the bytes of
  * another one would go out under the length, the ETag and the version of this one.
  */
-async function isUnchanged({ path, fileInfo }: Shown): Promise<boolean> {
+async function isUnchanged({ path, fileInfo }: VisibleFile): Promise<boolean> {
   const now = await Deno.stat(path).catch(ignoreDeleted);
   return now?.ino === fileInfo.ino && now?.size === fileInfo.size &&
     Number(now?.mtime) === Number(fileInfo.mtime);

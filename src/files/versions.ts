@@ -1,6 +1,6 @@
 /** Owns the versions of files in URLs: short texts that change with the content. */
 
-import type { Shown } from "./shown.ts";
+import type { VisibleFile } from "./visible_file.ts";
 
 /** Larger files are told apart by size and time: reading them synchronously would hold up requests. */
 const MAX_BYTES = 8 * 2 ** 20;
@@ -21,7 +21,7 @@ export class Versions {
   readonly #known = new Map<string, Known>();
 
   /** The version of a file. */
-  of({ path, fileInfo: { size, mtime } }: Shown): string {
+  of({ path, fileInfo: { size, mtime } }: VisibleFile): string {
     const time = mtime?.getTime() ?? 0;
     const stamp = `${size}-${time}`;
     const known = this.#known.get(path);

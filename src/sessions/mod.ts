@@ -89,18 +89,18 @@ import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
   contentOf,
-  type Kept,
   restore,
   Session,
-  type State,
+  type SessionState,
   stateOf,
+  type StoredSession,
 } from "./session.ts";
 import {
   changeSession,
-  keptOf,
   readSession,
   removeSession,
   type SessionStore,
+  storedSessionOf,
 } from "./store.ts";
 
 export { Session, type SessionStore };
@@ -167,7 +167,7 @@ class CurrentSession {
   readonly #app: Engine | typeof Framework;
   readonly #rules: Rules;
   readonly #maxBytes: number;
-  readonly #states = new WeakMap<HttpRequest, State>();
+  readonly #states = new WeakMap<HttpRequest, SessionState>();
   /** The requests whose response was made before they had a state. */
   readonly #responded = new WeakSet<HttpRequest>();
 
@@ -182,9 +182,9 @@ class CurrentSession {
     const request = this.#app.request();
     const { name } = this.#rules;
     if (request.cookies[name] === undefined) return;
-    return findSession(request, this.#rules).then((kept) => {
-      this.#states.set(request, stateOf(this.#maxBytes, kept));
-      if (kept !== undefined) return;
+    return findSession(request, this.#rules).then((stored) => {
+      this.#states.set(request, stateOf(this.#maxBytes, stored));
+      if (stored !== undefined) return;
       this.#report(
         `The cookie "${name}" was ignored: it has expired, or it was sealed with another secret`,
       );
@@ -192,7 +192,7 @@ class CurrentSession {
   }
 
   /** Returns the state for a handler: that of the cookie, or of a new session. */
-  use(): State {
+  use(): SessionState {
     const request = this.#app.request();
     const known = this.#states.get(request);
     const isShut = known === undefined && this.#rules.name in request.cookies;
@@ -279,27 +279,27 @@ function problemOf(rules: Rules): string | undefined {
 async function findSession(
   request: HttpRequest,
   rules: Rules,
-): Promise<Kept | undefined> {
+): Promise<StoredSession | undefined> {
   const { store, maxAge, idle, name } = rules;
   const content = await openCookie(request, rules, name);
   if (typeof content?.[0] !== "string") return;
   const [id, started, used, values, flashes] = content;
-  const kept = store === undefined
-    ? keptOf({ id, started, used, values, flashes })
+  const stored = store === undefined
+    ? storedSessionOf({ id, started, used, values, flashes })
     : await readSession(store, content[0]);
-  if (kept === undefined) return;
+  if (stored === undefined) return;
   const use = await openCookie(request, rules, nameOfUse(rules));
-  const renewed = use?.[0] === kept.id ? Number(use[1]) || 0 : 0;
-  const last = Math.max(kept.used, renewed);
+  const renewed = use?.[0] === stored.id ? Number(use[1]) || 0 : 0;
+  const last = Math.max(stored.used, renewed);
   const now = Date.now() / 1000;
-  const isYoung = now - kept.started < maxAge && now - last < idle;
-  if (isYoung) return { ...kept, used: last };
-  if (store !== undefined) await removeSession(store, kept.id);
+  const isYoung = now - stored.started < maxAge && now - last < idle;
+  if (isYoung) return { ...stored, used: last };
+  if (store !== undefined) await removeSession(store, stored.id);
 }
 
-/** Notes a use in a cookie of its own when the last one was a minute or a tenth of `idle` ago. */
+/** Notes a use in the second cookie when the last one was a minute or a tenth of `idle` ago. */
 function renewUse(
-  { id, started, used }: State,
+  { id, started, used }: SessionState,
   request: HttpRequest,
   rules: Rules,
   headers: Headers,
@@ -313,7 +313,7 @@ function renewUse(
 
 /** Keeps a changed session, and adds its cookie; returns false when the session has ended since. */
 async function save(
-  state: State,
+  state: SessionState,
   request: HttpRequest,
   rules: Rules,
   headers: Headers,
@@ -356,7 +356,7 @@ async function removeCookies(
 /** Keeps shared caches from storing the cookie. */
 function forbidSharing(headers: Headers): void {
   if (headers.get("cache-control")?.includes("private")) return;
-  const kept = headers.get("cache-control")?.split(/\s*,\s*/) ?? [];
-  const own = kept.filter((directive) => !/^(?:public)?$/i.test(directive));
-  headers.set("cache-control", [...own, "private"].join(", "));
+  const directives = headers.get("cache-control")?.split(/\s*,\s*/) ?? [];
+  const others = directives.filter((each) => !/^(?:public)?$/i.test(each));
+  headers.set("cache-control", [...others, "private"].join(", "));
 }

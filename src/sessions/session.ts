@@ -12,7 +12,7 @@ export interface Content {
 }
 
 /** What is kept of a session between requests. Times are in seconds since 1970. */
-export interface Kept extends Content {
+export interface StoredSession extends Content {
   readonly id: string;
   /** When it began, or was renewed. */
   readonly started: number;
@@ -21,7 +21,7 @@ export interface Kept extends Content {
 }
 
 /** The session during one request. */
-export interface State {
+export interface SessionState {
   id: string;
   /** The id under which the request found it; undefined for a new one. */
   readonly opened: string | undefined;
@@ -43,14 +43,17 @@ export interface State {
 }
 
 /** The state of a session that was kept, or of a new one. */
-export function stateOf(maxBytes: number, kept?: Kept): State {
+export function stateOf(
+  maxBytes: number,
+  stored?: StoredSession,
+): SessionState {
   const state = {
-    id: kept?.id ?? crypto.randomUUID(),
-    opened: kept?.id,
-    started: kept?.started ?? Date.now() / 1000,
-    used: kept?.used ?? Infinity,
-    values: new Map(kept?.values),
-    flashes: new Map(kept?.flashes),
+    id: stored?.id ?? crypto.randomUUID(),
+    opened: stored?.id,
+    started: stored?.started ?? Date.now() / 1000,
+    used: stored?.used ?? Infinity,
+    values: new Map(stored?.values),
+    flashes: new Map(stored?.flashes),
     maxBytes,
     before: "",
     isUsed: false,
@@ -64,7 +67,7 @@ export function stateOf(maxBytes: number, kept?: Kept): State {
  * The session as JSON. Throws `TypeError` for a value that JSON cannot represent, and `RangeError` when the values
  * are too large.
  */
-export function checkedTextOf(state: State): string {
+export function checkedTextOf(state: SessionState): string {
   const { values, flashes, maxBytes } = state;
   const text = JSON.stringify([[...values], [...flashes]]); // throws when a value contains itself
   for (const [key, value] of [...values, ...flashes]) {
@@ -80,14 +83,14 @@ export function checkedTextOf(state: State): string {
 }
 
 /** What a request can change of a session. */
-type Changeable = Pick<State, "id" | "started" | "values" | "flashes">;
+type Changeable = Pick<SessionState, "id" | "started" | "values" | "flashes">;
 
 function textOf({ id, started, values, flashes }: Changeable): string {
   return JSON.stringify([id, started, [...values], [...flashes]]);
 }
 
 /** Undoes what the request has changed. */
-export function restore(state: State): void {
+export function restore(state: SessionState): void {
   const [id, started, values, flashes] = JSON.parse(state.before);
   Object.assign(state, { id, started, isCleared: false });
   state.values = new Map(values);
@@ -95,7 +98,7 @@ export function restore(state: State): void {
 }
 
 /** A copy of what a session has; of one that others may have changed, with the keys that this request has changed. */
-export function contentOf(state: State, others?: Content): Content {
+export function contentOf(state: SessionState, others?: Content): Content {
   const { values, flashes, before } = state;
   const copy: Content = JSON.parse(
     JSON.stringify({ values: [...values], flashes: [...flashes] }),
@@ -108,13 +111,13 @@ export function contentOf(state: State, others?: Content): Content {
   };
 }
 
-/** Applies to the entries of others what has changed between two states of one's own. */
+/** Applies to other entries what has changed from `before` to `after`. */
 function merged(others: Entries, before: Entries, after: Entries): Entries {
-  const [result, old, own] = [others, before, after].map((list) =>
+  const [result, old, current] = [others, before, after].map((list) =>
     new Map(list)
   ) as [Map<string, unknown>, Map<string, unknown>, Map<string, unknown>];
-  for (const key of old.keys()) if (!own.has(key)) result.delete(key);
-  for (const [key, value] of own) {
+  for (const key of old.keys()) if (!current.has(key)) result.delete(key);
+  for (const [key, value] of current) {
     const isSame = JSON.stringify(old.get(key)) === JSON.stringify(value);
     if (!isSame) result.set(key, value);
   }
@@ -159,14 +162,14 @@ function isJson(value: unknown): boolean {
  * ```
  */
 export class Session<Values extends object = Record<string, unknown>> {
-  readonly #state: State;
+  readonly #state: SessionState;
 
   /**
    * Sessions are made by the extension, one for each request.
    *
    * @ignore
    */
-  constructor(state: State) {
+  constructor(state: SessionState) {
     this.#state = state;
   }
 
@@ -222,9 +225,9 @@ export class Session<Values extends object = Record<string, unknown>> {
   flash(key: string, value: unknown): this;
   flash(key: string, value?: unknown): unknown {
     if (value !== undefined) return this.#put("flashes", key, value);
-    const kept = this.#state.flashes.get(key);
-    if (kept !== undefined) this.#writable.flashes.delete(key);
-    return kept;
+    const flash = this.#state.flashes.get(key);
+    if (flash !== undefined) this.#writable.flashes.delete(key);
+    return flash;
   }
 
   #put(kind: "values" | "flashes", key: string, value: unknown): this {
@@ -235,7 +238,7 @@ export class Session<Values extends object = Record<string, unknown>> {
   }
 
   /** The state, to be changed; throws when it cannot be. */
-  get #writable(): State {
+  get #writable(): SessionState {
     if (this.#state.closed === undefined) return this.#state;
     throw new Error(`Cannot change the session: ${this.#state.closed}`);
   }

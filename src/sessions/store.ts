@@ -1,7 +1,7 @@
 /** Owns reading and changing the rows of a store: no change brings back a session that has ended. */
 
 import type { MaybePromise } from "../../mod.ts";
-import { contentOf, type Kept, type State } from "./session.ts";
+import { contentOf, type SessionState, type StoredSession } from "./session.ts";
 
 /**
  * Where sessions are kept when a cookie is too small, or a logout must end every copy. Each method may be
@@ -13,7 +13,7 @@ export interface SessionStore {
     id: string,
   ): MaybePromise<Readonly<Record<string, unknown>> | null | undefined>;
   /**
-   * Keeps the values under an id. They are the session in the extension's own form, which JSON can represent: keep data
+   * Keeps the values under an id. Their form is that of the extension, which JSON can represent: keep data
    * to search by elsewhere. From `expires` on, the row may be deleted.
    */
   write(id: string, values: Record<string, unknown>, expires: Date): unknown;
@@ -34,18 +34,22 @@ const MAX_RENEWED = 1_000;
 export async function readSession(
   store: SessionStore,
   id: string,
-): Promise<Kept | undefined> {
+): Promise<StoredSession | undefined> {
   const row: unknown = await store.read(id);
   // A store in memory may return the very object that other requests get.
-  return keptOf({ ...structuredClone(Object(row)), id });
+  return storedSessionOf({ ...structuredClone(Object(row)), id });
 }
 
 /** A session, if a value has all that a session has. */
-export function keptOf(value: Record<string, unknown>): Kept | undefined {
+export function storedSessionOf(
+  value: Record<string, unknown>,
+): StoredSession | undefined {
   const { id, started, used, values, flashes } = value;
-  const isKept = typeof id === "string" && Number.isFinite(started) &&
+  const isComplete = typeof id === "string" && Number.isFinite(started) &&
     Number.isFinite(used) && isEntries(values) && isEntries(flashes);
-  if (isKept) return { id, values, flashes, started, used } as Kept;
+  if (isComplete) {
+    return { id, values, flashes, started, used } as StoredSession;
+  }
 }
 
 function isEntries(value: unknown): boolean {
@@ -72,7 +76,7 @@ export async function removeSession(
  */
 export function changeSession(
   store: SessionStore,
-  state: State,
+  state: SessionState,
   expires: Date,
 ): Promise<"kept" | "ended" | "dropped"> {
   const { id, opened, started, isCleared } = state;

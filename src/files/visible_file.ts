@@ -3,7 +3,7 @@
 import { type Inside, inside, insideSync } from "../inside.ts";
 
 /** A file or folder that may be served. */
-export interface Shown {
+export interface VisibleFile {
   /** The real path. */
   readonly path: string;
   /** The part of the real path below the folder. */
@@ -15,10 +15,10 @@ export interface Shown {
 const HIDDEN = /(?:^|[/\\])[./\\]/;
 
 /** Finds a file or folder; undefined when it is missing or hidden, or a link leads out of the folder. */
-export async function shown(
+export async function visibleFile(
   folder: string,
   name: string,
-): Promise<Shown | undefined> {
+): Promise<VisibleFile | undefined> {
   try {
     const found = await inside(folder, `${folder}/${name}`);
     if (found === undefined || isHidden(name, found)) return undefined;
@@ -29,8 +29,11 @@ export async function shown(
   }
 }
 
-/** The synchronous `shown()`. */
-export function shownSync(folder: string, name: string): Shown | undefined {
+/** The synchronous `visibleFile()`. */
+export function visibleFileSync(
+  folder: string,
+  name: string,
+): VisibleFile | undefined {
   try {
     const found = insideSync(folder, `${folder}/${name}`);
     if (found === undefined || isHidden(name, found)) return undefined;
