@@ -1,5 +1,5 @@
 /**
- * Owns the base: the place of an application on its site. It has two sides, which differ for a mounted application:
+ * Owns the base: where an application is on its site. It has two sides, which differ for a mounted application:
  *
  * - `Plan.strippedBase` is taken off the path of a request (`Exchange.pathBelowBase`). It is that of
  *   `framework.base_url`: what is in front of a mounted application was taken off by `mount`.

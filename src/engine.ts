@@ -469,7 +469,7 @@ export interface Engine {
   /**
    * The URL path of the route with that alias, the parameters encoded into it, and a query of the record: a list
    * repeats its name, null and undefined are left out. Throws `ReferenceError` for an unknown alias, `TypeError` when
-   * a value is missing, `RangeError` when one does not fit its place.
+   * a value is missing, `RangeError` when one does not fit its parameter.
    */
   getUrl(alias: string, params?: UrlParameters, query?: UrlQuery): string;
 

@@ -1,4 +1,4 @@
-/** Owns an error as text: whole, in one line, or its title. Nothing that a client sent adds a line of its own. */
+/** Owns an error as text: whole, in one line, or its title. Nothing that a client sent can add a line. */
 
 import { shown, TemplateError, toError } from "./errors.ts";
 import { framesOf, placeOf } from "./stack.ts";

@@ -59,7 +59,10 @@ export class Framework extends AnyMember {
     passRoute?: boolean,
   ) => typeof Framework;
 
-  /** Registers a class; `Framework.<name>()` then returns its instance. See {@linkcode Engine.prototype.register | Engine.register}. */
+  /**
+   * Registers a class; `Framework.<name>()` then returns its instance. See
+   * {@linkcode Engine.prototype.register | Engine.register}.
+   */
   declare static register: <Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,
     type: Type,
@@ -76,7 +79,10 @@ export class Framework extends AnyMember {
   /** Adds a folder of autoloaded classes. See {@linkcode Engine.prototype.path | Engine.path}. */
   declare static path: Engine["path"];
 
-  /** Reads a variable or, with a callback, declares a route for GET. See {@linkcode Engine.prototype.get | Engine.get}. */
+  /**
+   * Reads a variable or, with a callback, declares a route for GET. See
+   * {@linkcode Engine.prototype.get | Engine.get}.
+   */
   declare static get: Engine["get"];
 
   /** Sets a variable, or each of a record. See {@linkcode Engine.prototype.set | Engine.set}. */
@@ -95,7 +101,7 @@ export class Framework extends AnyMember {
   declare static configure: Engine["configure"];
 
   /**
-   * The engine behind this class. An engine that is passed takes its place, for example in a test. Throws `TypeError`
+   * The engine behind this class. An engine that is passed replaces it, for example in a test. Throws `TypeError`
    * when it is not an engine, `Error` while the current one serves.
    */
   static app(replacement: Engine = engine): Engine {

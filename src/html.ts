@@ -101,7 +101,7 @@ export function htmlOf(value: unknown, depth = 0): string {
   return escape(isData ? JSON.stringify(value) : String(value));
 }
 
-/** Whether a value is a plain record without a text of its own, such as `?word[a]=1` makes of a field. */
+/** Whether a value is a plain record without its own `toString()`, such as `?word[a]=1` makes of a field. */
 function isRecord(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   // The client's JSON may have a member of that name, which is not a function.
@@ -117,7 +117,7 @@ for (const entity of ["&&amp;", "<&lt;", ">&gt;", '"&quot;', "'&#39;"]) {
   ENTITIES[entity.charCodeAt(0)] = entity.slice(1);
 }
 
-/** Escapes text for HTML content and quoted attributes, in one pass: four times as fast as `replace()`. */
+/** Escapes text for HTML content and quoted attributes, in one pass, which is faster than `replace()`. */
 export function escape(text: string): string {
   let html = "";
   let start = 0;

@@ -1,4 +1,4 @@
-/** Owns the check that a file lies in a folder, for every place that reads files by names from elsewhere. */
+/** Owns the check that a file lies in a folder, for all code that reads files by names from elsewhere. */
 
 /** A file in a folder, or the folder itself. */
 export interface Inside {

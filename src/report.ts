@@ -4,12 +4,12 @@ import { HttpError, isStop } from "./errors.ts";
 import { errorText, inOneLine } from "./error_text.ts";
 
 /**
- * Writes an error to the server's error log, with the request and the place it came from; one that is the client's
- * fault takes one line. Ignores the signal that ends a request.
+ * Writes an error to the server's error log, with the request and where it came from, such as "in deferred work"; one
+ * that is the client's fault takes one line. Ignores the signal that ends a request.
  */
 export function reportError(
   thrown: unknown,
-  place: string,
+  where: string,
   request = "",
 ): void {
   if (isStop(thrown)) return;
@@ -20,7 +20,7 @@ export function reportError(
     ? `${thrown.status} ${JSON.stringify(thrown.message)}`
     : errorText(thrown);
   const of = request === "" ? "" : `${request} `;
-  report(`${of}Error ${place}: ${text}`);
+  report(`${of}Error ${where}: ${text}`);
 }
 
 /**

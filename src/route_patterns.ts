@@ -9,7 +9,7 @@
  */
 export const ROUTE_PATTERNS: unique symbol = Symbol("the patterns of routes");
 
-/** Joins patterns of mounts and the one of the innermost route, which takes the place of their `/*`. */
+/** Joins patterns of mounts and the one of the innermost route, which replaces their `/*`. */
 export function wholePattern(patterns: readonly string[]): string {
   return patterns.reduceRight((inner, mount) => {
     const prefix = mount.slice(0, -"/*".length);

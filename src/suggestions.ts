@@ -33,7 +33,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return near.length > 0 ? `: did you mean ${near.join(" or ")}?` : "";
 }
 
-/** What takes the place of methods that other frameworks have. */
+/** What to use instead of methods that other frameworks have. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   [
     "use",

@@ -6,7 +6,7 @@
 const LONGEST = 2 ** 31 - 1;
 
 /**
- * How many microtasks work gets before a timer is started, which costs a third of a small request. A body
+ * How many microtasks work gets before a timer is started, which is slow. A body
  * that has arrived together with the head takes four in Deno 2.9.
  */
 const EAGER_TURNS = 8;

@@ -28,10 +28,10 @@ import { checkSetting, defaultSettings, type Settings } from "./settings.ts";
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
 export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 
-/** What an application begins with. */
+/** What every application declares first. */
 export interface Defaults {
   readonly methods: Readonly<Record<Original, DefaultMethod>>;
-  /** How some of them run inside a request. */
+  /** How some of the methods run inside a request. */
   readonly wrappers: Readonly<Partial<Record<Original, Wrapper>>>;
   readonly components: (app: Application) => Record<ComponentName, Component>;
 }
@@ -39,16 +39,18 @@ export interface Defaults {
 /**
  * An application: what was declared, whether it serves, and what it has not finished.
  *
- * Each question about the server, and about where a request comes from, has a flag of its own:
+ * Each question about the server, and about where a request comes from, has its own flag:
  *
- * - May code outside of requests still change the application? Not while `isServing`: from `start()` or, with any other
- *   server, from its first request (`handling/handle.ts`), until the server of `start()` has ended or `init()` is called.
+ * - May code outside of requests still change the application? Not while `isServing`: from `start()` on or, with any
+ *   other server, from its first request (`handling/handle.ts`), until the server of `start()` has ended or `init()` is
+ *   called.
  * - Is the server that of `deno serve`? `isUnderDenoServe`, which `server/deno_serve.ts` sets.
  * - Does a server of `start()` run, so that neither `start()` nor `init()` may be called? `Engine` knows its server.
  * - Is the server shutting down? `unfinished.isDraining`, which `server/` sets, and `endServing()` resets.
  * - Has any server received this request, or the one around it? `Exchange.isServed`.
  * - Did the server pass on the connection? Every server does, except perhaps the user's own `Deno.serve`:
- *   `Exchange.hasConnection`. A drain waits for such requests only, and `framework.coalesce` is for their responses only.
+ *   `Exchange.hasConnectionInfo`. Only for such requests does a drain wait, and only to them does `framework.coalesce`
+ *   apply.
  * - Did the program make the request itself, as tests do? `isFromProgram()` of `handling/client.ts`; `isLocal()` there
  *   asks whether the client is on this machine, and `seesDetails()` who may see details under debug.
  * - May the request be a copy of one that a server has received? `Exchange.mayBeCopy`.
@@ -73,7 +75,7 @@ export class Application implements LayerSource {
   /** The methods and classes by name; a mapped method hides a class. */
   #callables!: Store<MappedMethod | RegisteredClass>;
   readonly #defaultMethods: ReadonlyMap<string, Method>;
-  /** The plan that is compiled; undefined after a declaration. */
+  /** The compiled plan; undefined after a declaration. */
   #plan: Plan | undefined;
   readonly #defaults: Defaults;
   #isServing = false;
@@ -115,7 +117,7 @@ export class Application implements LayerSource {
 
   // Serving
 
-  /** Whether a server passes requests to it: from then on only `configure()` changes it. */
+  /** Whether a server passes requests to it: then only `configure()` can change it. */
   get isServing(): boolean {
     return this.#isServing;
   }
@@ -155,7 +157,7 @@ export class Application implements LayerSource {
   }
 
   /**
-   * Maps a method; one of that name is replaced, its filters stay. With `passRoute` its last argument is the
+   * Maps a method; it replaces one of that name, whose filters stay. With `passRoute` its last argument is the
    * matched route, or null. `isDefault` is for `init()` alone.
    */
   map(
@@ -225,7 +227,7 @@ export class Application implements LayerSource {
     this.#replan();
   }
 
-  /** Replaces the plan after a write: the request's own inside a request, else that of later requests. */
+  /** Replaces the plan after a write: inside a request its plan, else that of later requests. */
   #replan(): void {
     const exchange = this.context()?.exchange;
     if (exchange === undefined) this.#plan = undefined;
@@ -297,7 +299,7 @@ export class Application implements LayerSource {
     return this.current.configure(work);
   }
 
-  /** Has `src/debug/` warn of mistakes, under debug. */
+  /** Under debug, has `src/debug/` warn of mistakes. */
   warnOfMistakes(): void {
     const { plan } = this;
     if (plan.isDebugging) plan.loadDebug().then((debug) => debug.warn(this));
@@ -348,13 +350,9 @@ export class Application implements LayerSource {
 
   /** The requests that a server has passed on and that have no response yet. */
   #running(): Exchange[] {
-    const exchanges = this.current.openContexts().map(({ exchange }) =>
-      exchange
-    )
-      .filter(({ hasConnection, isConcluded }) =>
-        hasConnection && !isConcluded
-      );
-    return [...new Set(exchanges)];
+    const contexts = this.current.openContexts();
+    return [...new Set(contexts.map(({ exchange }) => exchange))]
+      .filter((each) => each.hasConnectionInfo && !each.isConcluded);
   }
 
   #method(

@@ -14,14 +14,13 @@ const NAME = /^[A-Za-z_$][\w$]*$/;
 /** A URL with another scheme than `file:`; a single letter is a drive of Windows. */
 const FOREIGN = /^(?!file:)[a-z][a-z0-9+.-]+:/i;
 
-/** The places between two words of a name: `User|Store`, `HTTP|Client`. */
+/** The boundaries between the words of a name: `User|Store`, `HTTP|Client`. */
 const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 
-/** The folders of autoloaded classes, in the two layers of the state, and the classes found so far. */
 export class Autoload implements Classes {
   readonly #source: LayerSource;
   readonly #folders: Layered<string[]>;
-  /** The classes in the application's folders; a request with its own folders searches again each time. */
+  /** The classes in the application's folders; a request that has added folders searches each time. */
   readonly #found = new Map<string, Promise<Class>>();
 
   constructor(source: LayerSource) {
@@ -41,7 +40,7 @@ export class Autoload implements Classes {
     if (!writable.includes(path)) writable.push(path);
   }
 
-  /** Finds a class and remembers it; rejects with the places that were searched, and why each failed. */
+  /** Finds a class and remembers it; when there is none, the message names the files that were tried and why. */
   find(name: string): Promise<Class> {
     const added = this.#folders.ofRequest();
     const found = added ? new Map<string, Promise<Class>>() : this.#found;

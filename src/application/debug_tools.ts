@@ -1,6 +1,6 @@
 /**
- * Owns loading what helps a person who writes an application. `src/debug/` has it; it is loaded for the first
- * request under `framework.debug`, and never without. What it does for the folders below it is in `DebugTools`.
+ * Owns loading `src/debug/`, which helps during development: for the first request under `framework.debug`, and never
+ * without. `DebugTools` lists what it does for the folders below it.
  */
 
 import type { Reply } from "../response/reply.ts";
@@ -56,7 +56,7 @@ export interface DebugTools extends TemplateTools {
 /** The tools, once they were loaded. Only `plan.ts` reads this, and calls `loadDebugTools()`. */
 export let debugTools: DebugTools | undefined;
 
-/** Loads the tools. A module that is loaded inside a request would leave its context behind in Deno. */
+/** Loads the tools. */
 export async function loadDebugTools(): Promise<DebugTools> {
   if (debugTools !== undefined) return debugTools;
   const { tools } = await withoutRequest(() => import("../debug/mod.ts"));

@@ -1,6 +1,6 @@
 /**
- * Owns one request as an application handles it, and the contexts in which its code runs. What a request has of its
- * own is here, or in what is reached from here, so that no other request can read it.
+ * Owns one request as an application handles it, and the contexts in which its code runs. All state of a request is
+ * here, or can be reached only from here, so that no other request can read it.
  */
 
 import { baseOrigin, withoutBase } from "../base.ts";
@@ -35,11 +35,11 @@ const REQUEST_ID = /^[\w.-]{1,64}$/;
 /** Stands for a target that is malformed, or was not read yet. */
 const NO_TARGET: Target = { path: "/", search: "" };
 
-/** Where an application is mounted, as one of the requests to it shows. */
+/** Where an application is mounted, as the client of one request sees it. */
 export interface MountPoint {
-  /** The path in front of the application's own, as clients see it; "" for the whole site. */
+  /** The path in front of the application's paths; "" for the whole site. */
   readonly base: string;
-  /** The scheme and host in front of that; "" where they are not known. */
+  /** The scheme and host in front of the path; "" where they are not known. */
   readonly origin: string;
 }
 
@@ -60,11 +60,11 @@ export class Exchange implements Delivery, Running {
   readonly context: Context;
   /** The context around this exchange, of the application that has passed the request on. */
   readonly outer: Context | undefined;
-  /** Where that application has mounted this one; undefined when it has passed the request on by other means. */
+  /** Where the outer application has mounted this one; undefined when it has called this one in another way. */
   readonly mountPoint: MountPoint | undefined;
-  /** The application's plan, or one of the request's own once it has declared something. */
+  /** The application's plan, or the request's, once it has declared something. */
   plan: Plan;
-  /** Whether the web request may be a copy of one that a server of the user's own has received. */
+  /** Whether the web request may be a copy of one that the user's own server has received. */
   readonly mayBeCopy: boolean;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
   readonly began: number | undefined;
@@ -95,9 +95,9 @@ export class Exchange implements Delivery, Running {
   deferred: (() => unknown)[] | undefined = undefined;
   /** The validators whose conditions have held, such as "etag". */
   heldValidators: Set<string> | undefined = undefined;
-  /** The renders into variables so far: later renders wait for them. */
+  /** The renders into variables that have begun: later renders wait for them. */
   storing: Promise<void> | undefined = undefined;
-  /** What was thrown and has a page, until it is known whether it is logged: `handling/error_log.ts` writes it. */
+  /** The errors that have a page, until the final status decides whether `handling/error_log.ts` logs them. */
   errors: Set<unknown> | undefined = undefined;
   isConcluded = false;
   isOver = false;
@@ -108,8 +108,8 @@ export class Exchange implements Delivery, Running {
   #holds = 0;
 
   /**
-   * `info` is what the server passed on about the connection. Deno drops the headers of `raw` after the response, unless
-   * they were read before: what needs them so late calls `remember()`.
+   * `info` is what the server passed on about the connection. Deno drops the headers of `raw` after the response unless
+   * they were read before: code that needs them then calls `remember()`.
    */
   constructor(
     readonly app: Application,
@@ -128,7 +128,7 @@ export class Exchange implements Delivery, Running {
     this.context = new Context(this, reply);
   }
 
-  /** Takes a plan of the request's own, which may read its path in another way: earlier matches are then out of date. */
+  /** Takes the request's own plan, which may read the path in another way: earlier matches are then out of date. */
   take(plan: Plan): void {
     this.plan = plan;
     this.path = undefined;
@@ -142,13 +142,13 @@ export class Exchange implements Delivery, Running {
 
   /** The path of the application for clients: `framework.base_url` or, where that is not set, its mount point. */
   get base(): string {
-    return this.#place?.base ?? this.plan.strippedBase;
+    return this.#activeMountPoint?.base ?? this.plan.strippedBase;
   }
 
   /** The scheme and host of the base, where `framework.base_url` has them. */
   get origin(): string {
     const url = this.plan.settings["framework.base_url"];
-    return this.#place?.origin ?? baseOrigin(url);
+    return this.#activeMountPoint?.origin ?? baseOrigin(url);
   }
 
   /** The path of the request as it was received, with the prefixes under which the application is mounted. */
@@ -158,7 +158,7 @@ export class Exchange implements Delivery, Running {
   }
 
   /** The mount point, unless `framework.base_url` overrides it. */
-  get #place(): MountPoint | undefined {
+  get #activeMountPoint(): MountPoint | undefined {
     const isOverridden = this.plan.settings["framework.base_url"] !== null;
     return isOverridden ? undefined : this.mountPoint;
   }
@@ -181,16 +181,16 @@ export class Exchange implements Delivery, Running {
   }
 
   /** Whether the server passed on the connection. */
-  get hasConnection(): boolean {
+  get hasConnectionInfo(): boolean {
     return this.info !== undefined;
   }
 
-  /** Whether its target was read, and is not malformed. */
+  /** Whether its target was read and is well-formed. */
   get hasTarget(): boolean {
     return this.target !== NO_TARGET;
   }
 
-  /** Whether it has a body of which not all was read here: it is unread, still arriving, or a route streams it. */
+  /** Whether it has a body that was not read to its end: it is unread, still arriving, or a route streams it. */
   get isReceiving(): boolean {
     const { body, method, raw } = this;
     if (method === "GET" || method === "HEAD") return false; // saves asking Deno
@@ -207,7 +207,7 @@ export class Exchange implements Delivery, Running {
   }
 
   get coalesces(): boolean {
-    return this.hasConnection &&
+    return this.hasConnectionInfo &&
       this.plan.settings["framework.coalesce"];
   }
 
@@ -252,7 +252,7 @@ export class Exchange implements Delivery, Running {
     return call.then((value) => value);
   }
 
-  /** A context for a part of this request: a page, with a reply of its own, or a section of a reply. */
+  /** A context for a part of this request: a page, which has its own reply, or a section of a reply. */
   part(reply: Reply, section?: Section, failure?: Failure): Context {
     const context = new Context(this, reply, section, failure);
     (this.#parts ??= []).push(context);
@@ -302,7 +302,7 @@ export class Exchange implements Delivery, Running {
   }
 }
 
-/** Why a page is made in place of the response. */
+/** Why a page is made instead of the response. */
 export interface Failure {
   /** The method that makes the page. */
   readonly name: "notFound" | "error";

@@ -70,7 +70,7 @@ export type Core = typeof CORE[number] | typeof MEMBERS[number];
 export type ComponentName = typeof COMPONENTS[number];
 
 /**
- * The name of a method or class to declare; the framework's own are in the type, so that editors complete them.
+ * The name of a method or class to declare; the type lists those of the framework, so that editors complete them.
  *
  * @internal
  */

@@ -7,17 +7,17 @@ import type { MappedMethod } from "./mapped_method.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * Compiled from what was declared; the router joins it when it is first asked for. A declaration drops the plan, and
- * the next request compiles a new one; a request that declares something for itself gets a plan of its own.
+ * Compiled from what was declared. A declaration drops the plan, and the next request compiles a new one. A request
+ * that declares something for itself gets its own plan.
  */
 export class Plan {
   /** The path of `framework.base_url`, without a slash at its end; "" for the whole site. See `base.ts`. */
   readonly strippedBase: string;
   /** Whether `src/debug/` is used: `debug` has it then or, while it is undefined, `loadDebug()` returns it. */
   readonly isDebugging: boolean;
-  /** What `src/debug/` brings, under debug and once it was loaded. */
+  /** The tools of `src/debug/`, once they were loaded; undefined without debug. */
   debug: DebugTools | undefined;
-  /** The router, once it was asked for; not kept when a mapped method returns it. */
+  /** The router, once it was asked for; undefined while a mapped method returns it. */
   router: Router | undefined = undefined;
 
   /** `start` and `send` are undefined for the default ones without filters. */

@@ -35,13 +35,13 @@ type Instance = object | Promise<object>;
 
 /** A registered class with its shared instance. */
 export class RegisteredClass {
-  /** Whether a request has registered it, for itself. */
+  /** Whether a request has registered it. */
   readonly #isOfRequest: boolean;
   #shared: Instance | undefined;
 
   /**
-   * `type` is the class, or the name of an autoloaded one; `callback` runs at once after each construction, with the
-   * new object. `component` is that of the same name, if any; it gives its arguments to its own class and those that
+   * `type` is the class, or the name of an autoloaded one; `callback` gets each new object right after its
+   * construction. `component` is that of the same name, if any; it gives its arguments to its class and to those that
    * extend it.
    */
   constructor(
@@ -98,7 +98,7 @@ export class RegisteredClass {
       ...inherits ? component.params(context, isNew) : params,
     );
     const result = callback?.(instance);
-    // Only of a promise: calling `then` of a foreign thenable, such as a query, may begin its work.
+    // Of no other thenable: calling `then` of a query, for one, may start it.
     if (result instanceof Promise) {
       result.catch((reason) =>
         reportError(reason, `in the callback of "${this.name}"`)

@@ -1,6 +1,6 @@
 /**
- * Owns the public face of an exchange: what a handler can ask about its request. Each property is computed when
- * it is first read, so that a request costs nothing until then. Reading and parsing is in `src/request/`.
+ * Owns the public face of an exchange: what a handler can ask about its request. Each property is computed when it is
+ * read, so that a request costs nothing until then. Reading and parsing is in `src/request/`.
  */
 
 import { accepts } from "@std/http/negotiation";
@@ -68,7 +68,7 @@ export class HttpRequest {
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: unknown;
   #replay: Request | undefined;
-  /** The limit of the route whose `raw` it is. */
+  /** The limit of the route that `#replay` was made for. */
   #replayLimit: number | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
@@ -336,8 +336,8 @@ export class HttpRequest {
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
    * The request lives until the socket has closed, so that the socket's handlers keep its state. The socket of a
    * client for which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426
-   * when the client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400 when
-   * its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2).
+   * when the client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400
+   * when its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
     // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
@@ -438,7 +438,7 @@ export class HttpRequest {
     return this.#parsed.form;
   }
 
-  /** The limit of the stream that a route reads; undefined for a route without one, and without a body. */
+  /** How much of a stream the route may read; undefined without a limit, and without a body. */
   get #streamLimit(): number | undefined {
     const { isReceiving, match } = this.#exchange;
     return isReceiving ? match?.route.bodyLimit() : undefined;

@@ -20,7 +20,7 @@ export interface Settings {
   "framework.case_sensitive": boolean;
   /** Whether errors go to `error`; when false, `fetch` rejects with them. */
   "framework.handle_errors": boolean;
-  /** Whether the log has whole errors instead of one line each, including those of the program's own requests. */
+  /** Whether the log has whole errors, also of the program's own requests, instead of a line for each. */
   "framework.log_errors": boolean;
   /** The folder that holds the view templates. */
   "framework.views.path": string;
@@ -37,7 +37,10 @@ export interface Settings {
   "framework.body_timeout": number;
   /** Whether text bodies of 400 to 32,768 characters are sent in one write with the headers: cheaper, but chunked. */
   "framework.coalesce": boolean;
-  /** Whether a proxy's `X-Forwarded-*` and `X-Request-Id` decide `ip`, `scheme`, `secure`, `host`, `origin`, `id` and what `framework.hosts` compares. */
+  /**
+   * Whether the `X-Forwarded-*` and `X-Request-Id` of a proxy decide `ip`, `scheme`, `secure`, `host`, `origin`, `id`
+   * and what `framework.hosts` compares.
+   */
   "framework.trust_proxy": boolean;
   /** Whether a path that takes only other methods is a 405 instead of a 404. */
   "framework.method_not_allowed": boolean;

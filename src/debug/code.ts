@@ -78,9 +78,9 @@ export function codeHtml({ line, source }: Place): string {
     const number = String(first + index).padStart(width);
     return `${number}  ${escape(masked(text))}`;
   });
-  const place = line - first;
-  if (lines[place] === undefined) return ""; // the file has changed
-  lines[place] = `<mark>${lines[place]}</mark>`;
+  const index = line - first;
+  if (lines[index] === undefined) return ""; // the file has changed
+  lines[index] = `<mark>${lines[index]}</mark>`;
   return preformatted(lines.join("\n"));
 }
 

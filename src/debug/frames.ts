@@ -40,8 +40,8 @@ export function callSite(): string {
   Error.stackTraceLimit = 50;
   const lines = new Error().stack?.split("\n").slice(1) ?? [];
   Error.stackTraceLimit = limit;
-  const place = lines.find((line) =>
+  const found = lines.find((line) =>
     line.includes("://") && !isForeignFrame(line)
   );
-  return place ? ` (${place.trim()})` : "";
+  return found ? ` (${found.trim()})` : "";
 }

@@ -39,7 +39,7 @@ const END_OF_BODY = /<\/body\s*>/gi;
 const program = crypto.randomUUID();
 let changes = 0;
 
-/** The reload state that each response was made in; none for requests of the program's own. */
+/** The reload state that each response was made in; none for requests that the program made itself. */
 const states = new WeakMap<Exchange, string>();
 
 /** The functions that send the current state to the pages that listen. */
@@ -52,7 +52,7 @@ const files = new LiveFiles(() => {
 onUsedFile((file) => files.add(file));
 
 /**
- * Responds to a request in place of every route; `exchange.target` is known. Only clients
+ * Responds to a request before any route does; `exchange.target` is known. Only clients
  * who see details get here, and only at the outermost application under debug.
  */
 export function respondLive(exchange: Exchange): Response | undefined {
@@ -69,7 +69,7 @@ export function respondLive(exchange: Exchange): Response | undefined {
 }
 
 /**
- * Adds the script to a document for a client on this machine. The state by which a response was made is a
+ * Adds the script to a document for a client on this machine. The reload state that a response was made in is a
  * header, so that a document with the same `ETag` has the same content. The request is over by now.
  */
 export async function addLiveReload(
@@ -84,7 +84,7 @@ export async function addLiveReload(
     : await withScript(exchange, response);
   if (finished === undefined) return response;
   finished.headers.append("server-timing", `live;desc="${state}"`);
-  // A view of the application's own does not tell which templates it uses.
+  // A registered view may not tell which templates it uses.
   const { settings } = exchange.plan;
   const extension = settings["framework.views.extension"];
   files.addFolder(settings["framework.views.path"], extension);

@@ -37,7 +37,7 @@ export class LiveFiles {
     this.#onChange = onChange;
   }
 
-  /** Adds a file, or the place where one is missing. */
+  /** Adds a file, which may be missing. */
   add(file: string): void {
     const stamp = this.#stamps.get(file) ?? stampOf(file);
     this.#stamps.delete(file);

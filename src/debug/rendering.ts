@@ -11,13 +11,13 @@ export function timedRender(
   file: string,
   fetch: () => Promise<string>,
 ): () => Promise<string> {
-  const place = callSite();
+  const site = callSite();
   return async () => {
     const began = performance.now();
     try {
       return await fetch();
     } catch (error) {
-      throw error instanceof MissingTemplate ? error.calledAt(place) : error;
+      throw error instanceof MissingTemplate ? error.calledAt(site) : error;
     } finally {
       timingOf(exchange)?.add("render", began, String(file));
     }

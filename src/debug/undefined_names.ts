@@ -50,7 +50,7 @@ function reportUndefined(
     list!.split(",")
   );
   const body = code.replaceAll(LOCALS, "").replace(END, "");
-  const exempt = EXEMPTIONS.flatMap((place) => body.match(place) ?? [])
+  const exempt = EXEMPTIONS.flatMap((each) => body.match(each) ?? [])
     .flatMap(wordsOf);
   const used = wordsOf(tagsOf(source).join(" ").replace(STRING, ""));
   for (const name of names) {

@@ -162,8 +162,8 @@ function isFromThisSite(app: Engine | typeof Framework): boolean {
   if (origin === null || request.secure && origin.protocol !== "https:") {
     return false;
   }
-  const own = URL.parse(`${origin.protocol}//${request.host}`);
-  return own?.host === origin.host;
+  const asked = URL.parse(`${origin.protocol}//${request.host}`);
+  return asked?.host === origin.host;
 }
 
 /** Whether a list names an origin, or a function in it trusts it; the functions are asked one by one. */

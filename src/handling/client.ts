@@ -1,6 +1,6 @@
 /**
- * Owns deciding who made a request: the program itself, a client on this machine, or one elsewhere. That decides who may
- * read more of an error than its status.
+ * Owns deciding who made a request: the program itself, a client on this machine, or one elsewhere, and so who may read
+ * more of an error than its status.
  */
 
 import type { Exchange } from "../application/exchange.ts";
@@ -17,7 +17,7 @@ const LOOPBACK =
 const OWN_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])\//;
 
 /**
- * Whether the program made the request itself, as tests do. A copy that a server of the user's own made of its
+ * Whether the program made the request itself, as tests do. A copy that the user's own server made of its
  * request has the signal of the original and, unless the client names `localhost` by other means, its `Host` or the
  * server's port.
  */

@@ -19,7 +19,7 @@ const PROBLEM = "application/problem+json";
 const HTML_TYPE = "text/html";
 const JSON_TYPES = [PROBLEM, "application/json"];
 
-/** What a default page puts in place of the content so far. */
+/** What replaces the content so far by a default page. */
 export type DefaultPage = ReplyInit & {
   readonly status: number;
   readonly text: string;
@@ -119,7 +119,7 @@ function htmlPage(
   const paragraph = detail === undefined || detail === "" || detail === title
     ? ""
     : `<p>${escape(String(detail))}</p>\n`;
-  // A page without a style of its own suits every Content-Security-Policy. `</body>`, of an element that HTML opens by
+  // A page without a style suits every Content-Security-Policy. `</body>`, of an element that HTML opens by
   // itself, is where `debug/live.ts` puts its script.
   const text = `<!doctype html>
 <html lang="en">

@@ -30,7 +30,7 @@ export function startDeferred(exchange: Exchange): void {
 }
 
 /**
- * Runs each piece of deferred work in a turn of its own, so that work that defers more work does not keep
+ * Runs each piece of deferred work in a separate turn, so that work that defers more work does not keep
  * other requests waiting. Errors are logged: it is too late for a response.
  */
 async function runDeferred(exchange: Exchange): Promise<void> {

@@ -122,8 +122,8 @@ function admit(exchange: Exchange): void {
 }
 
 /** Refuses a request that comes while the server drains. That of `start()` listens on, but only to receive bodies. */
-function checkDraining({ app, hasConnection }: Exchange): void {
-  if (!hasConnection || app.isUnderDenoServe) return;
+function checkDraining({ app, hasConnectionInfo }: Exchange): void {
+  if (!hasConnectionInfo || app.isUnderDenoServe) return;
   const headers = { connection: "close" };
   throw new HttpError(503, "The server is shutting down", { headers });
 }

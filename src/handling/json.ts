@@ -75,7 +75,7 @@ function jsonText(
 export function encoded(data: unknown, indentation = 0): string {
   let text: string;
   try {
-    // With any indentation, even 0, the runtime encodes a third slower.
+    // With any indentation, even 0, the runtime encodes slower.
     text = JSON.stringify(data, undefined, indentation || undefined) ?? "null";
   } catch (cause) {
     throw faultIn(data, { cause }) ?? cause;
@@ -113,19 +113,19 @@ function mayBeLost(data: unknown): boolean {
 /** Finds what JSON cannot represent, among the values that it asks for. */
 function faultIn(data: unknown, options?: ErrorOptions): Error | undefined {
   let fault: string | undefined;
-  /** The objects around a value, from the outermost, with the place of each. */
-  const above: [holder: unknown, place: string][] = [];
+  /** The objects around a value, from the outermost, with the path of each. */
+  const above: [holder: unknown, path: string][] = [];
   const visit = function (this: unknown, key: string, value: unknown): unknown {
     while (above.length > 0 && above.at(-1)![0] !== this) above.pop();
     const around = above.at(-1)?.[1];
-    const place = around === undefined ? "$" : around + memberPath(this, key);
+    const path = around === undefined ? "$" : around + memberPath(this, key);
     const known = above.find(([holder]) => holder === value)?.[1];
     const why = known === undefined
       ? whyUnsendable(value)
       : `a circular reference to ${known}`;
-    if (why !== undefined) fault ??= `${place} is ${why}`;
+    if (why !== undefined) fault ??= `${path} is ${why}`;
     if (fault !== undefined) return undefined;
-    if (typeof value === "object") above.push([value, place]);
+    if (typeof value === "object") above.push([value, path]);
     return value;
   };
   JSON.stringify(data, visit);

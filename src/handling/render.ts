@@ -45,8 +45,8 @@ export function render(
     return await (timed ?? fetch)();
   };
   if (key === null) {
-    const place = reply.openSection(section);
-    return renderText().then((text) => reply.write(text, place));
+    const opened = reply.openSection(section);
+    return renderText().then((text) => reply.write(text, opened));
   }
   const storing = renderText().then((text) => view.set(key, markup(text)));
   exchange.storing = storing.catch(() => {});

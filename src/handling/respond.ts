@@ -55,7 +55,7 @@ export function stop(app: Application, code?: number): never {
 }
 
 /**
- * Ends the request with a message in place of the content so far; from status 400 on, in the format that the client
+ * Ends the request with a message instead of the content so far; from status 400 on, in the format that the client
  * prefers.
  */
 export function halt(app: Application, code = 200, message = ""): never {
@@ -68,7 +68,7 @@ export function halt(app: Application, code = 200, message = ""): never {
   throwStop();
 }
 
-/** Responds with a redirect in place of the content so far. */
+/** Responds with a redirect instead of the content so far. */
 export function redirect(app: Application, url: string, code = 303): void {
   const { exchange, reply } = app.context("redirect()");
   checkStatus("redirect", code, 300, 399);

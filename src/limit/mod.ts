@@ -49,7 +49,7 @@ export interface LimitOptions {
   readonly seconds: number;
   /**
    * Returns whom or what the current request counts for; the client's address by default. Anything but a string,
-   * such as a list that a client sent in place of a name, is an error.
+   * such as a list that a client sent instead of a name, is an error.
    */
   readonly key?: () => MaybePromise<string>;
   /** Where requests are counted; in the memory of this process by default. */
@@ -60,7 +60,7 @@ export interface LimitOptions {
 export interface LimitStore {
   /**
    * Counts a request of a key, in one step for all that share the store: in the window of the key, or in a new one of
-   * that many seconds when there is none, or it is over. Limits that share a store need keys of their own.
+   * that many seconds when there is none, or it is over. Limits that share a store need different keys.
    */
   add(key: string, seconds: number): MaybePromise<LimitCount>;
 }

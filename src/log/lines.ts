@@ -44,7 +44,7 @@ class Lines implements Writer {
 
   /** Appends a line to the queue; when that starts the writing, returns a promise of its end. */
   print(line: string): Promise<void> | undefined {
-    // A program that has put a function of its own in this place gets the lines.
+    // A program that has replaced the function gets the lines.
     if (console.log !== consoleLog || TELEMETRY in globalThis) {
       return void console.log(line);
     }

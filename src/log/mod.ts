@@ -21,7 +21,7 @@
  *
  * Guide: [docs/logging.md](./docs/logging.md)
  *
- * @example A record for each request in place of the line, such as for logs in JSON
+ * @example A record for each request instead of the line, such as for logs in JSON
  * ```ts
  * import { Engine } from "@framework/core";
  * import { log, type LogRecord } from "@framework/core/log";
@@ -80,7 +80,7 @@ export interface LogRecord {
 
 /** The options of {@linkcode log}. */
 export interface LogOptions {
-  /** Gets each record, in place of a line on the standard output. What it throws is only reported. */
+  /** Gets each record, instead of a line on the standard output. What it throws is only reported. */
   readonly write?: (record: LogRecord) => unknown;
   /** Matches the names of query parameters whose values are masked. */
   readonly secrets?: RegExp;
@@ -167,7 +167,7 @@ function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
     const line = lineOf(record);
     const hasClient = record.ip !== "" ||
       app.request().getHeader("host") !== "";
-    // A request of the program's own, as in a test, leaves nothing under way.
+    // A request that the program made itself, as in a test, leaves nothing under way.
     // deno-lint-ignore no-console -- this is the log
     if (!hasClient) return console.log(line);
     const writing = lines.print(line);

@@ -52,7 +52,7 @@ export function parseFields(
   const { length } = text.split("&", LIMITS.fields + 1);
   checkCount("fields", length, source, status);
   const fields: [string, string][] = [];
-  // Its iterator takes nine times as long.
+  // Its iterator is slower.
   new URLSearchParams(text).forEach((value, name) =>
     fields.push([name, value])
   );

@@ -23,7 +23,7 @@ export const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 /**
  * Throws {@linkcode HttpError} 421 when a request names a host that is not allowed. An allowed host
  * without a port stands for all its ports. An absolute-form can differ from the `Host` header: both
- * must be allowed, since the application may read either. What a trusted proxy says takes their place.
+ * must be allowed, since the application may read either. The host of a trusted proxy replaces both.
  */
 export function checkHost(
   request: Request,

@@ -81,7 +81,7 @@ export class ValidationError extends HttpError {
 
   /** Keeps the first 100 issues. Keys and messages are cut after 200 characters. */
   constructor(issues: readonly SchemaIssue[]) {
-    // The lists of some libraries are arrays with constructors of their own, which `map()` would call.
+    // The lists of some libraries are arrays with their own constructors, which `map()` would call.
     const errors = Array.from(issues.slice(0, LIMITS.issues), shortened);
     super(422, summary(errors, issues.length), { problem: { errors } });
     this.issues = errors;

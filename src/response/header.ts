@@ -20,7 +20,7 @@ export type CookieOptions = {
   secure?: boolean;
   /** Whether scripts cannot read it; true by default. */
   httpOnly?: boolean;
-  /** Whether each site that embeds this one gets a cookie of its own. */
+  /** Whether each site that embeds this one gets a separate cookie. */
   partitioned?: boolean;
   /** Which requests from other sites carry it; `Lax`, for links only, by default. */
   sameSite?: "Strict" | "Lax" | "None";

@@ -22,7 +22,7 @@ import { bytesIn, type Delivery, webResponse } from "./web_response.ts";
 /** Texts in the order of the calls; a list among them is a section. */
 export type Section = (string | Section)[];
 
-/** What `respond()` puts in place of the content so far. A status or header that is not given stays. */
+/** What `respond()` replaces the content so far by. A status or header that is not given stays. */
 export interface ReplyInit {
   readonly status?: number | undefined;
   readonly text?: string;
@@ -39,25 +39,24 @@ export interface KeptResponse {
   response?: Response;
 }
 
-/** What seals a reply in place of a call. */
+/** The reason of a seal that no call has made. */
 export const RETURNED = "a returned Response";
 
-/** The response being built: one from the first line to the web `Response`. */
 export class Reply {
   status = 200;
   /** The content type that came with the body; a header `content-type` takes precedence. */
   type: string | undefined = undefined;
   /** The headers, once one was set. */
   headers: HeaderLines | undefined = undefined;
-  /** Bytes, a stream or a web response, sent in place of the texts. */
+  /** Bytes, a stream or a web response, sent instead of the texts. */
   content: Exclude<BodyContent, string> | Response | undefined = undefined;
   /** The call that sealed the response: status and body cannot be changed any more. */
   sealedBy: string | undefined = undefined;
-  /** What `respond()` put in place; a header may have been set since. */
+  /** What the last `respond()` was given; a header may have been set since. */
   init: ReplyInit | undefined = undefined;
   /** Whether the web response was made: no header and no cookie can be added any more. */
   isMade = false;
-  /** The reply that is sent in place of this one. */
+  /** The reply that is sent instead of this one. */
   #page: Reply | undefined = undefined;
   /** The texts; a list once a section was opened. */
   #text: string | Section = "";
@@ -98,22 +97,22 @@ export class Reply {
   }
 
   /**
-   * The value of a header, several joined by a comma; null when it is not set. Those of a web response that is the
-   * body win, as they do when it is sent.
+   * The value of a header, several joined by a comma; null when it is not set. When the body is a web response, its
+   * headers take precedence, as they do when it is sent.
    */
   header(name: string): string | null {
     const key = name.toLowerCase();
     const { content } = this;
     const isWeb = content !== undefined && content instanceof Response;
-    const own = isWeb ? content.headers.get(key) : null;
-    if (own !== null) return own;
+    const sent = isWeb ? content.headers.get(key) : null;
+    if (sent !== null) return sent;
     const isType = key === "content-type";
     return this.headers?.get(key)?.join(", ") ?? (isType && this.type || null);
   }
 
   /**
    * Sets a header; a list sets several lines, null or an empty list removes it. After the seal, those that
-   * describe the body stay; once the web response was made, all do. Throws `TypeError`.
+   * describe the body stay; once the web response was made, all do. Throws `TypeError` for what cannot be sent.
    */
   setHeader(name: string, value: HeaderValue): void {
     const key = name.toLowerCase();
@@ -128,7 +127,7 @@ export class Reply {
     else this.#putHeader(key, lines);
   }
 
-  /** Sets the line of a cookie, in place of those of the same name. */
+  /** Sets the line of a cookie; it replaces those of the same name. */
   addCookie(name: string, line: string): void {
     if (this.isMade) return this.ignore(`cookie("${name}")`);
     const headers: HeaderLines = this.headers ??= new Map();
@@ -153,7 +152,7 @@ export class Reply {
     return opened;
   }
 
-  /** Drops the body; a section that is given keeps its place, empty. */
+  /** Drops the body, but not the given section, which is only emptied. */
   clearBody(section?: Section): void {
     if (this.isSealed) return this.ignore("clearBody()");
     this.#replaceBody("");
@@ -222,13 +221,13 @@ export class Reply {
   openPage(by: string): Reply | undefined {
     if (!this.seal(by)) return undefined;
     this.clearPage();
-    // Of the same class, since `src/debug/` has a class of its own.
+    // Of the same class: `src/debug/` extends it.
     const page = new (this.constructor as new () => Reply)();
     page.headers = this.headers ??= new Map();
     return this.#page = page;
   }
 
-  /** Removes the seal, and the body that it protected: making or sending that has failed. */
+  /** Removes the seal and the body, after making or sending the response has failed. */
   reopen(): void {
     this.sealedBy = this.#page = undefined;
     this.isMade = false;
@@ -250,13 +249,13 @@ export class Reply {
     }
   }
 
-  /** Refuses further headers, here and on the page that is sent in place of this reply; returns what is sent. */
+  /** Refuses further headers, here and on the page that is sent instead of this reply; returns what is sent. */
   #close(): Reply {
     this.isMade = true;
     return this.#page === undefined ? this : this.#page.#close();
   }
 
-  /** Called in place of a change after the seal; `src/debug/` reports the ignored call. */
+  /** Called instead of a change after the seal; `src/debug/` reports the ignored call. */
   ignore(_call: string): void {}
 
   /** Sets a header by its name in lower case, or removes it. */

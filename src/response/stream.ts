@@ -20,7 +20,7 @@ export type BodyContent =
   | Blob
   | ReadableStream;
 
-/** How many seconds the source of an abandoned stream has for cleaning up in the context of its request. */
+/** How many seconds an abandoned stream's source has for cleaning up in the context of its request. */
 const CANCEL_SECONDS = 0.5;
 
 /**
@@ -134,7 +134,7 @@ export function discard(content: BodyContent | Response): void {
 /**
  * The text or bytes that a web response was made of; undefined for a stream, and where the runtime keeps the
  * value elsewhere, which is not documented: the response is only slower then. The property `body` turns text
- * into a stream, which takes four times as long to send and loses its Content-Length.
+ * into a stream, which is slower to send and loses its Content-Length.
  */
 export function valueOf(response: Response): Value | undefined {
   const kept = innerResponse(response) as InnerResponse | undefined;

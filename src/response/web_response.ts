@@ -6,7 +6,7 @@ import type { HeaderLines } from "./header.ts";
 import type { Reply, ReplyInit } from "./reply.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
-/** What sending a response needs of its request, which this room does not know. */
+/** What sending a response needs to know of its request; an `Exchange` is one. */
 export interface Delivery {
   /** Whether the request is a HEAD, which gets the headers of a GET and no body. */
   readonly isHead: boolean;
@@ -22,15 +22,14 @@ export interface Delivery {
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
 
-/** The collected headers that are set by other means. */
+/** The collected headers that are not copied, but set in other ways. */
 const NOT_COPIED = ["content-type", "set-cookie"];
-/** The same for text and bytes, and the headers that could contradict them. */
+/** For text and bytes, also the headers that could contradict them. */
 const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 
 /**
- * The web response of a reply. A copy of a kept one takes an eighth of the time of a new one: unless the status is 200,
- * Deno makes the head of a text together with the response, and watches over it with a `FinalizationRegistry`; a copy
- * has none.
+ * The web response of a reply. Copying a kept one is faster than making a new one: unless the status is 200, Deno makes
+ * the head of a text together with the response, and watches over it with a `FinalizationRegistry`; a copy has none.
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
   const { init } = reply;
@@ -44,7 +43,7 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
   return kept.clone();
 }
 
-/** Whether a reply is still what `respond()` put in place, and nothing else. */
+/** Whether a reply is exactly what `respond()` made of it. */
 function isUnchangedSince(
   reply: Reply,
   { text, status, type, headers }: ReplyInit,
@@ -75,7 +74,7 @@ function newResponse(reply: Reply, delivery: Delivery): Response {
   }
   const isValue = content !== "" && !isStream(content);
   const others = isValue ? NOT_FOR_VALUES : NOT_COPIED;
-  // Unless the status is 200, appending is slow: see `made()`. Only cookies and lists cannot go into the record.
+  // Unless the status is 200, appending is slow: see `made()`. Only for cookies and lists is there no other way.
   let isAppending = status === 200;
   if (!isAppending) {
     for (const [name, lines] of headers) {
@@ -114,7 +113,7 @@ function headersOfBody(
 
 /**
  * A web response. A text of a middle length is sent in one chunk: when head and body together exceed 512 bytes, the
- * runtime sends them in two writes, at twice the cost, but a head and a chunk in one; for a long text, two writes are
+ * runtime sends them in two writes, which is slower, but a head and a chunk in one; for a long text, two writes are
  * faster. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. Unless the status is 200, Deno makes the head of a
  * text together with the response, and once more when a header is appended. None of that is documented.
  */
@@ -128,7 +127,7 @@ function made(
     body.length <= 32_768 && delivery.coalesces;
   const isHeaderBlockLazy = status === 200;
   if (isChunked && !isHeaderBlockLazy) headers["transfer-encoding"] = "chunked";
-  // Deno takes a fifth longer to make a response when it is told the status 200.
+  // Deno takes longer to make a response when it is told the status 200.
   const init = status === 200 ? { headers } : { status, headers };
   const response = new Response(body, init);
   if (isChunked && isHeaderBlockLazy) {
@@ -138,9 +137,9 @@ function made(
 }
 
 /**
- * A copy of the application's own response with the collected headers; the response's own win, the cookies of
- * both are kept. A copy, since the application may send the same response to other requests. One of `fetch()`
- * cannot be sent twice, and the runtime sends it natively when it is the same object.
+ * A copy of a response that the application has made, with the collected headers. The headers of the response take
+ * precedence; the cookies of both are kept. It is a copy, since the application may send the same response to other
+ * requests. One of `fetch()` is not copied: it cannot be sent twice, and the runtime sends the same object natively.
  */
 function copyOf(
   given: Response,
@@ -194,7 +193,7 @@ function copyWith(body: BodyInit | null, response: Response): Response {
   return copy;
 }
 
-/** Appends headers that are not there yet; cookies always, each in a line of its own. */
+/** Appends headers that are not there yet; cookies always, each in a separate line. */
 function append(
   lines: HeaderLines,
   to: Response,

@@ -1,8 +1,9 @@
 /**
- * Owns computing the longest text that an expression may be tried on. JavaScript's expressions backtrack: where a character can
- * be matched in more than one way, the steps grow with a power of the length of the text, or exponentially.
+ * Owns computing the longest text that an expression may be tried on. JavaScript's expressions backtrack: where a
+ * character can be matched in more than one way, the steps grow with a power of the length of the text, or
+ * exponentially.
  *
- * A step takes one character of the text at one place of the expression. How many steps the worst text of a
+ * A step takes one character of the text at one position of the expression. How many steps the worst text of a
  * length needs is counted from above: as many as there are ways to read its beginnings, by the automaton of the
  * expression (Glushkov's construction).
  */
@@ -13,10 +14,10 @@ const MAX_STEPS = 1_500_000;
 /** The length up to which steps are counted; for longer texts they are estimated. */
 const COUNTED = 256;
 
-/** How many copies of its places a count such as `{4}` makes at most; beyond, it counts as an open one. */
+/** How many copies of its positions a count such as `{4}` makes at most; beyond, it counts as an open one. */
 const MAX_COPIES = 64;
 
-/** How many sets of places are told apart; beyond, they count as one. */
+/** How many sets of positions are told apart; beyond, they count as one. */
 const MAX_SETS = 256;
 
 /** How much work counting them may be: some tenths of a second. */
@@ -40,21 +41,21 @@ const ASCII = String.fromCharCode(...Array(128).keys());
 /** The characters of ASCII, and one that stands for all others. */
 const SYMBOLS = [...ASCII, "beyond"];
 
-/** A place in the expression at which one character is matched. */
-interface Place {
+/** A position in the expression at which one character is matched. */
+interface Position {
   readonly symbols: ReadonlySet<string>;
-  /** Stands for the place in a set of places. */
+  /** Stands for the position in a set of positions. */
   readonly bit: bigint;
-  /** The places that can follow; one that can be reached in two ways is listed twice. */
-  readonly next: Place[];
+  /** The positions that can follow; one that can be reached in two ways is listed twice. */
+  readonly next: Position[];
 }
 
 /** A part of the expression. */
 interface Fragment {
-  /** The places at which it can begin. */
-  readonly first: readonly Place[];
-  /** The places at which it can end. */
-  readonly last: readonly Place[];
+  /** The positions at which it can begin. */
+  readonly first: readonly Position[];
+  /** The positions at which it can end. */
+  readonly last: readonly Position[];
   /** Whether it can match no character. */
   readonly isOptional: boolean;
 }
@@ -69,8 +70,8 @@ interface Repeat {
   readonly to: number;
 }
 
-/** In how many ways a text can be read so far, by the place that was reached last. */
-type Ways = Map<Place, number>;
+/** In how many ways a text can be read so far, by the position that was reached last. */
+type Ways = Map<Position, number>;
 
 /** Counts the work of counting steps, which itself can be exponentially much. */
 export class Work {
@@ -91,9 +92,11 @@ export class TooComplex extends Error {}
  * {@linkcode TooComplex}.
  */
 export function longestText(expression: string, work = new Work()): number {
-  const { start, places } = new Automaton(expression, work);
-  if ([start, ...places].every((place) => isSure(place, work))) return Infinity;
-  const symbols = distinctSymbols(places, work);
+  const { start, positions } = new Automaton(expression, work);
+  if ([start, ...positions].every((position) => isSure(position, work))) {
+    return Infinity;
+  }
+  const symbols = distinctSymbols(positions, work);
   let ways: Ways[] = [new Map([[start, 1]])];
   let [steps, half] = [0, 0];
   for (let length = 1; length <= COUNTED; length++) {
@@ -145,19 +148,19 @@ function written(expression: string, { from, to }: Repeat): string {
   return text === ".+" && name !== undefined ? `@${name}` : text;
 }
 
-/** Whether each character that can follow a place leads to one place only. */
-function isSure({ next }: Place, work: Work): boolean {
+/** Whether each character that can follow a position leads to one position only. */
+function isSure({ next }: Position, work: Work): boolean {
   work.add(next.length ** 2);
   return next.every(({ symbols }, n) =>
     next.slice(n + 1).every((other) => symbols.isDisjointFrom(other.symbols))
   );
 }
 
-/** One of the symbols for each set of places that take the same ones. */
-function distinctSymbols(places: readonly Place[], work: Work): string[] {
+/** One of the symbols for each set of positions that take the same ones. */
+function distinctSymbols(positions: readonly Position[], work: Work): string[] {
   const known = new Map(SYMBOLS.map((symbol) => {
-    work.add(places.length);
-    const taking = places.map(({ symbols }) => symbols.has(symbol) ? 1 : 0);
+    work.add(positions.length);
+    const taking = positions.map(({ symbols }) => symbols.has(symbol) ? 1 : 0);
     return [taking.join(""), symbol];
   }));
   return [...known.values()];
@@ -168,15 +171,15 @@ function read(ways: Ways, symbol: string, work: Work): Ways {
   const more: Ways = new Map();
   for (const [{ next }, count] of ways) {
     work.add(1 + next.length);
-    for (const place of next) {
-      if (!place.symbols.has(symbol)) continue;
-      more.set(place, (more.get(place) ?? 0) + count);
+    for (const position of next) {
+      if (!position.symbols.has(symbol)) continue;
+      more.set(position, (more.get(position) ?? 0) + count);
     }
   }
   return more;
 }
 
-/** The most ways to each place, for each set of places that can be reached by the same text. */
+/** The most ways to each position, for each set of positions that can be reached by the same text. */
 function merged(all: readonly Ways[]): Ways[] {
   const known = new Map<bigint, Ways>();
   for (const ways of all) {
@@ -185,8 +188,8 @@ function merged(all: readonly Ways[]): Ways[] {
       ? ways.keys().reduce((bits, { bit }) => bits | bit, 0n)
       : 0n;
     const most = known.get(set) ?? ways;
-    for (const [place, count] of ways) {
-      most.set(place, Math.max(count, most.get(place) ?? 0));
+    for (const [position, count] of ways) {
+      most.set(position, Math.max(count, most.get(position) ?? 0));
     }
     known.set(set, most);
   }
@@ -197,11 +200,11 @@ function total(ways: Ways): number {
   return ways.values().reduce((sum, count) => sum + count, 0);
 }
 
-/** The places of an expression that JavaScript accepts, and its quantifiers. */
+/** The positions of an expression that JavaScript accepts, and its quantifiers. */
 class Automaton {
   /** Stands before the first character. */
-  readonly start: Place;
-  readonly places: Place[] = [];
+  readonly start: Position;
+  readonly positions: Position[] = [];
   readonly repeats: Repeat[] = [];
   readonly #tokens: readonly RegExpExecArray[];
   readonly #length: number;
@@ -242,12 +245,16 @@ class Automaton {
 
   /** An atom with its quantifier: as many copies as it repeats, those that may be absent nested. */
   #repeated(): Fragment {
-    const [from, first, places] = [this.#at, this.#next, this.places.length];
+    const [from, first, positions] = [
+      this.#at,
+      this.#next,
+      this.positions.length,
+    ];
     let atom = this.#atom();
     const [after, end, limits] = [this.#next, this.#at, limitsOf(this.#token)];
     if (limits === undefined) return atom;
     const [min, max] = limits;
-    const size = Math.max(1, this.places.length - places);
+    const size = Math.max(1, this.positions.length - positions);
     const isOpen = max * size > MAX_COPIES;
     const least = min * size > MAX_COPIES ? 1 : Math.max(1, min);
     const copies = isOpen ? least : max;
@@ -285,27 +292,27 @@ class Automaton {
       if (readsBack) first.push(this.#anyText());
       return { first, last: [], isOptional: true };
     }
-    const place = this.#place(token);
-    return { first: [place], last: [place], isOptional: false };
+    const position = this.#position(token);
+    return { first: [position], last: [position], isOptional: false };
   }
 
-  /** The place of an atom that matches one character. */
-  #place(atom: string): Place {
+  /** The position of an atom that matches one character. */
+  #position(atom: string): Position {
     this.#work.add(ASCII.length); // each of which is tried
-    const bit = 1n << BigInt(this.places.length);
-    const place = { symbols: symbolsOf(atom), bit, next: [] };
-    this.places.push(place);
-    return place;
+    const bit = 1n << BigInt(this.positions.length);
+    const position = { symbols: symbolsOf(atom), bit, next: [] };
+    this.positions.push(position);
+    return position;
   }
 
-  /** A place that takes any number of characters. */
-  #anyText(): Place {
-    const place = this.#place("[^]");
-    place.next.push(place);
-    return place;
+  /** A position that takes any number of characters. */
+  #anyText(): Position {
+    const position = this.#position("[^]");
+    position.next.push(position);
+    return position;
   }
 
-  /** Two fragments in sequence: the places that end the first now lead to those that begin the second. */
+  /** Two fragments in sequence: the positions that end the first now lead to those that begin the second. */
   #joined(before: Fragment, after: Fragment): Fragment {
     const [first, last] = [[...before.first], [...after.last]];
     if (before.isOptional) first.push(...after.first);

@@ -1,6 +1,6 @@
 /**
- * Owns what can be said of declared routes before a request comes: which can never be reached, and which name a
- * class or a method that does not load. The router loads it when it is asked.
+ * Owns checking declared routes before a request comes: which can never be reached, and which name a class or a method
+ * that does not load. The router loads this module for `check()` alone.
  */
 
 import { declared, Route, routeText } from "./route.ts";
@@ -137,7 +137,7 @@ function coversPath(
   caseSensitive: boolean,
 ): boolean {
   let star: number | undefined;
-  let end = 0; // where what the star takes ends
+  let end = 0; // the star takes the segments up to here
   for (let n = 0, at = 0; n < all.length || at < some.length;) {
     const segment = all[n];
     if (segment?.isStar) {

@@ -36,7 +36,7 @@ export function nextMatch(
     ofRequest?.find(path, method);
 }
 
-/** Whether any route matches a path, by whatever method. */
+/** Whether a route of any method matches a path. */
 export function isTaken(
   router: Router,
   path: Path,
@@ -45,7 +45,7 @@ export function isTaken(
   return methodsOfRoutes(router, path, layer).length > 0;
 }
 
-/** The methods that the routes for a path name, with HEAD where GET is one; none of those that take every method. */
+/** The methods named by the routes for a path, with HEAD where GET is one; routes for every method name none. */
 export function namedMethods(
   router: Router,
   path: Path,

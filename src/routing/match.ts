@@ -1,4 +1,4 @@
-/** Owns a match: a route that matches the path of a request, with the values that it reads from it. */
+/** Owns a match: a route that matches the path of a request, with the values of its parameters. */
 
 import type { RouteParameters } from "./middleware.ts";
 import type { Path } from "./path.ts";
@@ -6,7 +6,7 @@ import type { Values } from "./pattern.ts";
 import { declared, Route, routeText } from "./route.ts";
 
 export class Match {
-  /** `method` is the one that was looked for: GET for most HEAD requests. */
+  /** `method` is the one that was searched for: GET for most HEAD requests. */
   constructor(
     readonly route: Route,
     readonly path: Path,
@@ -18,7 +18,7 @@ export class Match {
   get params(): RouteParameters {
     const params: RouteParameters = Object.create(null);
     const { names } = declared(this.route).pattern;
-    names.forEach((name, place) => params[name] = this.values[place]!);
+    names.forEach((name, index) => params[name] = this.values[index]!);
     return params;
   }
 
@@ -34,7 +34,7 @@ export class Match {
     return callback(...this.values);
   }
 
-  /** A route object of this request's own. */
+  /** A new route object, with the values of this request. */
   toRoute(): Route {
     return new Route(declared(this.route), this);
   }

@@ -14,7 +14,7 @@ export type RouteParameters = Record<string, string | null>;
 
 /**
  * What middleware may return before the callback, perhaps as a promise: nothing, `true` or the end of a chain
- * of calls to go on, `false` for a 403, text or a web `Response` to respond in place of everything inside of it.
+ * of calls to go on, `false` for a 403, text or a web `Response` to respond instead of everything inside of it.
  */
 export type MiddlewareResult = MaybePromise<
   void | undefined | boolean | string | Markup | Response | FrameworkObject
@@ -48,7 +48,7 @@ const HOOKS = ["before", "after", "error"] as const;
 
 /** Throws `TypeError` when a value is not middleware. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
-  if (typeof value === "function") checkPlaces(value);
+  if (typeof value === "function") checkHookOwner(value);
   if (typeof value === "function" && !isClass(value)) {
     return checkParameters(value, value);
   }
@@ -64,7 +64,7 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
 }
 
 /** Throws `TypeError` for hooks that nothing would call: static ones, or those of a function that is not a class. */
-function checkPlaces(value: object): void {
+function checkHookOwner(value: object): void {
   const holder = isClass(value)
     ? value
     : Object(Reflect.get(value, "prototype"));

@@ -1,4 +1,4 @@
-/** Owns the types of what can be mounted under a prefix; `handling/mount.ts` hands requests over to it. */
+/** Owns the types of applications that can be mounted; `handling/mount.ts` hands requests over to them. */
 
 import type { Fetch } from "../fetch.ts";
 

@@ -168,12 +168,12 @@ export class Parser {
       );
     }
     const repeated = slowParts(source, ORDINARY_LENGTH);
-    const place = this.path.indexOf(repeated[0]!);
+    const found = this.path.indexOf(repeated[0]!);
     const named = repeated.map((part) => `"${part}"`).join(" and ");
     const what = named === "" ? "has an expression" : `repeats ${named}`;
     this.#fail(
       `${what}, which can match ${ORDINARY_LENGTH} characters in too many ways`,
-      place < 0 ? at : place,
+      found < 0 ? at : found,
       ": make sure that no character fits both a repeated part and what follows it",
     );
   }
@@ -219,7 +219,7 @@ export class Parser {
     this.#checkToken(MISTAKES);
     this.#take();
     if (token === "/") return [[[], []]];
-    if (token === "*") return [[[{ name: "*", place: -1, at }]]];
+    if (token === "*") return [[[{ name: "*", valueIndex: -1, at }]]];
     return token.startsWith("@")
       ? [[[this.#parameter(token.slice(1), at)]]]
       : [[this.#text(token, at)]];
@@ -254,7 +254,7 @@ export class Parser {
       if (this.#token === "?") expression += this.#take();
     }
     this.#checkExpression(expression, at);
-    return { name: "", expression, place: -1, at };
+    return { name: "", expression, valueIndex: -1, at };
   }
 
   #parameter(name: string, at: number): Parameter {
@@ -264,10 +264,10 @@ export class Parser {
     if (this.#token === "?") {
       this.#fail(`has "@${name}?"`, at, suggesting(`(/@${name})`));
     }
-    const place = this.names.push(name) - 1;
-    if (this.#token !== ":") return { name, place, at };
+    const valueIndex = this.names.push(name) - 1;
+    if (this.#token !== ":") return { name, valueIndex, at };
     this.#take();
-    return { name, expression: this.#constraint(name), place, at };
+    return { name, expression: this.#constraint(name), valueIndex, at };
   }
 
   /** The expression of a parameter. */

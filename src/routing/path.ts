@@ -9,7 +9,7 @@ import { decodeEscapes } from "../escapes.ts";
 /** Text that is encoded or not in lower case. */
 const NEEDS_WORK = /[A-Z%]|[^ -~]/;
 
-/** What changes in lower case, beyond ASCII one UTF-16 code unit at a time; U+0130 would become two. */
+/** The texts that change in lower case, beyond ASCII one UTF-16 code unit each; U+0130 would become two. */
 const CASED = /[A-Z]+|[^ -~\u0130]/g;
 
 /** A path to be matched. It never changes, but is only split and decoded when something reads its segments. */
@@ -40,7 +40,7 @@ export class Path {
     return this.#folded!;
   }
 
-  /** A segment in lower case, for comparing it; undefined when upper and lower case differ. */
+  /** A segment in lower case, for comparing it; undefined when matching is case-sensitive. */
   compared(index: number): string | undefined {
     return this.caseSensitive ? undefined : this.folded[index];
   }
@@ -63,7 +63,7 @@ export class Path {
   }
 }
 
-/** The segments of a path, still encoded. For several, `String.split()` would take twice as long or more. */
+/** The segments of a path, still encoded. `String.split()` would be slower. */
 function split(received: string): string[] {
   let start = received[0] === "/" ? 1 : 0;
   let end = received.indexOf("/", start);

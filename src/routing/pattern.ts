@@ -21,7 +21,7 @@ export function isPrintable(value: unknown): boolean {
 /** The values of the named parameters in order; null where an optional part is absent. */
 export type Values = (string | null)[];
 
-/** The values that are given for a URL, by name. */
+/** The given values for a URL, by name. */
 type Texts = ReadonlyMap<string, string>;
 
 /** A segment `..`, which leads out of a folder; a backslash or an escaped slash separates it, too. */
@@ -40,9 +40,9 @@ export class Pattern {
   readonly names: readonly string[];
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   readonly choices: readonly (readonly Segment[])[];
-  /** The path that it is for, in lower case, where it consists of literals alone. */
+  /** The one path that matches, in lower case, when the pattern consists of literals alone. */
   readonly literalPath: string | undefined;
-  /** For such a pattern (see `matchFound()`), which segments its values are; undefined for any other. */
+  /** The indexes of the segments that are values, for patterns as in `matchFound()`; undefined for any other. */
   readonly #valueSegments: readonly number[] | undefined;
   /** The values before any is read. */
   readonly #absent: Values;
@@ -74,8 +74,8 @@ export class Pattern {
   }
 
   /**
-   * The same for a path that has led a tree to this pattern: where it has only literals and parameters that take any
-   * text, the tree has compared all of it.
+   * `match()` for a path that has led a tree to this pattern: when that has only literals and parameters that take any
+   * text, the tree has already compared everything.
    */
   matchFound(path: Path): Readonly<Values> | undefined {
     const indexes = this.#valueSegments;
@@ -116,7 +116,8 @@ export class Pattern {
    * The encoded path with these values and the fewest optional parts. Matching it gives the same
    * values.
    *
-   * Throws `TypeError` when a value is missing or does not print as itself, `RangeError` when one does not fit its place.
+   * Throws `TypeError` when a value is missing or does not print as itself, `RangeError` when one does not fit its
+   * parameter.
    */
   build(params: UrlParameters): string {
     const texts = new Map<string, string>();
@@ -234,7 +235,7 @@ function matches(
 }
 
 /**
- * Whether segments from a star on match a path from the same place on. Each star takes as few segments as it
+ * Whether segments from a star on match a path from the same index on. Each star takes as few segments as it
  * can: when what follows does not match, the last star takes one more, and no earlier one needs to.
  */
 function matchesStars(

@@ -33,7 +33,7 @@ export type RouteCallback<
   | `${string}::${string}`;
 
 /**
- * Whether the route is passed to its callback; what the compiler says in its place of middleware.
+ * Whether the route is passed to its callback; for middleware or an alias, what the compiler says of it.
  *
  * @internal
  */
@@ -55,7 +55,7 @@ export interface DeclareRoute {
   ): Route;
 }
 
-/** What declaring a route has made of it; users see it through `Route`. */
+/** A declaration of a route; users see it through `Route`. */
 export interface Declared {
   readonly pattern: Pattern;
   readonly callback: (...params: unknown[]) => unknown;
@@ -63,7 +63,7 @@ export interface Declared {
   readonly load: (() => Promise<unknown>) | undefined;
   readonly passRoute: boolean;
   readonly alias: string;
-  /** The place in the order of declaration. */
+  /** The index in the order of declaration. */
   readonly order: number;
   /** Whether the route may still change. */
   readonly isOpen: () => boolean;
@@ -74,7 +74,7 @@ export interface Declared {
   mounted: object | undefined;
 }
 
-/** Reads what declaring a route has made: a private field of `Route`, so that users do not see it. */
+/** Returns the declaration of a route: a private field of `Route`, so that users do not see it. */
 export let declared: (route: Route) => Declared;
 
 /**

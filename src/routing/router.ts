@@ -25,7 +25,7 @@ import { withoutRequest } from "../without_request.ts";
 import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
-/** Reads the routes of a router: a private field, so that users do not see it. `lookup.ts` searches them. */
+/** Returns the routes of a router: a private field, so that users do not see it. `lookup.ts` searches them. */
 export let layersOf: (router: Router) => Layered<Tree>;
 
 /**
@@ -138,7 +138,7 @@ export class Router {
       passRoute,
       alias,
       order: tree.routes.length,
-      // `writable` throws once the application serves. In a request, it at worst makes an empty tree.
+      // `writable` throws once the application serves, and is another tree in a request.
       isOpen: () => this.#layers.writable === tree,
       middleware: [...this.#group.middleware],
       takesStream: false,
@@ -228,7 +228,7 @@ export class Router {
    * left out; the text of `*` is the value named `*`. A list in the query repeats its name.
    *
    * Throws `ReferenceError` when there is no such alias, `TypeError` when a value is missing,
-   * `RangeError` when one does not fit its place.
+   * `RangeError` when one does not fit its parameter.
    */
   getUrl(
     alias: string,
@@ -250,8 +250,8 @@ export class Router {
   }
 
   /**
-   * Returns warnings, for a test: each route that can never be reached because an earlier one matches all of its paths,
-   * and each `"Class->method"` that does not load; those of mounted engines too. A route whose pattern ends in `*` is
+   * Returns warnings, for a test, also of mounted engines: each route that can never be reached because an earlier one
+   * matches all of its paths, and each `"Class->method"` that does not load. A route whose pattern ends in `*` is
    * assumed to pass.
    */
   async check(): Promise<string[]> {

@@ -5,14 +5,14 @@
 
 import { foldText } from "./path.ts";
 
-/** What stands in a segment in place of a text: a parameter, an expression without a name, or a star. */
+/** What stands in a segment instead of a text: a parameter, an expression without a name, or a star. */
 export interface Parameter {
   /** `*` for a star, "" for an expression without a name. */
   readonly name: string;
   /** What its text must match; undefined for a parameter that takes any text, and for a star. */
   readonly expression?: string;
-  /** The place of its value among those of the pattern; -1 for what has no value of its own. */
-  readonly place: number;
+  /** The index of its value among those of the pattern; -1 for a star, and for an expression without a name. */
+  readonly valueIndex: number;
   /** The position in the pattern. */
   readonly at: number;
 }
@@ -27,7 +27,7 @@ export class Segment {
   readonly parameters: readonly Parameter[];
   /** The text of a segment without parameters and expressions. */
   readonly literal: string | undefined;
-  /** The same in lower case. */
+  /** `literal` in lower case. */
   readonly folded: string | undefined;
   /** Whether the segment is `*`, which stands for any number of segments. */
   readonly isStar: boolean;
@@ -36,11 +36,11 @@ export class Segment {
   readonly #source: string;
   /** The texts around several parameters without expressions. */
   readonly #texts: readonly string[];
-  /** The same in lower case. */
+  /** `#texts` in lower case. */
   readonly #foldedTexts: readonly string[];
   /** The expression for the text; undefined where comparing texts is enough. */
   readonly #expression: RegExp | undefined;
-  /** The same, ignoring case. */
+  /** `#expression`, ignoring case. */
   readonly #foldedExpression: RegExp | undefined;
 
   /** The expression is not tried on texts that are longer than `longest`: it could take too long. */
@@ -53,7 +53,7 @@ export class Segment {
     const hasExpression = holes.some(({ expression }) => expression);
     this.parts = parts;
     this.end = end;
-    this.parameters = holes.filter(({ place }) => place >= 0);
+    this.parameters = holes.filter(({ valueIndex }) => valueIndex >= 0);
     this.literal = holes.length === 0 ? parts.join("") : undefined;
     this.folded = this.literal && foldText(this.literal);
     this.isStar = holes[0]?.name === "*";
@@ -89,8 +89,8 @@ export class Segment {
   }
 
   /**
-   * Whether a decoded text matches; the values of the parameters are written to their places. `folded` is the
-   * text in lower case, or undefined when upper and lower case differ.
+   * Whether a decoded text matches; the values of its parameters are written to `values`. `folded` is the
+   * text in lower case, or undefined when matching is case-sensitive.
    */
   match(
     text: string,
@@ -107,7 +107,7 @@ export class Segment {
     const expression = isExact ? this.#expression : this.#foldedExpression;
     if (this.#isWhole) {
       if (expression && !expression.test(text)) return false;
-      values[this.parameters[0]!.place] = text;
+      values[this.parameters[0]!.valueIndex] = text;
       return true;
     }
     const found = expression
@@ -116,7 +116,9 @@ export class Segment {
       ? divide(text, text, this.#texts)
       : divide(text, folded, this.#foldedTexts);
     if (found === undefined) return false;
-    this.parameters.forEach(({ place }, n) => values[place] = found[n]!);
+    this.parameters.forEach(({ valueIndex }, n) =>
+      values[valueIndex] = found[n]!
+    );
     return true;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Owns a map by text for texts that were just cut out of a longer one: `Map` has the runtime hash such a text, which
- * takes several times as long as the rest of a look-up.
+ * takes longer than the rest of a look-up.
  */
 
 /** Values by text. */

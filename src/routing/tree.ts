@@ -22,14 +22,13 @@ export interface Node {
   readonly stars: Route[];
 }
 
-/** The routes of the application, or those of one request. */
 export class Tree {
   /** In the order of declaration. */
   readonly routes: Route[] = [];
   /** The patterns by alias. */
   readonly aliases: Map<string, Pattern> = new Map();
   readonly #root: Node = newNode();
-  /** The routes for a path that is itself a pattern, such as `/about`, by that path: most requests are for one. */
+  /** The routes that match a path which is itself a pattern, such as `/about`: most requests are for one. */
   #routesByPath = new TextMap<readonly Route[]>();
 
   /** Appends a route; throws when its alias is that of another path. */
@@ -43,8 +42,8 @@ export class Tree {
     }
     if (alias !== "") this.aliases.set(alias, pattern);
     for (const segments of pattern.choices) {
-      const place = routesAt(this.#root, segments);
-      if (place.at(-1) !== route) place.push(route);
+      const routes = routesAt(this.#root, segments);
+      if (routes.at(-1) !== route) routes.push(route);
     }
     this.routes.push(route);
     this.#routesByPath = new TextMap();
@@ -86,7 +85,7 @@ export class Tree {
   }
 }
 
-/** Whether the pattern of a match consists of the path as it was sent: there are no more such paths than patterns. */
+/** Whether the path of a match is the pattern itself: there are no more such paths than patterns. */
 function isLiteral({ route, path }: Match): boolean {
   return declared(route).pattern.literalPath === path.received;
 }
@@ -95,7 +94,7 @@ export function newNode(): Node {
   return { literals: new TextMap(), other: undefined, ends: [], stars: [] };
 }
 
-/** The list for a route with these segments, in nodes that are made where they are missing. */
+/** The list that a route with these segments is in; makes the missing nodes. */
 export function routesAt(root: Node, segments: readonly Segment[]): Route[] {
   let node = root;
   for (const { folded, isStar } of segments) {

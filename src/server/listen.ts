@@ -19,7 +19,7 @@ export interface StartOptions {
   readonly port?: number;
   /** The address to listen on, 127.0.0.1 by default. */
   readonly hostname?: string;
-  /** The path of a Unix socket, in place of port and hostname. */
+  /** The path of a Unix socket, instead of port and hostname. */
   readonly path?: string;
   /** The certificate chain for TLS, in PEM. */
   readonly cert?: string;
@@ -29,7 +29,7 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
   /** Whether SIGINT and SIGTERM drain the server and end the process; true by default. */
   readonly signals?: boolean;
-  /** Called once with the address, in place of the line that is printed. */
+  /** Called once with the address, which is then not printed. */
   readonly onListen?: (address: Deno.Addr) => void;
   /**
    * Called, and awaited, once the server has drained, whatever began the drain: flush and close things here. It
@@ -96,8 +96,9 @@ function serve(
 
 /** Logs an error that the application did not handle, such as that of a failed stream, and responds with 500. */
 function onError(error: unknown): Response {
-  const place = "that the application did not handle";
-  if (error !== ABORTED) reportError(error, place);
+  if (error !== ABORTED) {
+    reportError(error, "that the application did not handle");
+  }
   return new Response("Internal Server Error", { status: 500 });
 }
 

@@ -51,7 +51,7 @@ export class DrainingServer implements Server {
 
   /**
    * Listens, and calls `listen` again with the same port whenever the runtime has stopped. The application's
-   * time-out bounds a drain, after which `onShutdown` is called, if there is one, and how long the server tries to listen again.
+   * time-out bounds a drain, with the call of `onShutdown` after it, and how long the server tries to listen again.
    */
   constructor(
     readonly listen: Listen,

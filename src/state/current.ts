@@ -2,7 +2,7 @@
  * Owns which context the running code belongs to, however many run at once. It knows nothing of HTTP.
  *
  * The AsyncLocalStorage holds an integer and not the context itself: Deno keeps every stored object alive
- * through young collections, which costs a third more time at the 99th percentile. While a context runs
+ * through young collections, which makes the slowest requests slower. While a context runs
  * synchronously, it is in one variable; after that, in a map by its number until it is over. Work that outlives
  * its context finds none, and gets an error that says so.
  *
@@ -18,11 +18,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { EndedError } from "../errors.ts";
 import { isThenable } from "../steps.ts";
 
-/** What code can run in. */
+/** A context that code can run in. */
 export interface Enterable {
   /** From `nextId()`: asynchronous work finds the context by it. */
   readonly id: number;
-  /** Whose context this is. */
+  /** The owner of the context. */
   readonly current: Current<Enterable>;
   /** The context around this one, of another owner. */
   readonly outer: Enterable | undefined;
@@ -32,7 +32,7 @@ export interface Enterable {
   track<Value>(name: string, call: Promise<Value>): Promise<Value>;
   /** Takes an error that no code has caught; returns false when it is too late for that. */
   fail(reason: unknown): boolean;
-  /** Takes back such an error: some code has caught it after all. */
+  /** Drops such an error: some code has caught it after all. */
   forget(reason: unknown): void;
 }
 
@@ -149,7 +149,7 @@ export function track<Value>(
   return innermost()?.track(name, call) ?? call;
 }
 
-/** Lets what follows belong to no context. */
+/** Makes the code that runs from here on belong to no context. */
 export function leave(): void {
   storage.enterWith(undefined);
 }

@@ -4,8 +4,8 @@
  */
 
 /**
- * What one request has of its own: what it has written to a `Layered`, under that object, and its instance of a class
- * whose method is a callback, under the class. Null until the first of them.
+ * The state of one request: under a `Layered`, what the request has written to it; under a class whose methods are
+ * callbacks, the request's instance. Null until there is something.
  */
 export type Layer = Map<object, unknown>;
 
@@ -13,7 +13,7 @@ export type Layer = Map<object, unknown>;
 export interface LayerSource {
   /** The layer of the current request; null outside of requests, and before its first write. */
   readonly layer: Layer | null;
-  /** The same, made on first use; null outside of requests. */
+  /** The layer of the current request, made on first use; null outside of requests. */
   requestLayer(): Layer | null;
   /** Throws when the calling code may not change the application's state. */
   checkShared(): void;
@@ -50,7 +50,7 @@ export class Layered<State> {
     return layer?.get(this) as State | undefined;
   }
 
-  /** The state to write to: the request's inside a request, else the application's. */
+  /** The state to write to: inside a request its state, else the application's. */
   get writable(): State {
     const layer = this.#source.requestLayer();
     if (layer === null) {

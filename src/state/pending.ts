@@ -5,16 +5,16 @@
  * 1. `track()` of the exchange notes its promise here, and gives the caller another one.
  * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
  * 3. That finds the context of the call, whose `fail()` hands the error on to the one here.
- * 4. `settle` of `handling/handle.ts` waits for what was noted, and for what Deno has to tell; then it throws the error,
- *    and the request gets the page of it. Before the routes of a guard are called, `callsEnd` of `handling/dispatch.ts`
+ * 4. `settle` of `handling/handle.ts` waits for the noted calls, and until Deno has told; then it throws the error, and
+ *    the request gets the page for it. Before the routes of a guard are called, `callsEnd` of `handling/dispatch.ts`
  *    does the same with the calls of the guard.
  * 5. An error that comes later, from a filter of `send`, is only logged, by `finishLate`.
  */
 
 import { settles } from "../timer.ts";
 
-/** Calls that are under way, by the name of the method. */
 export class Pending {
+  /** The calls that are under way, each with the name of its method. */
   readonly #calls = new Map<Promise<unknown>, string>();
   #hasRejected = false;
   #uncaught: { readonly reason: unknown } | undefined;
@@ -43,7 +43,7 @@ export class Pending {
     if (this.#uncaught?.reason === reason) this.#uncaught = undefined;
   }
 
-  /** The error that no code has caught, which is forgotten. */
+  /** Returns the error that no code has caught, and forgets it. */
   takeUncaught(): { readonly reason: unknown } | undefined {
     const uncaught = this.#uncaught;
     this.#uncaught = undefined;

@@ -49,7 +49,7 @@ export function surviveErrors(end: () => void): () => void {
   return () => void keepers.delete(end);
 }
 
-/** Gives an uncaught error to its request, and returns its context; calls `late` for one that no response can show. */
+/** Hands an uncaught error to its request and returns that context; calls `late` when no response can show it. */
 function catchError(
   event: Event,
   reason: unknown,

@@ -9,7 +9,7 @@ import { counted } from "../report.ts";
 /** The reason with which a server that shuts down aborts its streams. */
 export const ABORTED = new Deno.errors.Interrupted("The server has shut down");
 
-/** A request that a server passed on, and that has no response yet. */
+/** A request from a server that has no response yet. */
 export interface Running {
   /** Whether its body is still arriving, or may be read by a route. */
   readonly isReceiving: boolean;

@@ -43,7 +43,7 @@ const named = new WeakSet<Span>();
 /** The error of a request, until it is recorded. */
 const errors = new WeakMap<HttpRequest, Error>();
 
-/** Names the spans of an application, and records its exceptions and those of the engines that it mounts from now on. */
+/** Names the spans of an application, and records its exceptions and those of engines that it mounts from now on. */
 export function telemetry(app: Engine | typeof Framework): void {
   if (trace.getTracerProvider() !== Deno.telemetry.tracerProvider) return;
   app.before("mount", ([, mounted]) => {

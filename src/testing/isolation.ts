@@ -91,7 +91,7 @@ async function textAlone(
 /** The first line in which two texts differ, from each of them. */
 function difference(...texts: readonly [name: string, text: string][]): string {
   const [one, other] = texts.map(([, text]) => text.split("\n"));
-  const at = one!.findIndex((line, place) => line !== other![place]);
+  const at = one!.findIndex((line, index) => line !== other![index]);
   const line = at < 0 ? one!.length : at;
   return texts.map(([name, text]) =>
     `${name}, line ${line + 1}: ${text.split("\n")[line] ?? "(missing)"}`

@@ -67,7 +67,7 @@ export class Visitor {
   readonly #headers: HeadersInit;
   readonly #jar = new CookieJar();
 
-  /** Makes a visitor without cookies. A text in place of the options is the origin. */
+  /** Makes a visitor without cookies. A text instead of the options is the origin. */
   constructor(app: Door, options: VisitorOptions | string = {}) {
     const { origin = "http://localhost", headers = [] } =
       typeof options === "string" ? { origin: options } : options;

@@ -42,7 +42,7 @@ const VISIBLE: ReadonlySet<string> = new Set([
   "undefined",
 ]);
 
-/** A tag that declares names of its own. */
+/** A tag that declares names. */
 const DECLARATION =
   /^(?:import|export|function|async function)\b|^>[^]*\b(?:let|const|class|function)\b/;
 

@@ -57,7 +57,7 @@ export class View {
   readonly #variables: Store<unknown>;
   readonly #settings: () => ViewSettings;
   readonly #debug: () => MaybePromise<TemplateTools | undefined>;
-  /** The templates by folder and extension: a request may have settings of its own. */
+  /** The templates by folder and extension: a request may have its own settings. */
   readonly #templates = new Map<string, MaybePromise<Templates>>();
 
   /**
