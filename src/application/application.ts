@@ -339,7 +339,7 @@ export class Application implements LayerSource {
     return this.call("request", [], context) as HttpRequest;
   }
 
-  /** The router, kept in the plan unless a mapped method makes it. */
+  /** The router; the plan has it, unless a mapped method returns it. */
   router(context: Context | undefined = this.current.get()): Router {
     const plan = context?.exchange.plan ?? this.plan;
     if (plan.router !== undefined) return plan.router;

@@ -261,7 +261,7 @@ export class Exchange implements Delivery, Running {
 
   /**
    * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that
-   * shuts down calls it when the stream takes too long, and `end` at once, as do those of the applications around.
+   * shuts down calls it when the stream takes too long, and `end` at once. Those of outer applications do so, too.
    */
   hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
     const { streams } = this.app.unfinished;

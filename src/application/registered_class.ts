@@ -75,7 +75,7 @@ export class RegisteredClass {
       : this.#construct(type, context, isNew);
   }
 
-  /** Makes the shared instance; that of the application without a request, so that it cannot keep one. */
+  /** Makes the shared instance; for the application outside of requests, so that it cannot keep one. */
   #share(): Instance {
     const make = (): Instance => this.make();
     const made = this.#isOfRequest ? make() : this.app.configure(make);

@@ -164,7 +164,7 @@ export function checkSetting(key: string, value: unknown): void {
   throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
 }
 
-/** Throws when a name is nearly, but not quite, that of a setting. */
+/** Throws when a name is nearly, but not quite, the name of a setting. */
 function checkUnknown(key: string): void {
   const prefix = "framework.";
   if (!key.startsWith(prefix)) return;

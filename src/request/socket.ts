@@ -80,7 +80,7 @@ class Outbox {
     if (this.#waiting.length === 0 && this.#ahead < AHEAD) {
       return WebSocket.prototype.send.call(this.#socket, data);
     }
-    this.#waiting.push([kept(data), bytes]);
+    this.#waiting.push([copyOf(data), bytes]);
     this.#bytes += bytes;
     this.#timer ??= setTimeout(() => this.#sendWaiting(), this.#delay);
   }
@@ -151,7 +151,7 @@ function bytesOfMessage(data: Data): number {
 }
 
 /** A copy of bytes that the application may change while they wait. */
-function kept(data: Data): Data {
+function copyOf(data: Data): Data {
   if (typeof data === "string" || data instanceof Blob) return data;
   if (!ArrayBuffer.isView(data)) return data.slice(0);
   const { buffer, byteOffset, byteLength } = data;

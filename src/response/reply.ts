@@ -30,12 +30,12 @@ export interface ReplyInit {
   readonly type?: string | undefined;
   /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where the web response of this and nothing else is kept, for pages that are the same each time. */
-  readonly kept?: KeptResponse | undefined;
+  /** Caches the web response of exactly this content, for pages that are the same each time. */
+  readonly cache?: ResponseCache | undefined;
 }
 
-/** A web response that is made when it is first sent; from then on, copies of it are. */
-export interface KeptResponse {
+/** A web response that is made when it is first sent; from then on, copies of it are sent. */
+export interface ResponseCache {
   response?: Response;
 }
 

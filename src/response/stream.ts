@@ -137,8 +137,8 @@ export function discard(content: BodyContent | Response): void {
  * into a stream, which is slower to send and loses its Content-Length.
  */
 export function valueOf(response: Response): Value | undefined {
-  const kept = innerResponse(response) as InnerResponse | undefined;
-  const value = lazyBody(response) ?? kept?.body?.streamOrStatic?.body;
+  const inner = innerResponse(response) as InnerResponse | undefined;
+  const value = lazyBody(response) ?? inner?.body?.streamOrStatic?.body;
   const isValue = typeof value === "string" || value instanceof Uint8Array;
   return isValue ? value as Value : undefined;
 }

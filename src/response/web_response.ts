@@ -28,19 +28,19 @@ const NOT_COPIED = ["content-type", "set-cookie"];
 const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
 
 /**
- * The web response of a reply. Copying a kept one is faster than making a new one: unless the status is 200, Deno makes
+ * The web response of a reply. Copying a cached one is faster than making another: unless the status is 200, Deno makes
  * the head of a text together with the response, and watches over it with a `FinalizationRegistry`; a copy has none.
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
   const { init } = reply;
   if (
-    init?.kept === undefined || delivery.isHead ||
+    init?.cache === undefined || delivery.isHead ||
     !isUnchangedSince(reply, init)
   ) {
     return newResponse(reply, delivery);
   }
-  const kept = init.kept.response ??= newResponse(reply, delivery);
-  return kept.clone();
+  const cached = init.cache.response ??= newResponse(reply, delivery);
+  return cached.clone();
 }
 
 /** Whether a reply is exactly what `respond()` made of it. */

@@ -89,7 +89,7 @@ async function mountedWarnings(
   return warnings.map((text) => `Below "${prefix}": ${text}`);
 }
 
-/** The routes of what is mounted, if it is an application of this framework. */
+/** The routes of a mounted application, if it is one of this framework. */
 function routesOf(mounted: object): Route[] {
   const { router }: { router?: unknown } = Object(mounted);
   const found = typeof router === "function" ? router.call(mounted) : {};

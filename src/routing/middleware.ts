@@ -31,9 +31,9 @@ export interface MiddlewareHooks {
    * error passed through. */
   after?(params: RouteParameters): unknown;
   /**
-   * Runs when the callback, or middleware added later, throws. The body is empty then, and the status
-   * that of an `HttpError`, or 500. What it writes, sends or returns is the response; without any, what
-   * was thrown goes on to the middleware added before, and in the end to `error()`.
+   * Runs when the callback, or middleware added later, throws. By then the body is empty, and the status is the one of
+   * the `HttpError`, or 500. What it writes, sends or returns is the response; if that is nothing, the error goes on to
+   * the middleware added before, and in the end to `error()`.
    */
   error?(thrown: unknown, params: RouteParameters): unknown;
 }

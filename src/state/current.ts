@@ -108,7 +108,7 @@ export function nextId(): number {
   return ++lastId;
 }
 
-/** Runs work in a context, in which what it leaves behind runs too, until `close()`. */
+/** Runs work in a context; the timers and promises that it leaves behind run there too, until `close()`. */
 export function enter<Context extends Enterable, Result>(
   context: Context,
   work: (context: Context) => Result,

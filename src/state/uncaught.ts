@@ -70,7 +70,7 @@ function reportUnawaited(reason: unknown): void {
   reportError(reason, "in work that was not awaited");
 }
 
-/** Reports a rejection; that of the main module, which is known a turn later, ends the process. */
+/** Reports a rejection. One of the main module ends the process; which one that is, is known a turn later. */
 function reportRejection(reason: unknown): void {
   if (keepers.size === 0 || innermost() !== undefined) {
     return reportUnawaited(reason);

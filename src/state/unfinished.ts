@@ -18,7 +18,7 @@ export interface Running {
 export class Unfinished {
   /** Whether its server is shutting down: bodies that are still arriving may be cut off. */
   isDraining = false;
-  /** Deferred work that is running, including that of mounted applications. */
+  /** Deferred work that is running, also of mounted applications. */
   readonly deferred: Set<Promise<unknown>> = new Set();
   /** The functions that abort the streams being sent. */
   readonly streams: Set<(reason: unknown) => void> = new Set();
