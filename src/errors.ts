@@ -129,7 +129,7 @@ export function checkStatus(
   );
 }
 
-/** Thrown by `stop` and `halt` once the response is sealed; it ends the request and is not an error. */
+/** Thrown by `stop`, `halt`, `etag` and `lastModified` once they have sealed the response: it ends the request. */
 const stopSignal = { message: "The framework has stopped this request" };
 
 /** Ends the handling of the current request at once. */

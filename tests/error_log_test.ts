@@ -295,6 +295,19 @@ Deno.test("what middleware gets and is no error is one line in the log", async (
   assertMatch(lines[0]!, /A non-Error value was thrown: "text"/);
 });
 
+for (const rest of ["a page", "none"]) {
+  Deno.test(`what a handler gives to \`error()\`, and then throws, is one line in the log, with ${rest} mapped`, async () => {
+    const app = new Engine();
+    if (rest === "a page") app.map("error", () => "mapped");
+    app.route("/boom", () => {
+      app.error("text");
+      throw "text";
+    });
+    const [status, lines] = await served(app);
+    assertEquals([status, lines.length], [500, 1], lines.join("\n"));
+  });
+}
+
 Deno.test("the page, the error log and `log` show the same reference, that of `request().id`", async () => {
   const app = failing();
   const references: (string | undefined)[] = [];

@@ -180,7 +180,8 @@ apiTest("responds 429 to a client that asks too often", async ({ send }) => {
     statuses.push(response.status);
     if (response.status === 200) await response.body?.cancel();
     else {
-      assertEquals(response.headers.get("retry-after"), "60");
+      const seconds = Number(response.headers.get("retry-after"));
+      assert(seconds > 0 && seconds <= 60, String(seconds));
       assertEquals((await response.json()).status, 429);
     }
   }

@@ -443,6 +443,48 @@ onEngine(
   },
 );
 
+onEngine(
+  "a route whose body arrives after the request has ended is not called",
+  async (app) => {
+    const called: string[] = [];
+    app.route("POST /", () => true).streamed();
+    app.route("POST /", () => void called.push("late"));
+    app.map("start", async () => {
+      const late = app.original("start")();
+      await Promise.race([late, sleep(1)]);
+      app.halt(503, "too slow");
+    });
+    const body = new ReadableStream({
+      async start(controller) {
+        await sleep(20);
+        controller.enqueue(new TextEncoder().encode("late"));
+        controller.close();
+      },
+    });
+    assertEquals((await visit(app, "/", { method: "POST", body })).status, 503);
+    await sleep(40);
+    assertEquals(called, []);
+  },
+);
+
+onEngine(
+  'a second `original("start")` begins with the first route again',
+  async (app) => {
+    const called: string[] = [];
+    app.route("/", () => {
+      called.push("first");
+      return true;
+    });
+    app.route("/", () => void called.push("second"));
+    app.map("start", async () => {
+      await app.original("start")();
+      await app.original("start")();
+    });
+    await visit(app, "/");
+    assertEquals(called, ["first", "second", "first", "second"]);
+  },
+);
+
 /** Serves an application as a process of its own, and requests it once. */
 async function serve(
   source: string,

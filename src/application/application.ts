@@ -312,7 +312,10 @@ export class Application implements LayerSource {
     return this.#callables.has(name);
   }
 
-  /** Calls a method with its filters, or returns an instance of a class. */
+  /**
+   * Calls a method with its filters, or returns an instance of a class. The context is the current one: pass it where it
+   * is known, which saves looking it up.
+   */
   call(
     name: string,
     params: unknown[] = [],

@@ -47,7 +47,8 @@ export interface MountPoint {
 export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
 
 /**
- * One request, from its target to its response: filled step by step by `handling/handle.ts`. Its end has five steps:
+ * One request, from its target to its response: the steps in `handling/` fill it one after another, and what a request
+ * declares for itself comes from its application. Its end has five steps:
  *
  * 1. The reply is sealed (`Reply.isSealed`): status and body stay, headers and cookies may still be set.
  * 2. The web response is made of it (`Reply.isMade`): only `send` can still change what goes out.
@@ -77,12 +78,23 @@ export class Exchange implements Delivery, Running {
   method: string;
   /** The path and query: those of `NO_TARGET` until they are read, and where they are malformed. */
   target: Target = NO_TARGET;
-  /** The body, once it was read. */
+  /**
+   * The body, once it was read (`handling/receive.ts`). Which of these holds says what became of it:
+   *
+   * | the body                                 | `body`    | `isReceiving` | `hasUnreadBody` |
+   * | ---------------------------------------- | --------- | ------------- | --------------- |
+   * | there is none                            | undefined | no            | no              |
+   * | nothing has begun to read it             | undefined | yes           | yes             |
+   * | it arrives, or a route reads it a stream | undefined | yes           | no              |
+   * | it was read whole                        | its bytes | no            | no              |
+   */
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
   /** The path that routes are searched for, once one was. */
   path: Path | undefined = undefined;
   /** The match of the route that is being called; before that, the first one: `handling/search.ts` sets it. */
   match: Match | undefined = undefined;
+  /** Whether a route has passed on to the next one, which `match` may be. */
+  hasPassed = false;
   /** The exchange of the application to which a mount has handed the request over. */
   inner: Exchange | undefined = undefined;
   /** What `request()` returns, once it was called. */
@@ -128,7 +140,7 @@ export class Exchange implements Delivery, Running {
     this.context = new Context(this, reply);
   }
 
-  /** Takes the request's own plan, which may read the path in another way: earlier matches are then out of date. */
+  /** Takes the request's own plan, which may read the path in another way. */
   take(plan: Plan): void {
     this.plan = plan;
     this.path = undefined;
@@ -362,8 +374,9 @@ export class Context implements Enterable {
 }
 
 /**
- * The context around a new request. A served request has none. Workaround: after a dynamic import inside
- * a request, Deno leaks that request's context into whatever the event loop runs next.
+ * The context around a new request: that of the code which has called `fetch`. A request that comes straight from a
+ * server has none, but may find that of an earlier request, which Deno leaks after an `import()` inside of one into
+ * whatever the event loop runs next. So such a request has an outer context only when that one has the same web request.
  */
 function outerOf(raw: Request): Context | undefined {
   const around = innermost();

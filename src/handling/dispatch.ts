@@ -82,10 +82,13 @@ function callRoutes(context: Context): Waiting {
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
 function callRoute(context: Context, match: Match): unknown {
-  const receiving = receiveFor(context.exchange, match);
-  return receiving === undefined
-    ? callGuarded(context, match)
-    : receiving.then(() => callGuarded(context, match));
+  const { exchange } = context;
+  const receiving = receiveFor(exchange, match);
+  if (receiving === undefined) return callGuarded(context, match);
+  return receiving.then(() => {
+    exchange.checkNotOver();
+    return callGuarded(context, match);
+  });
 }
 
 /** Calls the callback of a route, between its middleware. */
@@ -97,8 +100,8 @@ function callGuarded(context: Context, match: Match): unknown {
 }
 
 /**
- * Calls a callback between the given middleware and sends what it returns; what is left to return is true, to pass
- * on to the next route. When a `before` responds, the middleware inside of it and the callback are skipped; its own
+ * Calls a callback between the given middleware and sends what it returns. Returns true when the callback passes to
+ * the next route, otherwise undefined. When a `before` responds, the middleware inside of it and the callback are skipped; its own
  * `after` and those around it still run.
  */
 function* guarded(

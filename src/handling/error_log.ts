@@ -19,8 +19,8 @@ import { routeName } from "../routing/match.ts";
 import { isFromProgram } from "./client.ts";
 
 /**
- * Notes what was thrown and has got a page, until the status of the final page is known: that before `send`. It is
- * noted as it was thrown, since `toError()` makes another `Error` each time: what is noted twice is logged once.
+ * Notes what was thrown and has got a page, until `finish` knows the status of the final page. It is noted as it was
+ * thrown, since `toError()` makes another `Error` each time: what is noted twice is logged once.
  */
 export function noteError(exchange: Exchange, thrown: unknown): void {
   (exchange.errors ??= new Set()).add(thrown);

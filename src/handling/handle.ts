@@ -3,7 +3,7 @@
  *
  * | step       | does                                                                       |
  * | ---------- | -------------------------------------------------------------------------- |
- * | `admit`    | takes the target, and checks the host                                      |
+ * | `admit`    | takes the target, and refuses what the server must not take                |
  * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
  * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |
  * | `settle`   | waits for the framework's calls that a callback did not await              |
@@ -111,7 +111,10 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
   }
 }
 
-/** Takes the target of the request. Throws {@linkcode HttpError} for one that is malformed or for another server. */
+/**
+ * Takes the target of the request. Throws {@linkcode HttpError} for one that is malformed, or has the scheme or host of
+ * another server, and while the server shuts down.
+ */
 function admit(exchange: Exchange): void {
   const { app, plan, raw } = exchange;
   exchange.target = targetOf(raw);
@@ -168,7 +171,7 @@ function* finishLate(
   return response;
 }
 
-/** Starts deferred work and ends the request, unless something holds it. */
+/** Starts deferred work, which holds the request from then on, and concludes it: without a hold, it is over. */
 function conclude(exchange: Exchange, status: number): void {
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
@@ -182,8 +185,8 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const error = toError(thrown);
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
+  forgetError(exchange, thrown); // logged here, or noted again by `error`
   if (reply.isSealed) {
-    forgetError(exchange, error);
     return reportLate(exchange, error, "after the response was sealed");
   }
   try {

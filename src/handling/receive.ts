@@ -6,8 +6,8 @@
  *
  * 1. `receive` reads it before `start`, within the largest limit of the routes that match (`limitOf`). For a form that
  *    may ask for another method, those of the other methods count, too, until its method is known.
- * 2. `receiveFor` checks, before each callback, that what was read is within the limit of that one route. A body that
- *    is still unread is read now: a streamed route has passed, or a filter of `start` has declared this one.
+ * 2. `receiveFor` checks, before the callback of a route that has a limit of its own, that what was read is within it. A
+ *    body that is still unread is read now: a streamed route has passed, or a filter of `start` has declared this one.
  * 3. For a streamed route, `checkStream` checks the declared length, and `HttpRequest.raw` counts what arrives.
  */
 

@@ -14,12 +14,12 @@ import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 
 /**
- * The match of the route to call first. One that is known stays, unless the request reads its path in another way by now,
- * or has declared something of its own, which may be a route.
+ * The match of the route to call first. The known match is kept until it is that of a later route, or the request
+ * declares something of its own: that may be a route, or a setting that changes how its path is read.
  */
 export function firstRoute(exchange: Exchange): Match | undefined {
-  const { layer, match, method, path } = exchange;
-  const isKnown = match !== undefined && match.path === path && layer === null;
+  const { hasPassed, layer, match, method } = exchange;
+  const isKnown = match !== undefined && !hasPassed && layer === null;
   return isKnown ? match : exchange.match = search(exchange, method);
 }
 
@@ -37,6 +37,7 @@ export function nextRoute(
   exchange: Exchange,
   match: Match,
 ): Match | undefined {
+  exchange.hasPassed = true;
   return exchange.match = searchNext(exchange, match);
 }
 

@@ -30,7 +30,7 @@ export interface ReplyInit {
   readonly type?: string | undefined;
   /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Caches the web response of exactly this content, for pages that are the same each time. */
+  /** Caches the web response of exactly this content, for pages that are the same each time, and short. */
   readonly cache?: ResponseCache | undefined;
 }
 
@@ -239,7 +239,6 @@ export class Reply {
    * reply is open again.
    */
   toResponse(delivery: Delivery): Response {
-    this.sealedBy ??= "the end of the request";
     const final = this.#close();
     try {
       return webResponse(final, delivery);
@@ -249,8 +248,9 @@ export class Reply {
     }
   }
 
-  /** Refuses further headers, here and on the page that is sent instead of this reply; returns what is sent. */
+  /** Seals this reply and the page that is sent in its place, headers and all; returns what is sent. */
   #close(): Reply {
+    this.sealedBy ??= "the end of the request";
     this.isMade = true;
     return this.#page === undefined ? this : this.#page.#close();
   }
