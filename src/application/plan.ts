@@ -7,8 +7,8 @@ import type { MappedMethod } from "./mapped_method.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * Compiled from what was declared. A declaration drops the plan, and the next request compiles a new one. A request
- * that declares something for itself gets its own plan.
+ * Compiled from what was declared. What changes a setting, a method or a class drops the plan, and the next request
+ * compiles a new one. A request that changes one of these for itself gets its own plan.
  */
 export class Plan {
   /** The path of `framework.base_url`, without a slash at its end; "" for the whole site. See `base.ts`. */
