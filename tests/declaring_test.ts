@@ -440,3 +440,10 @@ Deno.test("what a shared instance leaves running reads the application, and conf
   await app.fetch(new Request("http://localhost/"));
   assertEquals(await promise, 7);
 });
+
+Deno.test("`configure()` leaves a query that begins with `then()` to who awaits it", async () => {
+  let begun = 0;
+  const query = { then: (done: (rows: number) => void) => done(++begun) };
+  assertEquals(await new Engine().configure(() => query), 1);
+  assertEquals(begun, 1);
+});

@@ -572,3 +572,25 @@ Deno.test("a copy of a request over HTTP/2, which has no `Host`, shows no messag
   assertEquals(lines.length, 1, lines.join("\n"));
   assertMatch(lines[0]!, BOOM);
 });
+
+Deno.test("what `error()` gets after the seal is one line in the log", async () => {
+  const app = new Engine();
+  app.route("/boom", () => {
+    app.json({});
+    app.error(new Error("boom"));
+  });
+  const [status, lines] = await served(app);
+  assertEquals([status, lines.length], [200, 1], lines.join("\n"));
+  assertMatch(lines[0]!, /GET \/boom Error after the response was sealed: /);
+});
+
+Deno.test("a filter of `error` that replaces the error has both in the log", async () => {
+  const app = failing();
+  app.before("error", (params) => {
+    params[0] = new HttpError(503, "Busy");
+  });
+  const [status, lines] = await served(app);
+  assertEquals([status, lines.length], [503, 2], lines.join("\n"));
+  assertMatch(lines[0]!, BOOM);
+  assertMatch(lines[1]!, /HttpError: Busy/);
+});

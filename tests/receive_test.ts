@@ -224,3 +224,53 @@ Deno.test("`bodyLimit()` of a route holds where its body is read late", async ()
   assertEquals(await statusOf(app, "/", "abc"), 200);
   assertEquals(await statusOf(app, "/", "abcde"), 413);
 });
+
+Deno.test("the limit of a route for everything neither lowers nor raises that of a route before it", async () => {
+  const app = new Engine();
+  app.set("framework.body_limit", 5);
+  app.route("POST /upload", () => "taken");
+  app.route("POST /small/*", () => "taken").bodyLimit(3);
+  app.route("POST /small/large", () => "taken").bodyLimit(9);
+  app.route("/*", () => "other").bodyLimit(2);
+  assertEquals(await statusOf(app, "/upload", "abcde"), 200);
+  assertEquals(await statusOf(app, "/upload", "abcdef"), 413);
+  assertEquals(await statusOf(app, "/small/large", "abcd"), 413);
+  assertEquals(await statusOf(app, "/other", "abc"), 413);
+  const large = new Engine();
+  large.set("framework.body_limit", 5);
+  large.route("POST /upload", () => "taken");
+  large.route("/*", () => "other").bodyLimit(100);
+  assertEquals(await statusOf(large, "/upload", "abcdef"), 413);
+  assertEquals(await statusOf(large, "/other", "abcdef"), 200);
+});
+
+Deno.test("`framework.method_override` finds a route in front of a mount, which gets the forms of others", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  app.set("framework.method_override", true);
+  app.route("PUT /x", () => `put ${app.request().data.a}`);
+  app.mount("/", inner);
+  inner.route("POST /@path", (path) => `${path} ${inner.request().data.a}`);
+  const textOf = async (path: string, text: string) =>
+    await (await app.fetch(post(path, text).request)).text();
+  assertEquals(await textOf("/x", "a=1&_method=PUT"), "put 1");
+  assertEquals(await textOf("/x", "a=2"), "x 2");
+  assertEquals(await textOf("/y", "a=3&_method=PUT"), "y 3");
+});
+
+for (const length of [undefined, "100"]) {
+  Deno.test(`the page of a refused body sees none, ${length ? "with" : "without"} a declared length`, async () => {
+    const app = new Engine();
+    app.set("framework.body_limit", 10);
+    app.route("POST /", () => "taken");
+    app.map("error", ({ status }: { status: number }) => {
+      const { data, length } = app.request();
+      return JSON.stringify({ status, data, body: app.request().getBody() }) +
+        (length > 10 ? "" : "!");
+    });
+    const { request } = post("/", "a=1".padEnd(100));
+    if (length) request.headers.set("content-length", length);
+    const response = await app.fetch(request);
+    const shown = JSON.parse((await response.text()).replace("!", ""));
+    assertEquals(shown, { status: 413, data: {}, body: "" });
+  });
+}

@@ -612,3 +612,30 @@ onEngine(
     assertEquals(await (await visit(app, "/x")).text(), "<h1>Lost</h1>");
   },
 );
+
+Deno.test("`cookie()` keeps the defaults in place of attributes that are undefined", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    const none = { httpOnly: undefined, sameSite: undefined, path: undefined };
+    const options = { ...none, secure: undefined, maxAge: undefined };
+    // Compilers without `exactOptionalPropertyTypes` let these through.
+    app.response().cookie("sid", "x", options as never);
+  });
+  const { headers } = await app.fetch("https://localhost/");
+  assertEquals(
+    headers.getSetCookie(),
+    ["sid=x; Secure; HttpOnly; SameSite=Lax; Path=/"],
+  );
+});
+
+onEngine(
+  "many thousand renders can be under way in one response",
+  async (app) => {
+    app.map("render", (text: string) => void app.response().write(text));
+    app.route("/", () => {
+      for (let count = 0; count < 20_000; count++) app.render("x");
+    });
+    const response = await visit(app, "/");
+    assertEquals((await response.text()).length, 20_000);
+  },
+);

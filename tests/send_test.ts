@@ -441,3 +441,15 @@ Deno.test("`halt()` in `send` comes too late: the response stays, and the filter
   assertEquals([response.status, await response.text()], [200, "text"]);
   assertEquals(response.headers.get("x-after"), "1");
 });
+
+Deno.test("the 500 for a filter that fails has no body for HEAD", async () => {
+  const app = new Engine();
+  app.route("/", () => "text");
+  app.after("send", () => {
+    throw new Error("boom");
+  });
+  await logOf(async () => {
+    const response = await visit(app, "/", { method: "HEAD" });
+    assertEquals([response.status, response.body], [500, null]);
+  });
+});

@@ -508,3 +508,20 @@ Deno.test("`fetch()` of another engine inside a request is a part of it, with th
   assertEquals(await (await fetch(originOf(server))).text(), "Ada");
   assertEquals(app.get("user"), undefined);
 });
+
+Deno.test("a `start()` that fails leaves the application as it was", async () => {
+  const app = new Engine();
+  app.route("/", () => "served");
+  const invalid = { port: 0, cert: "none", key: "none" };
+  assertThrows(() => app.start({ ...invalid, signals: false }));
+  const onListen = (): never => {
+    throw new Error("no address");
+  };
+  assertThrows(() => app.start({ port: 0, onListen }), Error, "no address");
+  const options = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+  const server = Deno.serve(options, app.fetch);
+  const url = `http://127.0.0.1:${server.addr.port}/`;
+  const response = await fetch(url);
+  assertEquals([response.status, await response.text()], [200, "served"]);
+  await server.shutdown();
+});

@@ -46,7 +46,7 @@ export interface Defaults {
  *   called.
  * - Is the server that of `deno serve`? `isUnderDenoServe`, which `server/deno_serve.ts` sets.
  * - Does a server of `start()` run, so that neither `start()` nor `init()` may be called? `Engine` knows its server.
- * - Is the server shutting down? `unfinished.isDraining`, which `server/` sets, and `endServing()` resets.
+ * - Is the server shutting down? `unfinished.isDraining`, which `server/` sets and resets.
  * - Has any server received this request, or the one around it? `Exchange.isServed`.
  * - Did the server pass on the connection? Every server does, except perhaps the user's own `Deno.serve`:
  *   `Exchange.hasConnectionInfo`. Only for such requests does a drain wait, and only to them does `framework.coalesce`
@@ -54,7 +54,7 @@ export interface Defaults {
  * - Did the program make the request itself, as tests do? `isFromProgram()` of `handling/client.ts`; `isLocal()` there
  *   asks whether the client is on this machine, and `seesDetails()` who may see details under debug.
  * - May the request be a copy of one that a server has received? `Exchange.mayBeCopy`.
- * - Which scheme has the server? `isSecure`, which `server/` sets, and `endServing()` resets.
+ * - Which scheme has the server? `isSecure`, which `server/` sets, and `endServing()` resets when it has ended.
  */
 export class Application implements LayerSource {
   /** Which context the running code belongs to. */
@@ -131,7 +131,6 @@ export class Application implements LayerSource {
   endServing(): void {
     this.#isServing = false;
     this.isSecure = undefined;
-    this.unfinished.isDraining = false;
   }
 
   // Declaring

@@ -85,8 +85,9 @@ export class Exchange implements Delivery, Running {
    * | ---------------------------------------- | --------- | ------------- | --------------- |
    * | there is none                            | undefined | no            | no              |
    * | nothing has begun to read it             | undefined | yes           | yes             |
-   * | it arrives, or a route reads it a stream | undefined | yes           | no              |
+   * | it arrives, or a route takes it as a stream | undefined | yes           | no              |
    * | it was read whole                        | its bytes | no            | no              |
+   * | reading it has failed, or it was refused | empty     | no            | no              |
    */
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
   /** The path that routes are searched for, once one was. */
@@ -205,7 +206,8 @@ export class Exchange implements Delivery, Running {
   /** Whether it has a body that was not read to its end: it is unread, still arriving, or a route streams it. */
   get isReceiving(): boolean {
     const { body, method, raw } = this;
-    if (method === "GET" || method === "HEAD") return false; // saves asking Deno
+    // Saves asking Deno: a method that a form asks for is neither.
+    if (method === "GET" || method === "HEAD") return false;
     return body === undefined && hasBody(raw);
   }
 

@@ -214,12 +214,17 @@ function respondUnmatched(context: Context): Waiting {
   const isOther = named.length > 0 && !named.includes(method);
   if (!isOther) return callNotFound(context);
   const methods = [...new Set([...named, "OPTIONS"])].join(", ");
-  reply.setHeader("allow", methods);
+  const headers = { allow: methods };
   if (method === "OPTIONS") {
-    return void reply.respond("the response to OPTIONS", { status: 204 });
+    const init = { status: 204, headers };
+    return void reply.respond("the response to OPTIONS", init);
   }
-  if (!settings["framework.method_not_allowed"]) return callNotFound(context);
-  throw new HttpError(405, `${method} is not allowed here; use ${methods}`);
+  if (settings["framework.method_not_allowed"]) {
+    const message = `${method} is not allowed here; use ${methods}`;
+    throw new HttpError(405, message, { headers });
+  }
+  reply.setHeader("allow", methods);
+  return callNotFound(context);
 }
 
 function callNotFound(context: Context): Waiting {

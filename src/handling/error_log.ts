@@ -7,7 +7,7 @@
  * | it has got a page, of whoever made that                                  | `noteError`, then `logNotedErrors` for a 500 or above |
  * | `error` itself has failed: it and the error before it                    | `logError`, in place of the note                      |
  * | a filter of `send`, or `send` itself, has failed                         | `logError`                                            |
- * | a callback threw it after the seal                                       | `reportLate`, in place of the note (`forgetError`)    |
+ * | a callback threw it after the seal, or gave it to `error()`              | `reportLate`, in place of the note (`forgetError`)    |
  * | deferred work threw it or, too late for a page, work that nobody awaited | `reportLate`                                          |
  */
 
@@ -53,6 +53,9 @@ export function logError(exchange: Exchange, error: Error): void {
     (isWhole ? errorText(error) : errorLine(error, routeOf(exchange)));
   report(`${requestOf(exchange)} ${text}`);
 }
+
+/** The place of an error that came when the response could not become its page. */
+export const AFTER_SEAL = "after the response was sealed";
 
 /** Reports an error of a request that its response cannot show, with the place where it was thrown, such as "in …". */
 export function reportLate(

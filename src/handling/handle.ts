@@ -27,6 +27,7 @@ import "../state/uncaught.ts"; // notices the rejected calls that nobody awaits:
 import { type MaybePromise, run, type Steps, type Waiting } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import {
+  AFTER_SEAL,
   forgetError,
   logError,
   logNotedErrors,
@@ -187,7 +188,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   forgetError(exchange, thrown); // logged here, or noted again by `error`
   if (reply.isSealed) {
-    return reportLate(exchange, error, "after the response was sealed");
+    return reportLate(exchange, error, AFTER_SEAL);
   }
   try {
     yield app.call("error", [error]);

@@ -14,7 +14,7 @@ import { enter } from "../state/current.ts";
 import { run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
 import { type DefaultPage, pageOf } from "./default_page.ts";
-import { noteError } from "./error_log.ts";
+import { AFTER_SEAL, noteError, reportLate } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
 
@@ -144,7 +144,7 @@ function show(context: Context, failure: Failure): unknown {
   const isOnPage = context.failure?.name === failure.name;
   const hasDetails = seesDetails(exchange);
   if (!isOnPage && !hasDetails) {
-    note(exchange, failure);
+    note(context, failure);
     return respond(context, failure);
   }
   const page = isOnPage ? context : openPage(context, failure);
@@ -160,7 +160,7 @@ function show(context: Context, failure: Failure): unknown {
 /** Puts an empty page in place of the response; returns its context, or undefined when the response is sealed. */
 function openPage(context: Context, failure: Failure): Context | undefined {
   const { exchange, reply } = context;
-  note(exchange, failure);
+  note(context, failure);
   const empty = reply.openPage(`${failure.name}()`);
   if (empty === undefined) return undefined;
   const page = exchange.part(empty, undefined, failure);
@@ -175,12 +175,17 @@ function openPage(context: Context, failure: Failure): Context | undefined {
 function takeOver(page: Context, failure: Failure): void {
   const { failure: opened, reply } = page;
   if (opened?.thrown === failure.thrown) return;
+  note(page, failure);
   if (reply.status === opened?.status) setHead(page, failure);
   page.failure = failure;
 }
 
-function note(exchange: Exchange, failure: Failure): void {
-  if (failure !== NOT_FOUND) noteError(exchange, failure.thrown);
+/** Notes an error that gets a page. After the seal it gets none, and is logged at once. */
+function note({ exchange, reply }: Context, failure: Failure): void {
+  const { thrown } = failure;
+  if (failure === NOT_FOUND || exchange.errors?.has(thrown)) return;
+  if (!reply.isSealed) noteError(exchange, thrown);
+  else reportLate(exchange, thrown, AFTER_SEAL);
 }
 
 /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */

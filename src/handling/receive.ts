@@ -4,9 +4,9 @@
  *
  * A body is checked more than once, because each route may have a limit of its own, and may pass:
  *
- * 1. `receive` reads it before `start`, within the largest limit of the routes that match (`limitOf`). For a form that
- *    may ask for another method, those of the other methods count, too, until its method is known.
- * 2. `receiveFor` checks, before the callback of a route that has a limit of its own, that what was read is within it. A
+ * 1. `receive` reads it before `start`, within the largest limit of the routes that match (`largestLimit`). For a form
+ *    that may ask for another method, those of the other methods count, too, until its method is known.
+ * 2. `receiveFor` checks, before each callback, that what was read is within the limit of that one route (`limitOf`). A
  *    body that is still unread is read now: a streamed route has passed, or a filter of `start` has declared this one.
  * 3. For a streamed route, `checkStream` checks the declared length, and `HttpRequest.raw` counts what arrives.
  */
@@ -14,7 +14,7 @@
 import type { Exchange } from "../application/exchange.ts";
 import type { HttpRequest } from "../application/request.ts";
 import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
-import type { Route } from "../routing/route.ts";
+import { declared, type Route } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
 import { hasRoute, search, searchNext, takeMethod } from "./search.ts";
@@ -31,9 +31,13 @@ export function receive(
   exchange: Exchange,
   match: Match | undefined,
 ): Promise<void> | undefined {
-  if (match?.route.takesStream) return void checkStream(exchange, match.route);
-  if (mayOverride(exchange)) return receiveForm(exchange, match);
-  return match && read(exchange, limitOf(exchange, match));
+  const isForm = mayOverride(exchange);
+  if (match?.route.takesStream) {
+    const mayBeForAnother = isForm && hasOverride(exchange, match);
+    if (!mayBeForAnother) return void checkStream(exchange, match.route);
+  }
+  if (isForm) return receiveForm(exchange, match);
+  return match && read(exchange, largestLimit(exchange, match));
 }
 
 /** Reads a form within the largest limit of the routes that may be called, and takes the method it asks for. */
@@ -45,12 +49,20 @@ async function receiveForm(
   const others = OVERRIDES.map((method) => search(exchange, method));
   const limits = [match, ...others]
     .filter((each) => each !== undefined && !each.route.takesStream)
-    .map((each) => limitOf(exchange, each));
-  if (limits.length === 0) limits.push(limitOf(exchange));
+    .map((each) => largestLimit(exchange, each));
+  if (limits.length === 0) limits.push(largestLimit(exchange));
   await read(exchange, Math.max(...limits));
   const method = methodOverride(exchange.app.request(exchange.context));
   const taken = method ? takeMethod(exchange, method) : match;
-  checkRead(exchange, limitOf(exchange, taken));
+  checkRead(exchange, largestLimit(exchange, taken));
+}
+
+/** Whether a form may ask for another route than the streamed one, if that takes everything below, such as a mount. */
+function hasOverride(exchange: Exchange, { route }: Match): boolean {
+  return declared(route).pattern.endsInStar &&
+    OVERRIDES.some((method) =>
+      search(exchange, method)?.route.takesStream === false
+    );
 }
 
 /**
@@ -62,11 +74,13 @@ export function receiveFor(
   match: Match,
 ): Promise<void> | undefined {
   const { route } = match;
-  if (exchange.body !== undefined) checkRead(exchange, route.bodyLimit());
+  if (exchange.body !== undefined) {
+    checkRead(exchange, limitOf(exchange, route));
+  }
   if (!exchange.hasUnreadBody) return undefined;
   if (!route.takesStream) {
-    return read(exchange, limitOf(exchange, match))
-      .then(() => checkRead(exchange, route.bodyLimit()));
+    return read(exchange, largestLimit(exchange, match))
+      .then(() => checkRead(exchange, limitOf(exchange, route)));
   }
   checkStream(exchange, route);
 }
@@ -86,23 +100,35 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
   const isDraining = (): boolean =>
     nesting.some(({ app }) => app.unfinished.isDraining);
   const seconds = settings["framework.body_timeout"];
-  exchange.body = await readBody(raw, limit, seconds, isDraining);
+  try {
+    exchange.body = await readBody(raw, limit, seconds, isDraining);
+  } catch (error) {
+    exchange.body = new Uint8Array(); // for the page of the error
+    throw error;
+  }
 }
 
-/**
- * The largest limit of the routes that match and read the body: the first ones may pass. Those without one take part only when
- * none has any, with the setting: a route for every path, such as one that logs, would undo the limits.
- */
-function limitOf(exchange: Exchange, first?: Match): number {
+/** The largest limit of the routes that match and read the body, since the first ones may pass; otherwise the setting. */
+function largestLimit(exchange: Exchange, first?: Match): number {
   const limits: number[] = [];
   for (let match = first; match; match = searchNext(exchange, match)) {
     const { route } = match;
-    const limit = route.takesStream ? undefined : route.bodyLimit();
+    const limit = route.takesStream ? undefined : limitOf(exchange, route);
     if (limit !== undefined) limits.push(limit);
   }
   return limits.length > 0
     ? Math.max(...limits)
     : exchange.plan.settings["framework.body_limit"];
+}
+
+/**
+ * The limit of one route, by default the setting. A stream has none by default, nor has a route for everything below, such
+ * as one that logs: it takes what the routes behind it take, whose limits it would undo.
+ */
+function limitOf({ plan }: Exchange, route: Route): number | undefined {
+  const limit = route.bodyLimit();
+  const isOpen = route.takesStream || declared(route).pattern.endsInStar;
+  return limit ?? (isOpen ? undefined : plan.settings["framework.body_limit"]);
 }
 
 /** Whether a request is a form whose field `_method` may replace its method. */

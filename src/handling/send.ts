@@ -93,7 +93,8 @@ function* failed(
     ),
   );
   if (!seesDetails(exchange)) {
-    return new Response("Internal Server Error", { status: 500, headers });
+    const text = exchange.isHead ? null : "Internal Server Error";
+    return new Response(text, { status: 500, headers });
   }
   const details = (yield exchange.plan.loadDebug()
     .then((debug) => debug.detailsOf(exchange, 500, error))) as Details;
@@ -104,5 +105,8 @@ function* failed(
   for (const [name, value] of Object.entries(described)) {
     headers.set(name, value);
   }
-  return new Response(page.text, { status: 500, headers });
+  return new Response(exchange.isHead ? null : page.text, {
+    status: 500,
+    headers,
+  });
 }

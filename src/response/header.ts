@@ -83,7 +83,7 @@ export function cookieLine(
     path: "/",
     httpOnly: true,
     sameSite: "Lax" as const,
-    ...options,
+    ...definedOf(options),
     name,
     value: encodeURIComponent(String(text).toWellFormed()),
   };
@@ -106,6 +106,14 @@ export function cookieLine(
   const headers = new Headers();
   setCookie(headers, cookie);
   return headers.getSetCookie()[0]!;
+}
+
+/** What is given in a record of options: an undefined one stands for its default, which spreading it would hide. */
+function definedOf<Options extends object>(options: Options): Options {
+  const given = Object.entries(options).filter(([, value]) =>
+    value !== undefined
+  );
+  return Object.fromEntries(given) as Options;
 }
 
 /**

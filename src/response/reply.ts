@@ -136,9 +136,10 @@ export class Reply {
     headers.set("set-cookie", [...others, line]);
   }
 
-  /** Appends text to the body, or to a section of it. */
+  /** Appends text to the body, or to a section of it. Bytes and streams take no further text. */
   write(text: string, section?: Section): void {
-    if (this.isSealed && section === undefined) this.ignore("write()");
+    const isOver = this.isSealed || this.content !== undefined;
+    if (isOver && section === undefined) this.ignore("write()");
     else if (section !== undefined) section.push(text);
     else if (typeof this.#text === "string") this.#text += text;
     else this.#text.push(text);
@@ -148,7 +149,9 @@ export class Reply {
   openSection(section?: Section): Section {
     const opened: Section = [];
     if (section !== undefined) section.push(opened);
-    else if (!this.isSealed) this.#text = [this.#text, opened];
+    else if (this.isSealed) return opened; // nothing of it is sent
+    else if (Array.isArray(this.#text)) this.#text.push(opened);
+    else this.#text = [this.#text, opened];
     return opened;
   }
 

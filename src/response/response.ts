@@ -101,8 +101,8 @@ export class HttpResponse {
    * or an attribute is malformed (RFC 6265, section 4.1), and `TypeError` above 4,096 bytes of name and value.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const secure = this.#connection?.isSecure ?? false;
-    const line = cookieLine(name, value, { secure, ...options });
+    const { secure = this.#connection?.isSecure ?? false } = options;
+    const line = cookieLine(name, value, { ...options, secure });
     this.#reply.addCookie(name, line);
     return this;
   }

@@ -118,8 +118,7 @@ function shadows(
   const isForThese = hidden.methods.length > 0 &&
     hidden.methods.every((method) => pattern.methods.includes(method));
   if (!isForAll && !isForThese) return false;
-  const passes = pattern.choices.some((choice) => choice.at(-1)?.isStar);
-  if (passes && mounted === undefined) return false;
+  if (pattern.endsInStar && mounted === undefined) return false;
   return hidden.choices.every((segments) =>
     pattern.choices.some((choice) =>
       coversPath(choice, segments, caseSensitive)

@@ -62,9 +62,9 @@ export function listen(
   if (signal?.aborted) {
     throw new Error("Cannot start the server: its signal is already aborted");
   }
-  served.isSecure = options.cert !== undefined;
   const listenOn = (port?: number) => serve(fetch, options, port);
   const server = new DrainingServer(listenOn, served, options.onShutdown);
+  served.isSecure = options.cert !== undefined;
   const shutdown = (): void => void server.shutdown();
   const forget = (): void => signal?.removeEventListener("abort", shutdown);
   signal?.addEventListener("abort", shutdown, { once: true });
@@ -74,6 +74,7 @@ export function listen(
     if (options.onListen) options.onListen(server.addr);
     else announceAddress(server.addr, options);
   } catch (error) {
+    served.isSecure = undefined;
     shutdown();
     throw error;
   }

@@ -60,7 +60,6 @@ export class DrainingServer implements Server {
   ) {
     this.#server = listen();
     this.addr = this.#server.addr;
-    served.unfinished.isDraining = false; // a server that failed to start may have left it
     this.#keepListening();
   }
 
@@ -139,8 +138,9 @@ export class DrainingServer implements Server {
     const left = (): number => (end - performance.now()) / 1_000;
     await this.#finishOrAbort(seconds, left);
     const rest = Math.min(seconds, Math.max(left(), CLEAN_UP_SECONDS));
-    if (await settles(this.#callOnShutdown(), rest)) return;
-    reportUnfinished(seconds, ["onShutdown"]);
+    const isDone = await settles(this.#callOnShutdown(), rest);
+    if (!isDone) reportUnfinished(seconds, ["onShutdown"]);
+    unfinished.isDraining = false;
   }
 
   /**

@@ -132,8 +132,6 @@ const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 /** A path that an attribute of a cookie can carry (RFC 6265, section 4.1.1). */
 const COOKIE_PATH = /^\/[!-:<-~]*$/;
 
-const DEFAULTS = { maxAge: 604_800, idle: 86_400, name: "session" };
-
 /** Why a session cannot be changed in a stream, or in deferred work. */
 const RESPONDED = "the response has already been made";
 
@@ -244,9 +242,10 @@ function rulesOf(
   app: Engine | typeof Framework,
   options: SessionOptions,
 ): Rules {
+  const { maxAge = 604_800, idle = 86_400, name = "session" } = options;
   const secrets = [options.secret].flat();
   const baseUrl = () => app.get("framework.base_url");
-  const rules = { ...DEFAULTS, ...options, secrets, baseUrl };
+  const rules = { ...options, maxAge, idle, name, secrets, baseUrl };
   const why = problemOf(rules);
   if (why) throw new TypeError(`Cannot keep sessions: ${why}`);
   return rules;

@@ -16,7 +16,6 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { EndedError } from "../errors.ts";
-import { isThenable } from "../steps.ts";
 
 /** A context that code can run in. */
 export interface Enterable {
@@ -86,7 +85,7 @@ export class Current<Context extends Enterable> {
     try {
       return result = storage.run(id, work);
     } finally {
-      if (isThenable(result)) result.then(done, done);
+      if (result instanceof Promise) result.then(done, done);
       else done();
     }
   }
