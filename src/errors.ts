@@ -132,7 +132,10 @@ export function checkStatus(
 /** Thrown by `stop`, `halt`, `etag` and `lastModified` once they have sealed the response: it ends the request. */
 const stopSignal = { message: "The framework has stopped this request" };
 
-/** Ends the handling of the current request at once. */
+/**
+ * Ends the handling of the current request at once. What catches errors of the application's code must let this through
+ * (`isStop`), unless that code runs before any route is called, or after the response.
+ */
 export function throwStop(): never {
   throw stopSignal;
 }

@@ -3,7 +3,7 @@
  *
  * A method, a filter and a route callback may each be synchronous or not. A generator that yields
  * whatever may be a promise serves both: {@linkcode run} steps through it synchronously while plain
- * values are yielded, and asynchronously from the first promise on.
+ * values are yielded, and asynchronously from the first promise on. `src/stack.ts` knows this file by its name.
  */
 
 /** A value, or a promise of it once a filter or a mapped method is asynchronous. */

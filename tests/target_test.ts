@@ -458,7 +458,7 @@ Deno.test("`framework.hosts` refuses a host that no request can name", () => {
 
 Deno.test("`checkHost()` refuses every host when the list is empty", () => {
   assertThrows(
-    () => checkHost(new Request("http://a.test/"), []),
+    () => checkHost(new Request("http://a.test/"), [], false),
     Error,
     'The host "a.test" is not served here',
   );

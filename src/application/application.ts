@@ -72,7 +72,7 @@ export class Application implements LayerSource {
   isSecure: boolean | undefined = undefined;
   autoload!: Autoload;
   variables!: Store<unknown>;
-  /** The methods and classes by name; a mapped method hides a class. */
+  /** The methods and classes by name: `map()` replaces a class, but no class replaces a method. */
   #callables!: Store<MappedMethod | RegisteredClass>;
   readonly #defaultMethods: ReadonlyMap<string, Method>;
   /** The compiled plan; undefined after a declaration. */

@@ -50,8 +50,9 @@ export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
  * One request, from its target to its response: the steps in `handling/` fill it one after another, and what a request
  * declares for itself comes from its application. Its end has five steps:
  *
- * 1. The reply is sealed (`Reply.isSealed`): status and body stay, headers and cookies may still be set.
- * 2. The web response is made of it (`Reply.isMade`): only `send` can still change what goes out.
+ * 1. The reply is sealed (`Reply.isSealed`): status, body and what describes it stay; other headers may still be set.
+ * 2. The web response is made of it (`Reply.isMade`): only `send` and, under debug, `src/debug/` still change what goes
+ *    out.
  * 3. The exchange is concluded (`isConcluded`), with the response that goes out: an error can only be logged.
  * 4. What holds it lets go (`hold()`): the stream of the body, a WebSocket, deferred work.
  * 5. It is over (`isOver`): code that outlives it finds no request any more.
@@ -63,7 +64,10 @@ export class Exchange implements Delivery, Running {
   readonly outer: Context | undefined;
   /** Where the outer application has mounted this one; undefined when it has called this one in another way. */
   readonly mountPoint: MountPoint | undefined;
-  /** The application's plan, or the request's, once it has declared something. */
+  /**
+   * The application's plan, or the request's, once it has declared something: read it again after code of the
+   * application has run.
+   */
   plan: Plan;
   /** Whether the web request may be a copy of one that the user's own server has received. */
   readonly mayBeCopy: boolean;
@@ -73,7 +77,7 @@ export class Exchange implements Delivery, Running {
    * The method that was received or, of a form, the one that it asks for (`handling/receive.ts`): applications see it,
    * and routes are searched for it. What concerns the message itself asks `raw.method`, which never changes: whether it
    * has a body, a handshake, what a mount passes on. `Match.method` is the one that a route was searched for: GET for most
-   * HEAD requests.
+   * HEAD requests. A form's method never becomes GET or HEAD, so that what asks for one of these may ask either.
    */
   method: string;
   /** The path and query: those of `NO_TARGET` until they are read, and where they are malformed. */
@@ -102,7 +106,7 @@ export class Exchange implements Delivery, Running {
   request: HttpRequest | undefined = undefined;
   /** What this request has set or declared for itself; null until the first write. */
   layer: Layer | null = null;
-  /** The calls that nobody has awaited yet. */
+  /** The calls that are under way, and the error of one that nobody has awaited. */
   pending: Pending | undefined = undefined;
   /** Work to run after the response; undefined again once all of it has run. */
   deferred: (() => unknown)[] | undefined = undefined;
@@ -206,7 +210,7 @@ export class Exchange implements Delivery, Running {
   /** Whether it has a body that was not read to its end: it is unread, still arriving, or a route streams it. */
   get isReceiving(): boolean {
     const { body, method, raw } = this;
-    // Saves asking Deno: a method that a form asks for is neither.
+    // Saves asking Deno.
     if (method === "GET" || method === "HEAD") return false;
     return body === undefined && hasBody(raw);
   }
@@ -275,7 +279,8 @@ export class Exchange implements Delivery, Running {
 
   /**
    * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that
-   * shuts down calls it when the stream takes too long, and `end` at once. Those of outer applications do so, too.
+   * shuts down calls it when the stream takes too long, and `end` at once. The servers of outer applications call `end`,
+   * too; their `abort` is that of the stream which their own reply binds (`web_response.ts`).
    */
   hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
     const { streams } = this.app.unfinished;

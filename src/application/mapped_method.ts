@@ -25,10 +25,10 @@ export interface Between {
   /** Checks what a filter before the method returned, unless that is `false`: other values have no meaning. */
   check?(returned: unknown): void;
   /** Runs once the filters before the method have, which may have changed `params`. The method waits for it. */
-  enter?(): unknown;
+  afterFilters?(): unknown;
 }
 
-/** Runs a method with its filters where its output belongs: `render` in a section, `error` on a page. */
+/** Runs a mapped or filtered method where its output belongs: `render` in a section, `error` on a page. */
 export type Wrapper = (
   method: MappedMethod,
   params: unknown[],
@@ -87,7 +87,7 @@ export class MappedMethod {
       if (returned === false) break;
       between?.check?.(returned);
     }
-    yield between?.enter?.();
+    yield between?.afterFilters?.();
     output.value = yield this.method(...params);
     for (const filter of this.filters.after) {
       if ((yield filter(params, output)) === false) break;

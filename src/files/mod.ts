@@ -73,6 +73,7 @@ import {
   visibleFileSync,
 } from "./visible_file.ts";
 import { noteFile } from "../used_files.ts";
+import { wrongKind } from "../errors.ts";
 import { varyBy } from "../vary.ts";
 import { withoutRequest } from "../without_request.ts";
 import { Versions } from "./versions.ts";
@@ -116,16 +117,12 @@ export function files(
   options: FilesOptions = {},
 ): (name: string) => string {
   if (typeof prefix !== "string" || /[@(*]/.test(prefix)) {
-    const got = Deno.inspect(prefix);
-    throw new TypeError(
-      `Cannot serve files: the prefix must be a path without parameters, got ${got}`,
-    );
+    const rule = "the prefix must be a path without parameters";
+    throw wrongKind("serve files", rule, prefix);
   }
   if (typeof folder !== "string" && !(folder instanceof URL)) {
-    const got = Deno.inspect(folder);
-    throw new TypeError(
-      `Cannot serve files: the folder must be a path or a file: URL, got ${got}`,
-    );
+    const rule = "the folder must be a path or a file: URL";
+    throw wrongKind("serve files", rule, folder);
   }
   const server = new FolderServer(app, folder, options);
   const pattern = `GET ${prefix.replace(/\/+$/, "")}/*`;

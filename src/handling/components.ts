@@ -21,6 +21,7 @@ export function components(
   const routes = new Layered(() => new Tree(), app);
   const variables = new Store(app);
   return {
+    // One object for a whole request: extensions keep what they know of a request by it.
     request: {
       type: HttpRequest,
       params: (context) => [context?.exchange],

@@ -6,7 +6,8 @@
  * - passes on to the next route, when the callback returns true,
  * - responds when no route matches.
  *
- * What a callback returns is sent by `respond.ts`.
+ * What a callback returns is sent by `respond.ts`. A mapped `start` may stop waiting for all this, such as after a
+ * time-out, and respond: what goes on after a wait first asks whether the request is over (`checkNotOver`).
  */
 
 import type { Application } from "../application/application.ts";
@@ -47,18 +48,19 @@ function callStart(context: Context): Waiting {
 }
 
 /**
- * Runs `start` with its filters, which fail closed as middleware does: a response that one of them returns is an
- * error, since nothing would send it, and the calls that they did not await end first.
+ * Runs `start` with its filters: a response that one of them returns is an error, since nothing would send it, and the
+ * calls that they did not await end first.
  */
 export const startAfterFilters: Wrapper = (method, params, { exchange }) => {
   const earlier = exchange.pending?.calls;
   return method.run(params, {
     check: checkFiltered,
-    enter: () => callsEnd(exchange, 'the before("start") filters', earlier),
+    afterFilters: () =>
+      callsEnd(exchange, 'the before("start") filters', earlier),
   });
 };
 
-/** Of what such a filter returns, only `false` has a meaning: the filters after it are skipped, and `start` runs. */
+/** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {
   if (!(returned instanceof Response || returned instanceof Markup)) return;
   const rule =
@@ -124,18 +126,19 @@ function* guarded(
     yield callsEnd(exchange, nameOf(first), earlier);
   }
   let passes: true | undefined;
-  const responds = isResponse(allowed);
-  if (!responds) exchange.checkNotOver();
-  if (responds) {
+  if (isResponse(allowed)) {
     yield respondWith(context, allowed);
-  } else if (!context.reply.isSealed) {
-    checkAllowed(allowed, first, match);
-    try {
-      passes = yield* guarded(context, match, others);
-    } catch (thrown) {
-      if (isStop(thrown) || hooks.error === undefined) throw thrown;
-      const respond = () => hooks.error!(thrown, params);
-      yield* onMiddlewareError(context, thrown, respond);
+  } else {
+    exchange.checkNotOver();
+    if (!context.reply.isSealed) {
+      checkAllowed(allowed, first, match);
+      try {
+        passes = yield* guarded(context, match, others);
+      } catch (thrown) {
+        if (isStop(thrown) || hooks.error === undefined) throw thrown;
+        const respond = () => hooks.error!(thrown, params);
+        yield* onMiddlewareError(context, thrown, respond);
+      }
     }
   }
   yield hooks.after?.(params);

@@ -10,7 +10,8 @@
  * | `finish`   | makes the response of the reply, passes it through `send`, and concludes   |
  * | `conclude` | starts deferred work, concludes the exchange, opens or refuses a WebSocket |
  *
- * Each is synchronous as long as nothing has to be waited for.
+ * Each is synchronous as long as nothing has to be waited for. `src/stack.ts` knows this file by its name: what stands
+ * below it in a stack has called `fetch`, and is no place of an error.
  */
 
 import type { Application } from "../application/application.ts";

@@ -71,11 +71,11 @@ export function onPage(name: "notFound" | "error"): Wrapper {
     const failure = () => name === "error" ? failureOf(params[0]) : NOT_FOUND;
     const page = openPage(context, failure());
     if (page === undefined) return;
-    const enterPage = () => {
+    const afterFilters = () => {
       exchange.checkNotOver();
       takeOver(page, failure());
     };
-    const make = () => method.run(params, { enter: enterPage });
+    const make = () => method.run(params, { afterFilters });
     return enter(page, () => run(fillBy(make, page, reply)));
   };
 }

@@ -19,6 +19,7 @@ export function renderInPlace(
   if (method.isUnchanged) return method.run(params);
   const { exchange, reply, failure } = context;
   const section = reply.openSection(context.section);
+  // With the failure: by it, a page that renders is told from one that calls itself.
   const part = exchange.part(reply, section, failure);
   return enter(part, () => method.run(params));
 }

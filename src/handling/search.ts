@@ -14,8 +14,8 @@ import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 
 /**
- * The match of the route to call first. The known match is kept until it is that of a later route, or the request
- * declares something of its own: that may be a route, or a setting that changes how its path is read.
+ * The match of the route to call first. It is searched anew once a route has passed, or the request has declared something
+ * of its own: that may be a route, or a setting that changes how its path is read.
  */
 export function firstRoute(exchange: Exchange): Match | undefined {
   const { hasPassed, layer, match, method } = exchange;

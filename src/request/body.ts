@@ -60,8 +60,7 @@ export async function readBody(
   timeoutSeconds = 0,
   isDraining: () => boolean = () => false,
 ): Promise<Bytes> {
-  const length = Number(headerOf(request, "content-length") ?? NaN);
-  if (length > limit) throw tooLarge(limit);
+  const length = checkLength(request, limit);
   const isServed = isFromServer(request);
   const isSmall = isServed && length <= NATIVE_BYTES;
   const reader = isSmall ? undefined : request.body?.getReader();
@@ -137,10 +136,14 @@ export function limited(
   }, { highWaterMark: 0 });
 }
 
-/** Throws {@linkcode HttpError} 413 when the declared length of a body is larger than a limit in bytes. */
-export function checkLength(request: Request, limit: number): void {
+/**
+ * Returns the declared length of a body, or NaN for none. Throws {@linkcode HttpError} 413 when it is larger than a limit in
+ * bytes.
+ */
+export function checkLength(request: Request, limit: number): number {
   const length = Number(headerOf(request, "content-length") ?? NaN);
   if (length > limit) throw tooLarge(limit);
+  return length;
 }
 
 /**

@@ -28,7 +28,7 @@ export const ABSOLUTE = /^https?(\+unix)?:\/\/([^/?#\\]*)([^]*)$/i;
 export function checkHost(
   request: Request,
   allowed: readonly string[],
-  trustsProxy = false,
+  trustsProxy: boolean,
 ): void {
   const host = hostOf(request, trustsProxy);
   const isForwarded = trustsProxy && lastForwarded(request, FORWARDED_HOST);
@@ -40,7 +40,7 @@ export function checkHost(
 }
 
 /** The host that a request names, unchecked; with `trustsProxy` the one that the proxy passes on, if any. */
-export function hostOf(request: Request, trustsProxy = false): string {
+export function hostOf(request: Request, trustsProxy: boolean): string {
   const forwarded = trustsProxy && lastForwarded(request, FORWARDED_HOST);
   // By HTTP/2 there is no header.
   return forwarded || headerOf(request, "host") || authorityOf(request.url);

@@ -16,7 +16,7 @@ const [SOONEST, LATEST] = [4, 256];
 /** Try again later (the WebSocket close code registry of IANA). */
 const TOO_SLOW = 1013;
 
-type Data = Parameters<WebSocket["send"]>[0];
+type Message = Parameters<WebSocket["send"]>[0];
 
 /**
  * Closes a socket with the status 1013 when more than `limit` bytes would wait for its client, and drops them.
@@ -25,7 +25,7 @@ type Data = Parameters<WebSocket["send"]>[0];
 export function boundSocket(socket: WebSocket, limit: number): void {
   const outbox = new Outbox(socket, limit);
   Object.defineProperties(socket, {
-    send: { value: (data: Data) => outbox.send(data) },
+    send: { value: (data: Message) => outbox.send(data) },
     close: {
       value: (code?: number, reason?: string) => outbox.close(code, reason),
     },
@@ -38,7 +38,7 @@ export function boundSocket(socket: WebSocket, limit: number): void {
 class Outbox {
   readonly #socket: WebSocket;
   readonly #limit: number;
-  readonly #waiting: [data: Data, bytes: number][] = [];
+  readonly #waiting: [data: Message, bytes: number][] = [];
   #bytes = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #delay = SOONEST;
@@ -69,7 +69,7 @@ class Outbox {
   }
 
   /** Sends a message as soon as the client is ready for it. */
-  send(data: Data): void {
+  send(data: Message): void {
     if (this.state > WebSocket.OPEN) return;
     const bytes = bytesOfMessage(data);
     const { amount } = this;
@@ -144,14 +144,14 @@ class Outbox {
   }
 }
 
-function bytesOfMessage(data: Data): number {
+function bytesOfMessage(data: Message): number {
   if (typeof data === "string") return new TextEncoder().encode(data).length;
   if (data instanceof Blob) return data.size;
   return data.byteLength;
 }
 
 /** A copy of bytes that the application may change while they wait. */
-function copyOf(data: Data): Data {
+function copyOf(data: Message): Message {
   if (typeof data === "string" || data instanceof Blob) return data;
   if (!ArrayBuffer.isView(data)) return data.slice(0);
   const { buffer, byteOffset, byteLength } = data;

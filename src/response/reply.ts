@@ -30,7 +30,10 @@ export interface ReplyInit {
   readonly type?: string | undefined;
   /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Caches the web response of exactly this content, for pages that are the same each time, and short. */
+  /**
+   * Caches the web response of exactly this content, for pages that are the same each time: of less than 400 characters,
+   * since longer texts are sent as each application says (`framework.coalesce`).
+   */
   readonly cache?: ResponseCache | undefined;
 }
 

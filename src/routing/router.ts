@@ -218,7 +218,7 @@ export class Router {
       throw wrongKind("mount an application", rule, path);
     }
     const callback = this.#mounting(prefix, app);
-    const pattern = joinPaths(prefix, "*");
+    const pattern = joinPaths(prefix, "*"); // always its end: who shows or follows the prefix cuts it off
     const route = this.route<string, true>(pattern, callback, true);
     declared(route.streamed()).mounted = app;
   }

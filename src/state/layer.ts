@@ -26,7 +26,7 @@ const NO_REQUESTS: LayerSource = {
   checkShared: () => {},
 };
 
-/** Copy-on-write state: shared until a request writes to it. */
+/** State in two layers: what a request writes lies over the application's, and hides it from that request alone. */
 export class Layered<State> {
   /** The application's state. */
   readonly shared: State;

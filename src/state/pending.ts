@@ -1,5 +1,5 @@
 /**
- * Owns the calls of one request that nobody has awaited yet, and the error that one of them may bring. A call of the
+ * Owns the calls of one request that are under way, whether or not somebody awaits them, and the error that one of them may bring. A call of the
  * framework whose promise rejects goes this way:
  *
  * 1. `track()` of the exchange notes its promise here, and gives the caller another one.
