@@ -54,7 +54,9 @@ export function errorLine(error: Error, origin = ""): string {
     const cause = causeText(error);
     const text = errorTitle(name, message) +
       (cause === "" ? "" : ` (caused by ${cause})`);
-    const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+    const short = text.length > LONGEST
+      ? `${text.slice(0, LONGEST)}\u2026`
+      : text;
     const place = isTemplate
       ? `${error.place.file}:${error.place.line}`
       : placeOf(error);

@@ -13,7 +13,7 @@ export const SECRETS: RegExp =
 const PAIRS = /(?<![\w.[\]%-])([\w.[\]%-]+)=[^&;\s#"]*/g;
 
 /** What replaces a secret. */
-export const MASK = "••••";
+export const MASK = "\u2022\u2022\u2022\u2022"; // four bullets
 
 /** The text with the values of secrets in it hidden. */
 export function masked(text: string, mask: string = MASK): string {

@@ -292,8 +292,14 @@ const REFUSED: readonly [unknown, string][] = [
   [{ origins: ["example.com"] }, "must look like"],
   [{ origins: ["*"] }, "must look like"],
   [{ origins: ["null"] }, "must look like"],
-  [{ origins: [ORIGIN], maxAge: 1.5 }, "must be a whole number of seconds ≥ 0"],
-  [{ origins: [ORIGIN], maxAge: -1 }, "must be a whole number of seconds ≥ 0"],
+  [
+    { origins: [ORIGIN], maxAge: 1.5 },
+    "must be a whole number of seconds, at least 0",
+  ],
+  [
+    { origins: [ORIGIN], maxAge: -1 },
+    "must be a whole number of seconds, at least 0",
+  ],
   [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
   [{ origins: [ORIGIN], path: "api" }, `Cannot add CORS below the path "api"`],
   [{ origins: [ORIGIN], path: "/api/*" }, 'it must look like "/api"'],

@@ -196,7 +196,7 @@ Deno.test("`Framework` throws for an unknown name, and lists the near ones", () 
       ["reqest", 'did you mean "request"?'],
       ["resource", "it is a method of the router: router().resource()"],
       ["use", 'Cannot call "use": there is no such method: filter every'],
-      ["all", 'route("/path", …) handles every method'],
+      ["all", 'route("/path", ...) handles every method'],
       ["listen", "there is no such method: use start()"],
       ["somethingElse", 'Cannot call "somethingElse": there is no such method'],
     ];
@@ -213,10 +213,14 @@ onBothForms(
     assertThrows(
       () => app.error(respond as never),
       TypeError,
-      'Cannot call error() with a function: use map("error", …) to set its handler',
+      'Cannot call error() with a function: use map("error", ...) to set its handler',
     );
     const notFound: (...params: unknown[]) => unknown = app.notFound.bind(app);
-    assertThrows(() => notFound(respond), TypeError, 'use map("notFound", …)');
+    assertThrows(
+      () => notFound(respond),
+      TypeError,
+      'use map("notFound", ...)',
+    );
     assertThrows(() => notFound(), Error, "no request is being handled");
     app.route("/", () => void notFound(respond));
     assertEquals((await visit(app, "/")).status, 404);

@@ -267,7 +267,7 @@ const NO_EVENTS: [event: unknown, message: string][] = [
   [{ event: 1 }, "its event must be text, got 1"],
   [
     { data: "", retry: -1 },
-    "retry must be a number of milliseconds ≥ 0, got -1",
+    "retry must be a number of milliseconds, at least 0, got -1",
   ],
 ];
 

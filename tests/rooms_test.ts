@@ -1,4 +1,4 @@
-/** Tests that imports between the rooms of `src/` lead downwards, and that no modules import each other. */
+/** Tests that imports between the rooms of `src/` lead downwards, that no modules import each other, and what is ASCII. */
 
 import { assertEquals } from "@std/assert";
 
@@ -46,6 +46,16 @@ Deno.test("each folder of `src/` is a room or an extension with an export", asyn
     floorOf(name) < 0 && !entries.includes(`src/${name}/mod.ts`)
   );
   assertEquals(unknown, []);
+});
+
+Deno.test("sources are ASCII: V8 keeps any other module with two bytes for each character", async () => {
+  const others: string[] = [];
+  for (const path of ["mod.ts", ...await modulesIn("src")]) {
+    const code = await Deno.readTextFile(path);
+    const found = /[^\n -~]/.exec(code);
+    if (found) others.push(`${path}: ${found[0]}`);
+  }
+  assertEquals(others, []);
 });
 
 Deno.test("each `import()` in `src/` runs outside of every request", async () => {

@@ -195,7 +195,7 @@ const rules: Readonly<Record<string, Rule>> = {
   string: TEXT,
   boolean: ["true or false", (value) => typeof value === "boolean"],
   number: [
-    "a number ≥ 0",
+    "a number, at least 0",
     (value) => typeof value === "number" && value >= 0,
   ],
 };

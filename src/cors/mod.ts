@@ -90,7 +90,7 @@ interface Policy {
  * Adds the headers of CORS to each response of an application.
  *
  * Throws `TypeError` when an origin or the path is malformed, `"*"` is combined with credentials, or a name
- * cannot be sent, and `RangeError` when `maxAge` is not a whole number ≥ 0.
+ * cannot be sent, and `RangeError` when `maxAge` is not a whole number, or below 0.
  */
 export function cors(
   app: Engine | typeof Framework,
@@ -132,7 +132,7 @@ function checkOptions(options: CorsOptions): void {
   }
   if (!Number.isInteger(maxAge) || maxAge < 0) {
     throw new RangeError(
-      `Cannot set the maximum age of preflights: it must be a whole number of seconds ≥ 0, got "${maxAge}"`,
+      `Cannot set the maximum age of preflights: it must be a whole number of seconds, at least 0, got "${maxAge}"`,
     );
   }
   if (!PATH.test(path)) {

@@ -26,7 +26,7 @@ const WAIT_SECONDS = 0.05;
 
 /** A comment in the test, above the import of the main module. */
 const MAIN_ONLY =
-  "// This module must start the server only when it is the main module: `if (import.meta.main) …`";
+  "// This module must start the server only when it is the main module: `if (import.meta.main) ...`";
 
 /** How the code names the application, and the statements that import it. */
 interface Imported {

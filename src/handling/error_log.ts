@@ -57,7 +57,7 @@ export function logError(exchange: Exchange, error: Error): void {
 /** The place of an error that came when the response could not become its page. */
 export const AFTER_SEAL = "after the response was sealed";
 
-/** Reports an error of a request that its response cannot show, with the place where it was thrown, such as "in …". */
+/** Reports an error of a request that its response cannot show, with the place where it was thrown, such as "in ...". */
 export function reportLate(
   exchange: Exchange,
   thrown: unknown,

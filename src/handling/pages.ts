@@ -41,7 +41,7 @@ export function error(app: Application, thrown: unknown): unknown {
 function contextOf(app: Application, name: string, given: unknown): Context {
   if (typeof given === "function" && app.context() === undefined) {
     throw new TypeError(
-      `Cannot call ${name}() with a function: use map("${name}", …) to set its handler`,
+      `Cannot call ${name}() with a function: use map("${name}", ...) to set its handler`,
     );
   }
   return app.context(`${name}()`);

@@ -82,7 +82,7 @@ const MAX_KEY_LENGTH = 256;
 /**
  * Makes middleware that refuses further requests of a key. Routes with the same middleware count together.
  *
- * Throws `RangeError` when `requests` is not a whole number ≥ 1, or `seconds` is not greater than 0.
+ * Throws `RangeError` when `requests` is not a whole number, or below 1, or `seconds` is not greater than 0.
  */
 export function limit(
   app: Engine | typeof Framework,
@@ -116,7 +116,7 @@ async function countedKey(key: unknown): Promise<string> {
 
 function checkOptions({ requests, seconds }: LimitOptions): void {
   const why = !(Number.isInteger(requests) && requests > 0)
-    ? `"requests" must be a whole number ≥ 1, got "${requests}"`
+    ? `"requests" must be a whole number, at least 1, got "${requests}"`
     : !(Number.isFinite(seconds) && seconds > 0) &&
       `"seconds" must be greater than 0, got "${seconds}"`;
   if (why) throw new RangeError(`Cannot limit requests: ${why}`);

@@ -1,7 +1,7 @@
 /**
  * One line for each request, written when its response is sent:
  *
- *     2026-11-04T09:30:00.000Z GET /search?word=tea&token=•••• 200 1.3 ms 512 B
+ *     2026-11-04T09:30:00.000Z GET /search?word=tea 200 1.3 ms 512 B
  *     2026-11-04T09:30:00.000Z POST /orders 500 20.4 ms 301 B id 1f09ab34
  *
  * The time is that of the response. The milliseconds run from the head of the request to the head of the
@@ -36,7 +36,7 @@
  * const { method, url, status, bytes } = records[0]!;
  * assertEquals({ method, url, status, bytes }, {
  *   method: "GET",
- *   url: "/hello?key=••••",
+ *   url: "/hello?key=\u2022\u2022\u2022\u2022",
  *   status: 200,
  *   bytes: 6,
  * });

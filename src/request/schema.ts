@@ -116,7 +116,7 @@ function shortened({ path = [], message }: SchemaIssue): ValidationIssue {
 
 function cut(text: string): string {
   const { characters } = LIMITS;
-  return text.length > characters ? `${text.slice(0, characters)}…` : text;
+  return text.length > characters ? `${text.slice(0, characters)}\u2026` : text;
 }
 
 /** The first issues in one line, and how many more there are. */

@@ -107,6 +107,8 @@ function checkPath(path: string): void {
 
 /** The error for a malformed request; quotes the beginning of what was sent. */
 function badRequest(fault: string, received: string): HttpError {
-  const text = received.length > 100 ? `${received.slice(0, 100)}…` : received;
+  const text = received.length > 100
+    ? `${received.slice(0, 100)}\u2026`
+    : received;
   return new HttpError(400, `The ${fault}: ${JSON.stringify(text)}`);
 }

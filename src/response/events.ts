@@ -76,7 +76,7 @@ function encode(sent: ServerSentEvent | null): Uint8Array {
   if (retry !== undefined && !(Number.isInteger(retry) && retry >= 0)) {
     throw wrongKind(
       action,
-      "retry must be a number of milliseconds ≥ 0",
+      "retry must be a number of milliseconds, at least 0",
       retry,
     );
   }

@@ -57,7 +57,7 @@ const MAX_COOKIE_BYTES = 4096;
 const COOKIE_RULES: Record<string, [pattern: RegExp, expected: string]> = {
   name: [TOKEN, "a token"],
   expires: [/^(?!Invalid Date$)/, "a date"],
-  maxAge: [/^\d{1,15}$/, "a whole number of seconds ≥ 0"],
+  maxAge: [/^\d{1,15}$/, "a whole number of seconds, at least 0"],
   domain: [/^\.?[\w-]+(?:\.[\w-]+)*$/, "a host name"],
   sameSite: [/^(?:Strict|Lax|None)$/, "Strict, Lax or None"],
 };

@@ -127,7 +127,7 @@ export class HttpResponse {
 
   /**
    * Lets caches keep the response for this many seconds or, with false, not at all (RFC 9111). Throws `RangeError`
-   * for anything but false and a number ≥ 0.
+   * for anything but false and a number that is at least 0.
    */
   cache(seconds: number | false): this {
     if (seconds === false) return this.header("cache-control", "no-store");
@@ -151,7 +151,7 @@ export class HttpResponse {
    *
    * const app = new Engine();
    * app.route("/export", () => {
-   *   app.response().attachment("Über uns.csv");
+   *   app.response().attachment("Monthly figures.csv");
    *   return "name;town\n";
    * });
    *

@@ -177,7 +177,7 @@ export class Route {
   bodyLimit(bytes?: number): this | number | undefined {
     if (bytes === undefined) return this.#declared.bodyLimit;
     const action = `limit the bodies of the route "${this.pattern}"`;
-    const rule = "the limit must be a number of bytes ≥ 0";
+    const rule = "the limit must be a number of bytes, at least 0";
     if (typeof bytes !== "number") throw wrongKind(action, rule, bytes);
     if (!(bytes >= 0)) {
       throw new RangeError(`Cannot ${action}: ${rule}, got ${bytes}`);
