@@ -151,7 +151,7 @@ export class HttpResponse {
    *
    * const app = new Engine();
    * app.route("/export", () => {
-   *   app.response().attachment("Monthly figures.csv");
+   *   app.response().attachment("\u00dcber uns.csv");
    *   return "name;town\n";
    * });
    *
