@@ -396,21 +396,25 @@ onEngine(
   },
 );
 
-onEngine(
-  "a filter before `start` that returns a response lets nobody in",
-  async (app) => {
-    let isInside = false;
-    app.map("error", (error: Error) => error.message);
-    app.before("start", () => new Response("Log in", { status: 401 }));
-    app.route("/", () => void (isInside = true));
-    const response = await visit(app, "/");
-    assertEquals([response.status, isInside], [500, false]);
-    assertStringIncludes(
-      await response.text(),
-      'Cannot continue after a before("start") filter: it must not return a response (call halt() or redirect()',
-    );
-  },
-);
+for (const answer of [new Response("Log in", { status: 401 }), "Log in"]) {
+  onEngine(
+    `a filter before \`start\` that returns a ${
+      typeof answer === "string" ? "text" : "response"
+    } lets nobody in`,
+    async (app) => {
+      let isInside = false;
+      app.map("error", (error: Error) => error.message);
+      app.before("start", () => answer);
+      app.route("/", () => void (isInside = true));
+      const response = await visit(app, "/");
+      assertEquals([response.status, isInside], [500, false]);
+      assertStringIncludes(
+        await response.text(),
+        'Cannot continue after a before("start") filter: it must not return a response (call halt() or redirect()',
+      );
+    },
+  );
+}
 
 onEngine(
   "what a mapped method returns is no result of `start`, with or without filters",

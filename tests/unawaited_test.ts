@@ -7,7 +7,12 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { secondsOf } from "./clock.ts";
-import { Engine, type UploadedFile, type View } from "@framework/core";
+import {
+  Engine,
+  HttpError,
+  type UploadedFile,
+  type View,
+} from "@framework/core";
 import { call, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -663,3 +668,74 @@ async function busyAfter(turns: number): Promise<void> {
   const end = performance.now() + 5;
   while (performance.now() < end);
 }
+
+/** What a route may do before it returns `true`, so that the ones behind it are not called, and the status it gives. */
+const FORBIDDING: Record<string, [status: number, (app: Engine) => unknown]> = {
+  "redirects": [303, (app) => app.redirect("/login")],
+  "sends JSON": [401, (app) => app.json({}, 401)],
+  "shows the page for an unknown path": [404, (app) => app.notFound()],
+  "begins a call that responds": [401, (app) => call(app, "slowly", 401)],
+  "begins a call that fails": [403, (app) => call(app, "slowly", 403)],
+};
+
+for (const [what, [status, forbid]] of Object.entries(FORBIDDING)) {
+  Deno.test(`a route that ${what} and passes lets no other one run`, async () => {
+    const app = new Engine();
+    let deleted = 0;
+    app.map("slowly", async (status: number) => {
+      await sleep(2);
+      if (status === 403) throw new HttpError(403);
+      app.json({}, status);
+    });
+    app.route("/admin/*", () => {
+      forbid(app);
+      return true;
+    });
+    app.route("DELETE /admin/post", () => void deleted++);
+    const response = await visit(app, "/admin/post", { method: "DELETE" });
+    assertEquals([response.status, deleted], [status, 0]);
+  });
+}
+
+for (const method of ["async", "synchronous"]) {
+  Deno.test(`a page that forgets to await a call which fails is an error, from ${method} code`, async () => {
+    const app = new Engine();
+    const map = (name: string, work: () => unknown) =>
+      app.map(name, method === "async" ? async () => await work() : work);
+    map("notFound", () => {
+      app.render("missing");
+    });
+    const missing = await visit(app, "/");
+    assertEquals(missing.status, 500);
+    assertStringIncludes(await missing.text(), "Internal Server Error");
+    map("error", () => {
+      app.render("missing");
+    });
+    app.route("/boom", () => {
+      throw new HttpError(418, "teapot");
+    });
+    const failed = await visit(app, "/boom");
+    assertEquals(failed.status, 418);
+    assertStringIncludes(await failed.text(), "teapot");
+  });
+}
+
+Deno.test("a page stays when a call fails that the handler did not await", async () => {
+  const app = new Engine();
+  app.map("late", async () => {
+    await sleep(2);
+    throw new Error("late");
+  });
+  app.map("error", async () => {
+    const waited = sleep(10);
+    (call(app, "late") as Promise<void>).catch(() => {});
+    await waited;
+    return "mapped";
+  });
+  app.route("/", () => {
+    call(app, "late");
+    throw new HttpError(418);
+  });
+  const response = await visit(app, "/");
+  assertEquals([response.status, await response.text()], [418, "mapped"]);
+});

@@ -89,7 +89,7 @@ export class Exchange implements Delivery, Running {
    * | ---------------------------------------- | --------- | ------------- | --------------- |
    * | there is none                            | undefined | no            | no              |
    * | nothing has begun to read it             | undefined | yes           | yes             |
-   * | it arrives, or a route takes it as a stream | undefined | yes           | no              |
+   * | it arrives, or a route reads its stream     | undefined | yes           | no              |
    * | it was read whole                        | its bytes | no            | no              |
    * | reading it has failed, or it was refused | empty     | no            | no              |
    */
@@ -261,15 +261,6 @@ export class Exchange implements Delivery, Running {
     void this.raw.headers;
   }
 
-  /**
-   * Has the response wait for a call of the framework. Tracking handles a rejection, so the caller gets another
-   * promise: if nobody awaits that one, the rejection is noticed (`state/pending.ts`).
-   */
-  track<Value>(name: string, call: Promise<Value>): Promise<Value> {
-    (this.pending ??= new Pending()).track(name, call);
-    return call.then((value) => value);
-  }
-
   /** A context for a part of this request: a page, which has its own reply, or a section of a reply. */
   part(reply: Reply, section?: Section, failure?: Failure): Context {
     const context = new Context(this, reply, section, failure);
@@ -365,14 +356,20 @@ export class Context implements Enterable {
     return this.exchange.isOver;
   }
 
+  /**
+   * Has the response, or the page, wait for a call of the framework. Tracking handles a rejection, so the caller gets
+   * another promise: if nobody awaits that one, the rejection is noticed (`state/pending.ts`).
+   */
   track<Value>(name: string, call: Promise<Value>): Promise<Value> {
-    return this.exchange.track(name, call);
+    const { exchange, reply } = this;
+    (exchange.pending ??= new Pending()).track(name, call, reply);
+    return call.then((value) => value);
   }
 
   fail(reason: unknown): boolean {
-    const { exchange } = this;
+    const { exchange, reply } = this;
     if (exchange.isConcluded) return false;
-    return (exchange.pending ??= new Pending()).fail(reason);
+    return (exchange.pending ??= new Pending()).fail(reason, reply);
   }
 
   forget(reason: unknown): void {

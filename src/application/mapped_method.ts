@@ -57,11 +57,12 @@ export class MappedMethod {
     return this.isDefault && !this.hasFilters;
   }
 
-  /** Runs the method with its filters; inside a request, by its wrapper. */
+  /** Runs the method with its filters; inside a request, unless it is unchanged, by its wrapper. */
   call(params: unknown[], context?: Context): unknown {
-    return this.wrapper === undefined || context === undefined
+    const { wrapper } = this;
+    return wrapper === undefined || context === undefined || this.isUnchanged
       ? this.run(params)
-      : this.wrapper(this, params, context);
+      : wrapper(this, params, context);
   }
 
   /** Runs the method with its filters. */

@@ -33,6 +33,7 @@ import { boundSocket } from "../request/socket.ts";
 import { ROUTE_PATTERNS } from "../route_patterns.ts";
 import type { Route } from "../routing/route.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
+import { track } from "../state/current.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** The parts of a request that `validate()` takes. */
@@ -247,7 +248,7 @@ export class HttpRequest {
     source: ValidationSource = "body",
   ): Promise<SchemaOutput<Type>> {
     const validate = async () => await validated(schema, this.#part(source));
-    return this.#exchange.track("validate", validate());
+    return track("validate", validate());
   }
 
   /** The cookies, percent-decoded where possible; a repeated name keeps its first value. */
@@ -322,9 +323,10 @@ export class HttpRequest {
     if (body !== undefined) return body;
     const isStream = isReceiving && (match?.route.takesStream || raw.bodyUsed);
     if (!isStream) return this.#noBytes ??= new Uint8Array();
-    throw new TypeError(
-      "Cannot read the body: the route is streamed; read raw.body instead",
-    );
+    const why = match?.route.takesStream
+      ? "the route is streamed; read raw.body instead"
+      : "it was read from raw.body before";
+    throw new TypeError(`Cannot read the body: ${why}`);
   }
 
   /** A header by its name in any case; "" when it was not sent. */

@@ -8,7 +8,7 @@
  *
  * Behind a proxy that changes the `Host`, set `framework.trust_proxy`. An origin that `cors` allows to write
  * must be `trusted` here too: `cors` says who may read responses, `guard` who may change something. Call `guard`
- * before you add filters of `start`: a filter that returns `false` ends the chain.
+ * before you add filters of `start` or `send`: a filter that returns `false` ends the chain, here that of the headers.
  *
  * Every response gets these headers, error pages too, unless it has one of that name already:
  *

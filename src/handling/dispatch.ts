@@ -3,7 +3,7 @@
  *
  * - finds the route,
  * - calls its callback between its middleware,
- * - passes on to the next route, when the callback returns true,
+ * - passes on to the next route, when the callback returns true and has not responded,
  * - responds when no route matches.
  *
  * What a callback returns is sent by `respond.ts`. A mapped `start` may stop waiting for all this, such as after a
@@ -29,6 +29,10 @@ import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { respondWith } from "./respond.ts";
 import { firstRoute, methodsOfPath, nextRoute } from "./search.ts";
+import { callsEnd } from "./unawaited.ts";
+
+/** Calls of the framework that are under way. */
+type Calls = ReadonlySet<Promise<unknown>>;
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
 export function dispatch({ context, plan }: Exchange): Waiting {
@@ -62,7 +66,7 @@ export const startAfterFilters: Wrapper = (method, params, { exchange }) => {
 
 /** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {
-  if (!(returned instanceof Response || returned instanceof Markup)) return;
+  if (!isResponse(returned)) return;
   const rule =
     "it must not return a response (call halt() or redirect() instead)";
   throw wrongKind('continue after a before("start") filter', rule, returned);
@@ -76,10 +80,11 @@ export function start(app: Application): Waiting {
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */
 function callRoutes(context: Context): Waiting {
-  const match = firstRoute(context.exchange);
-  return match === undefined
-    ? respondUnmatched(context)
-    : follow(context, match, callRoute(context, match));
+  const { exchange } = context;
+  const match = firstRoute(exchange);
+  if (match === undefined) return respondUnmatched(context);
+  const earlier = exchange.pending?.calls;
+  return follow(context, match, callRoute(context, match), earlier);
 }
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
@@ -103,8 +108,8 @@ function callGuarded(context: Context, match: Match): unknown {
 
 /**
  * Calls a callback between the given middleware and sends what it returns. Returns true when the callback passes to
- * the next route, otherwise undefined. When a `before` responds, the middleware inside of it and the callback are skipped; its own
- * `after` and those around it still run.
+ * the next route, otherwise undefined. When a `before` responds, the middleware inside of it and the callback are
+ * skipped; its own `after` and those around it still run.
  */
 function* guarded(
   context: Context,
@@ -145,26 +150,7 @@ function* guarded(
   return passes;
 }
 
-/**
- * Waits for the calls that a guard has begun since and did not await: each of them may still respond or throw.
- * Rejects when they take too long, so that the guard lets nobody in.
- */
-function callsEnd(
-  { pending, plan }: Exchange,
-  guard: string,
-  earlier?: ReadonlySet<Promise<unknown>>,
-): Waiting {
-  if (!pending?.isUnsettled) return undefined;
-  const seconds = plan.settings["framework.wait_timeout"];
-  return pending.settle(seconds, earlier).then((late) => {
-    if (late === "") return;
-    throw new Error(
-      `Cannot continue after ${guard}: calls that were not awaited did not finish within ${seconds} s (${late})`,
-    );
-  });
-}
-
-/** Whether middleware has returned a response in place of everything inside of it. */
+/** Whether middleware, or a filter of `start`, has returned a response in place of everything inside of it. */
 function isResponse(value: unknown): boolean {
   return typeof value === "string" || value instanceof Markup ||
     value instanceof Response;
@@ -188,22 +174,49 @@ function checkAllowed(
 }
 
 /**
- * Sends what a route returned; for `true`, calls the next matching route, or `notFound` after the last. Routes with
- * middleware have sent it already, and return nothing.
+ * Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already, and return nothing.
+ * `earlier` are the calls that were under way before the routes were called.
  */
-function follow(context: Context, match: Match, returned: unknown): Waiting {
+function follow(
+  context: Context,
+  match: Match,
+  returned: unknown,
+  earlier: Calls | undefined,
+): Waiting {
   const { exchange } = context;
-  while (returned === true) {
-    const next = nextRoute(exchange, match);
-    if (next === undefined) return respondUnmatched(context);
-    match = next;
-    returned = callRoute(context, match);
-  }
+  if (returned === true) return run(passOn(context, match, earlier));
   if (!isThenable(returned)) return respondWith(context, returned, match);
   return Promise.resolve(returned).then((late) => {
     exchange.checkNotOver();
-    return follow(context, match, late);
+    return follow(context, match, late, earlier);
   });
+}
+
+/**
+ * Calls the routes behind one that has passed, until one does not pass, or has responded: what it sealed, or a call that
+ * it did not await, may forbid the rest. After the last one responds as without a match.
+ */
+function* passOn(
+  context: Context,
+  passing: Match,
+  earlier: Calls | undefined,
+): Steps<undefined> {
+  const { exchange, reply } = context;
+  for (let match = passing;;) {
+    if (exchange.pending !== undefined) {
+      yield callsEnd(exchange, routeName(match), earlier);
+      exchange.checkNotOver();
+    }
+    if (reply.isSealed) return undefined;
+    const next = nextRoute(exchange, match);
+    if (next === undefined) return void (yield respondUnmatched(context));
+    match = next;
+    const returned = yield callRoute(context, match);
+    exchange.checkNotOver();
+    if (returned !== true) {
+      return void (yield respondWith(context, returned, match));
+    }
+  }
 }
 
 /**

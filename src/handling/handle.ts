@@ -6,7 +6,7 @@
  * | `admit`    | takes the target, and refuses what the server must not take                |
  * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
  * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |
- * | `settle`   | waits for the framework's calls that a callback did not await              |
+ * | `settle`   | waits for calls that a callback did not await (`unawaited.ts`)             |
  * | `finish`   | makes the response of the reply, passes it through `send`, and concludes   |
  * | `conclude` | starts deferred work, concludes the exchange, opens or refuses a WebSocket |
  *
@@ -18,14 +18,13 @@ import type { Application } from "../application/application.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { HttpError, isStop, toError } from "../errors.ts";
-import { report } from "../report.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
 import { departuresNoticed, finishUpgrade } from "../runtime.ts";
 import { enter } from "../state/current.ts";
 import "../state/uncaught.ts"; // notices the rejected calls that nobody awaits: see `state/pending.ts`
-import { type MaybePromise, run, type Steps, type Waiting } from "../steps.ts";
+import { type MaybePromise, run, type Steps } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import {
   AFTER_SEAL,
@@ -39,6 +38,7 @@ import { receive } from "./receive.ts";
 import { firstRoute } from "./search.ts";
 import { send } from "./send.ts";
 import { dispatch } from "./dispatch.ts";
+import { settle } from "./unawaited.ts";
 
 /**
  * The statuses by which the framework refuses input: these errors get a page even when `framework.handle_errors` is
@@ -133,18 +133,6 @@ function checkDraining({ app, hasConnectionInfo }: Exchange): void {
   throw new HttpError(503, "The server is shutting down", { headers });
 }
 
-/** Waits for calls that the handler did not await; when one rejects, that is the request's error. */
-function settle({ pending, plan }: Exchange): Waiting {
-  if (!pending?.isUnsettled) return undefined;
-  const seconds = plan.settings["framework.wait_timeout"];
-  return pending.settle(seconds).then((late) => {
-    if (late === "") return;
-    report(
-      `Sent the response without waiting for: ${late} (over ${seconds} s)`,
-    );
-  });
-}
-
 /** Makes the response, passes it through `send`, and ends the request. */
 function finish(exchange: Exchange): MaybePromise<Response> {
   const { context: { reply }, plan } = exchange;
@@ -188,7 +176,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   forgetError(exchange, thrown); // logged here, or noted again by `error`
-  if (reply.isSealed) {
+  if (reply.isSealed) { // by a call, or by a page that was opened: one that has failed is closed again (`pages.ts`)
     return reportLate(exchange, error, AFTER_SEAL);
   }
   try {

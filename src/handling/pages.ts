@@ -17,6 +17,7 @@ import { type DefaultPage, pageOf } from "./default_page.ts";
 import { AFTER_SEAL, noteError, reportLate } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
+import { settlePage } from "./unawaited.ts";
 
 /** Members of problem details. */
 type Problem = Readonly<Record<string, unknown>>;
@@ -61,7 +62,6 @@ function failureOf(thrown: unknown): Failure {
 export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
     const { exchange, reply } = context;
-    if (method.isUnchanged) return method.run(params);
     if (context.failure?.name === name) {
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
@@ -81,18 +81,19 @@ export function onPage(name: "notFound" | "error"): Wrapper {
 }
 
 /**
- * Fills a page by a mapped or filtered method. When that fails, the response is open again. A generator
- * inside of a function would be kept, with all that it can see, until the next full garbage collection.
+ * Fills a page by a mapped or filtered method. When that fails, or a call that it did not await, the response is open
+ * again. A generator inside of a function would be kept, with all that it can see, until the next full garbage collection.
  */
 function* fillBy(
   make: () => unknown,
   page: Context,
   reply: Reply,
-): Steps<unknown> {
+): Steps<void> {
   try {
     const returned = yield make();
     page.exchange.checkNotOver();
-    return yield respondWith(page, returned);
+    yield respondWith(page, returned);
+    yield settlePage(page);
   } catch (thrown) {
     if (!isStop(thrown)) reply.reopen();
     throw thrown;

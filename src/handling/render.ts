@@ -16,7 +16,6 @@ export function renderInPlace(
   params: unknown[],
   context: Context,
 ): unknown {
-  if (method.isUnchanged) return method.run(params);
   const { exchange, reply, failure } = context;
   const section = reply.openSection(context.section);
   // With the failure: by it, a page that renders is told from one that calls itself.

@@ -5,23 +5,41 @@
  * 1. `track()` of the exchange notes its promise here, and gives the caller another one.
  * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
  * 3. That finds the context of the call, whose `fail()` hands the error on to the one here.
- * 4. `settle` of `handling/handle.ts` waits for the noted calls, and until Deno has told; then it throws the error, and
- *    the request gets the page for it. Before the routes of a guard are called, `callsEnd` of `handling/dispatch.ts`
- *    does the same with the calls of the guard.
+ * 4. `settle` of `handling/unawaited.ts` waits for the noted calls, and until Deno has told; then it throws the error,
+ *    and the request gets the page for it. `callsEnd` does the same before what a guard, or a route that has passed,
+ *    lets go on, and `settlePage` for the calls of a page.
  * 5. An error that comes later, from a filter of `send`, is only logged, by `finishLate`.
  */
 
 import { settles } from "../timer.ts";
 
-export class Pending {
-  /** The calls that are under way, each with the name of its method. */
-  readonly #calls = new Map<Promise<unknown>, string>();
-  #hasRejected = false;
-  #uncaught: { readonly reason: unknown } | undefined;
+/** A call: the name of its method, and the reply that it was made for, that of the request or of a page. */
+interface Call {
+  readonly name: string;
+  readonly reply: object;
+}
 
-  /** Notes a call until it settles; the caller still handles its result. */
-  track(name: string, call: Promise<unknown>): void {
-    this.#calls.set(call, name);
+/** An error that no code has caught, of a call for that reply. */
+interface Uncaught {
+  readonly reason: unknown;
+  readonly reply: object;
+}
+
+/** Which calls to wait for: all, those but earlier ones, or those for a reply. */
+interface Selection {
+  readonly earlier?: ReadonlySet<Promise<unknown>> | undefined;
+  readonly reply?: object;
+}
+
+export class Pending {
+  /** The calls that are under way. */
+  readonly #calls = new Map<Promise<unknown>, Call>();
+  #hasRejected = false;
+  #uncaught: Uncaught | undefined;
+
+  /** Notes a call, for that reply, until it settles; the caller still handles its result. */
+  track(name: string, call: Promise<unknown>, reply: object): void {
+    this.#calls.set(call, { name, reply });
     call.then(
       () => this.#calls.delete(call),
       () => {
@@ -32,9 +50,9 @@ export class Pending {
   }
 
   /** Keeps an error that no code has caught; returns false when there is one already. */
-  fail(reason: unknown): boolean {
+  fail(reason: unknown, reply: object): boolean {
     if (this.#uncaught !== undefined) return false;
-    this.#uncaught = { reason };
+    this.#uncaught = { reason, reply };
     return true;
   }
 
@@ -43,9 +61,10 @@ export class Pending {
     if (this.#uncaught?.reason === reason) this.#uncaught = undefined;
   }
 
-  /** Returns the error that no code has caught, and forgets it. */
-  takeUncaught(): { readonly reason: unknown } | undefined {
+  /** Returns the error that no code has caught, and forgets it; with a reply only one of a call for that. */
+  takeUncaught(reply?: object): Uncaught | undefined {
     const uncaught = this.#uncaught;
+    if (reply !== undefined && uncaught?.reply !== reply) return undefined;
     this.#uncaught = undefined;
     return uncaught;
   }
@@ -62,14 +81,17 @@ export class Pending {
   }
 
   /**
-   * Waits for the calls but the earlier ones, for the given seconds at most; rejects when a rejection among them
-   * is unhandled. Returns the names of those that were not waited for, "" for none.
+   * Waits for the selected calls, for the given seconds at most; rejects when a rejection is unhandled, with a reply one
+   * of a call for that. Returns the names of those that were not waited for, "" for none.
    */
   async settle(
     seconds: number,
-    earlier: ReadonlySet<Promise<unknown>> = new Set(),
+    { earlier, reply }: Selection = {},
   ): Promise<string> {
-    const open = () => [...this.#calls].filter(([call]) => !earlier.has(call));
+    const open = () =>
+      [...this.#calls].filter(([call, { reply: of }]) =>
+        !earlier?.has(call) && (reply === undefined || reply === of)
+      );
     const allSettle = async () => {
       for (let calls = open(); calls.length > 0; calls = open()) {
         await Promise.allSettled(calls.map(([call]) => call));
@@ -83,8 +105,8 @@ export class Pending {
       await new Promise((resolve) => setTimeout(resolve));
     }
     this.#hasRejected = false;
-    const uncaught = this.takeUncaught();
+    const uncaught = this.takeUncaught(reply);
     if (uncaught) throw uncaught.reason;
-    return late.map(([, name]) => name).join(", ");
+    return late.map(([, { name }]) => name).join(", ");
   }
 }
