@@ -343,7 +343,7 @@ export class Engine {
       options,
       this.#app,
     );
-    this.#app.beginServing();
+    this.#app.isServing = true;
     this.#app.warnOfMistakes();
     const release = (): void => {
       this.#server = undefined;

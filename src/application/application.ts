@@ -64,6 +64,8 @@ export class Application implements LayerSource {
     () => this.#running(),
     () => this.plan.settings["framework.shutdown_timeout"],
   );
+  /** Whether a server has begun to pass requests to it: then only `configure()` can change it. */
+  isServing = false;
   /** Whether `Framework` stands for it. */
   isStatic = false;
   /** Whether `deno serve` runs it, whose server has no TLS and ends with the process. */
@@ -78,7 +80,6 @@ export class Application implements LayerSource {
   /** The compiled plan; undefined after a declaration. */
   #plan: Plan | undefined;
   readonly #defaults: Defaults;
-  #isServing = false;
   #components!: Readonly<Record<string, Component>>;
 
   constructor(defaults: Defaults) {
@@ -99,7 +100,7 @@ export class Application implements LayerSource {
       throw new Error("Cannot initialize: a request is being handled");
     }
     const hasServer = isListening || this.isUnderDenoServe;
-    if (!hasServer && innermost() === undefined) this.#isServing = false;
+    if (!hasServer && innermost() === undefined) this.isServing = false;
     this.checkShared();
     this.autoload = new Autoload(this);
     this.variables = new Store(this);
@@ -117,19 +118,9 @@ export class Application implements LayerSource {
 
   // Serving
 
-  /** Whether a server passes requests to it: then only `configure()` can change it. */
-  get isServing(): boolean {
-    return this.#isServing;
-  }
-
-  /** Locks the application: call it when a server has begun to pass requests to it. */
-  beginServing(): void {
-    this.#isServing = true;
-  }
-
-  /** Unlocks the application: call it when its server has drained. */
+  /** Call it when the application's server has drained. */
   endServing(): void {
-    this.#isServing = false;
+    this.isServing = false;
     this.isSecure = undefined;
   }
 
@@ -285,7 +276,7 @@ export class Application implements LayerSource {
   checkShared(): void {
     const { innermostSinceMade: context } = this.current;
     const isInServed = context instanceof Context && context.exchange.isServed;
-    if (!this.#isServing && !isInServed || this.current.isConfiguring) return;
+    if (!this.isServing && !isInServed || this.current.isConfiguring) return;
     throw new Error(
       "Cannot change the application here: it has started serving, and this code belongs to none of its requests. " +
         "Wrap the change in configure() to apply it to every request, or call init() to start over " +

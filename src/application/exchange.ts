@@ -116,6 +116,8 @@ export class Exchange implements Delivery, Running {
   storing: Promise<void> | undefined = undefined;
   /** The errors that have a page, until the final status decides whether `handling/error_log.ts` logs them. */
   errors: Set<unknown> | undefined = undefined;
+  /** Whether it is a HEAD, which no form can ask for. */
+  readonly isHead: boolean;
   isConcluded = false;
   isOver = false;
 
@@ -134,6 +136,7 @@ export class Exchange implements Delivery, Running {
     readonly info: ConnectionInfo | undefined,
   ) {
     this.method = raw.method;
+    this.isHead = this.method === "HEAD";
     this.outer = outerOf(raw);
     this.mountPoint = this.outer && mountPoints.get(raw);
     if (this.mountPoint !== undefined) this.outer!.exchange.inner = this;
@@ -220,10 +223,6 @@ export class Exchange implements Delivery, Running {
     return this.isReceiving && !this.raw.bodyUsed;
   }
 
-  get isHead(): boolean {
-    return this.method === "HEAD";
-  }
-
   get coalesces(): boolean {
     return this.hasConnectionInfo &&
       this.plan.settings["framework.coalesce"];
@@ -294,17 +293,13 @@ export class Exchange implements Delivery, Running {
       if (abort) {
         this.nesting.forEach(({ app }) => app.unfinished.streams.delete(abort));
       }
-      if (this.isConcluded) this.#end();
+      if (this.isConcluded) this.conclude();
     };
   }
 
-  /** Concludes the request, and ends it unless something holds it. */
+  /** Concludes the request, which is over unless something holds it; what held it last calls this again. */
   conclude(): void {
     this.isConcluded = true;
-    this.#end();
-  }
-
-  #end(): void {
     if (this.#holds > 0) return;
     this.isOver = true;
     close(this.context);

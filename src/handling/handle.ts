@@ -59,7 +59,7 @@ export function handleRequest(
     return loadThenHandle(app, raw, info);
   }
   const exchange = new Exchange(app, raw, info);
-  if (!app.isServing && exchange.isServed) app.beginServing();
+  if (!app.isServing && exchange.isServed) app.isServing = true;
   const { debug } = plan;
   return enter(
     exchange.context,
