@@ -274,3 +274,13 @@ for (const length of [undefined, "100"]) {
     assertEquals(shown, { status: 413, data: {}, body: "" });
   });
 }
+
+Deno.test("a form that asks for a streamed route is within the limit of that one", async () => {
+  const app = new Engine();
+  app.set({ "framework.method_override": true, "framework.body_limit": 20 });
+  app.route("POST /", () => "post").bodyLimit(60);
+  app.route("PUT /", () => "put").streamed().bodyLimit(40);
+  const form = (length: number) => "_method=PUT&a=".padEnd(length, "x");
+  assertEquals(await statusOf(app, "/", form(40)), 200);
+  assertEquals(await statusOf(app, "/", form(41)), 413);
+});

@@ -63,7 +63,7 @@ Deno.test("an error that nobody awaited while an asynchronous `send` runs is a l
   assertEquals(
     log.map((line) => line.split("\n")[0]!).toSorted(),
     [
-      "Error in work that was not awaited: Error: in send",
+      `${id} GET / Error in work that was not awaited: Error: in send`,
       `${id} GET / Error in work that was not awaited: Error: in the handler`,
     ].toSorted(),
   );

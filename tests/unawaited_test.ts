@@ -739,3 +739,140 @@ Deno.test("a page stays when a call fails that the handler did not await", async
   const response = await visit(app, "/");
   assertEquals([response.status, await response.text()], [418, "mapped"]);
 });
+
+/** An application with a call that refuses after a while, mounted or not, and what awaits nothing of it. */
+for (const what of ["middleware", "a route that passes"]) {
+  Deno.test(`a call of the outer application keeps ${what} of a mounted one from letting anybody in`, async () => {
+    const [outer, inner] = [new Engine(), new Engine()];
+    let entered = 0;
+    outer.map("requireLogin", async () => {
+      await sleep(2);
+      throw new HttpError(401);
+    });
+    const check = () => void call(outer, "requireLogin");
+    const secret = () => void entered++;
+    if (what === "middleware") {
+      inner.route("/secret", secret).addMiddleware(check);
+    } else {
+      inner.route("/*", () => {
+        check();
+        return true;
+      });
+      inner.route("/secret", secret);
+    }
+    outer.mount("/m", inner);
+    assertEquals([(await visit(outer, "/m/secret")).status, entered], [401, 0]);
+  });
+}
+
+for (const end of ["stop", "halt", "throw", "guard"]) {
+  Deno.test(`a page that fails after ${end} is the default page of its error`, async () => {
+    const app = new Engine();
+    app.map("notFound", () => {
+      app.render("missing");
+    });
+    const respond = () => {
+      app.notFound();
+      if (end === "stop") app.stop();
+      if (end === "halt") app.halt(403);
+      throw new HttpError(403);
+    };
+    const route = app.route("/", end === "guard" ? () => "text" : respond);
+    if (end === "guard") route.addMiddleware(respond);
+    const response = await visit(app, "/");
+    assertEquals(response.status, 500);
+    assertStringIncludes(await response.text(), "500 Internal Server Error");
+  });
+}
+
+for (const shape of ["a route that passes", "middleware"]) {
+  Deno.test(`a mapped \`start\` can limit the time of ${shape} by a call of its own`, async () => {
+    const app = new Engine();
+    app.map("limited", async (work: Promise<unknown>) => await work);
+    app.map("start", () => call(app, "limited", app.original("start")()));
+    const wait = async () => {
+      await sleep(1);
+      return true as const;
+    };
+    if (shape === "middleware") {
+      app.route("/", () => "next").addMiddleware(wait);
+    } else {
+      app.route("/", wait);
+      app.route("/", () => "next");
+    }
+    app.set("framework.wait_timeout", 1);
+    const response = await visit(app, "/");
+    assertEquals([response.status, await response.text()], [200, "next"]);
+  });
+}
+
+Deno.test("a call of a page that hangs costs `framework.wait_timeout`, and one line in the log", async () => {
+  const app = new Engine();
+  app.set("framework.wait_timeout", 0.2);
+  app.map("hang", () => new Promise(() => {}));
+  app.map("notFound", () => {
+    call(app, "hang");
+    return "no such page";
+  });
+  const lines = await logOf(async () => {
+    const response = await visit(app, "/");
+    assertEquals([response.status, await response.text()], [
+      404,
+      "no such page",
+    ]);
+  });
+  assertEquals(lines.length, 1, lines.join("\n"));
+});
+
+Deno.test("each call that fails, and that nobody awaits, has its effect or its line in the log", async () => {
+  const app = new Engine();
+  app.map("bad", async (name: string) => {
+    await sleep(1);
+    throw new Error(name);
+  });
+  app.map("notFound", () => {
+    call(app, "bad", "of the page");
+    return "no such page";
+  });
+  app.route("/", async () => {
+    call(app, "bad", "of the route");
+    await app.notFound();
+  });
+  const lines = await logOf(async () => {
+    assertEquals((await visit(app, "/")).status, 500);
+  });
+  assert(
+    lines.some((line) => /GET \/ .*of the route/.test(line)),
+    lines.join(),
+  );
+});
+
+Deno.test("the `error` of middleware ends when its calls have", async () => {
+  const app = new Engine();
+  app.before("redirect", async () => await sleep(2));
+  app.route("/", () => {
+    throw new Error("boom");
+  }).addMiddleware({
+    error: () => {
+      app.redirect("/login");
+    },
+  });
+  assertEquals((await visit(app, "/")).status, 303);
+});
+
+for (const kind of ["async", "synchronous"]) {
+  Deno.test(`pages that call each other end with an error, from ${kind} code`, async () => {
+    const app = new Engine();
+    let calls = 0;
+    const call = (work: () => unknown) =>
+      kind === "async"
+        ? async () => {
+          if (calls++ < 50) await work();
+        }
+        : () => calls++ < 50 ? work() : undefined;
+    app.map("notFound", call(() => app.error(new Error("none"))));
+    app.map("error", call(() => app.notFound()));
+    assertEquals((await visit(app, "/")).status, 500);
+    assert(calls < 10, String(calls));
+  });
+}

@@ -379,8 +379,13 @@ function isMethodOf(object: object, name: string): boolean {
   return typeof method === "function" && !(name in Object.prototype);
 }
 
-/** Has the response wait for a promise that a method returned. */
+/**
+ * Has the response wait for a promise that a method returned: that of the application's own request and, where a mounted
+ * application has called it, also that of the mounted one, whose code is the one that may have to wait.
+ */
 function tracked(name: string, result: unknown, context?: Context): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;
-  return context.track(name, result);
+  const calling = innermost();
+  const isOther = calling !== context && calling instanceof Context;
+  return context.track(name, isOther ? calling.track(name, result) : result);
 }

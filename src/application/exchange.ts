@@ -106,7 +106,7 @@ export class Exchange implements Delivery, Running {
   request: HttpRequest | undefined = undefined;
   /** What this request has set or declared for itself; null until the first write. */
   layer: Layer | null = null;
-  /** The calls that are under way, and the error of one that nobody has awaited. */
+  /** The calls that are under way, and the errors of those that nobody has awaited. */
   pending: Pending | undefined = undefined;
   /** Work to run after the response; undefined again once all of it has run. */
   deferred: (() => unknown)[] | undefined = undefined;
@@ -260,9 +260,17 @@ export class Exchange implements Delivery, Running {
     void this.raw.headers;
   }
 
-  /** A context for a part of this request: a page, which has its own reply, or a section of a reply. */
-  part(reply: Reply, section?: Section, failure?: Failure): Context {
-    const context = new Context(this, reply, section, failure);
+  /**
+   * A context for a part of this request: a page, which has its own reply, or a section of a reply. It is a scope of its
+   * own for calls that nobody awaits, unless it is given that of the context around it.
+   */
+  part(
+    reply: Reply,
+    section?: Section,
+    failure?: Failure,
+    scope?: object,
+  ): Context {
+    const context = new Context(this, reply, section, failure, scope);
     (this.#parts ??= []).push(context);
     return context;
   }
@@ -316,12 +324,16 @@ export interface Failure {
   readonly error: Error;
   /** The status that the page begins with. */
   readonly status: number;
+  /** That of the page whose code has called the method, if any. */
+  readonly within?: Failure | undefined;
 }
 
 /** What `request()` and `response()` mean to the code that runs: an exchange, and a reply. */
 export class Context implements Enterable {
   readonly id: number = nextId();
   readonly current: Current<Context>;
+  /** By which the calls of this context are told from others (`state/pending.ts`). */
+  readonly scope: object;
   /** What `response()` returns, once it was called. */
   response: HttpResponse | undefined = undefined;
 
@@ -334,8 +346,10 @@ export class Context implements Enterable {
     readonly reply: Reply,
     readonly section?: Section,
     public failure?: Failure,
+    scope?: object,
   ) {
     this.current = exchange.app.current;
+    this.scope = scope ?? this;
   }
 
   /** Whether the connection is secure, as the cookies of `HttpResponse` then are. */
@@ -356,15 +370,16 @@ export class Context implements Enterable {
    * another promise: if nobody awaits that one, the rejection is noticed (`state/pending.ts`).
    */
   track<Value>(name: string, call: Promise<Value>): Promise<Value> {
-    const { exchange, reply } = this;
-    (exchange.pending ??= new Pending()).track(name, call, reply);
+    const { exchange, scope } = this;
+    (exchange.pending ??= new Pending()).track(name, call, scope);
     return call.then((value) => value);
   }
 
   fail(reason: unknown): boolean {
-    const { exchange, reply } = this;
+    const { exchange, scope } = this;
     if (exchange.isConcluded) return false;
-    return (exchange.pending ??= new Pending()).fail(reason, reply);
+    (exchange.pending ??= new Pending()).fail(reason, scope);
+    return true;
   }
 
   forget(reason: unknown): void {

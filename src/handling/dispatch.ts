@@ -16,6 +16,7 @@ import type { Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { HttpError, isStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
+import { enter } from "../state/current.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import { type Match, routeName } from "../routing/match.ts";
 import {
@@ -30,9 +31,6 @@ import { receiveFor } from "./receive.ts";
 import { respondWith } from "./respond.ts";
 import { firstRoute, methodsOfPath, nextRoute } from "./search.ts";
 import { callsEnd } from "./unawaited.ts";
-
-/** Calls of the framework that are under way. */
-type Calls = ReadonlySet<Promise<unknown>>;
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
 export function dispatch({ context, plan }: Exchange): Waiting {
@@ -55,14 +53,11 @@ function callStart(context: Context): Waiting {
  * Runs `start` with its filters: a response that one of them returns is an error, since nothing would send it, and the
  * calls that they did not await end first.
  */
-export const startAfterFilters: Wrapper = (method, params, { exchange }) => {
-  const earlier = exchange.pending?.calls;
-  return method.run(params, {
+export const startAfterFilters: Wrapper = (method, params, context) =>
+  method.run(params, {
     check: checkFiltered,
-    afterFilters: () =>
-      callsEnd(exchange, 'the before("start") filters', earlier),
+    afterFilters: () => callsEnd(context, 'the before("start") filters'),
   });
-};
 
 /** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {
@@ -72,19 +67,25 @@ function checkFiltered(returned: unknown): void {
   throw wrongKind('continue after a before("start") filter', rule, returned);
 }
 
-/** The default `start`. When a filter before it has sealed the response, no route is called. */
+/**
+ * The default `start`. When a filter before it has sealed the response, no route is called. A mapped one may wait for the
+ * routes by a call, such as one with a time-out, which must not be taken for a call of the routes: these get a scope.
+ */
 export function start(app: Application): Waiting {
   const context = app.context("start()");
-  return context.reply.isSealed ? undefined : callRoutes(context);
+  const { exchange, failure, reply, section } = context;
+  if (reply.isSealed) return undefined;
+  return exchange.plan.start?.isDefault
+    ? callRoutes(context)
+    : enter(exchange.part(reply, section, failure), callRoutes);
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */
 function callRoutes(context: Context): Waiting {
-  const { exchange } = context;
-  const match = firstRoute(exchange);
-  if (match === undefined) return respondUnmatched(context);
-  const earlier = exchange.pending?.calls;
-  return follow(context, match, callRoute(context, match), earlier);
+  const match = firstRoute(context.exchange);
+  return match === undefined
+    ? respondUnmatched(context)
+    : follow(context, match, callRoute(context, match));
 }
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
@@ -125,11 +126,8 @@ function* guarded(
   }
   const { params } = match;
   const hooks = hooksOf(first);
-  const earlier = exchange.pending?.calls;
   const allowed = yield hooks.before?.(params);
-  if (exchange.pending !== undefined) {
-    yield callsEnd(exchange, nameOf(first), earlier);
-  }
+  if (exchange.pending !== undefined) yield callsEnd(context, nameOf(first));
   let passes: true | undefined;
   if (isResponse(allowed)) {
     yield respondWith(context, allowed);
@@ -173,38 +171,26 @@ function checkAllowed(
   );
 }
 
-/**
- * Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already, and return nothing.
- * `earlier` are the calls that were under way before the routes were called.
- */
-function follow(
-  context: Context,
-  match: Match,
-  returned: unknown,
-  earlier: Calls | undefined,
-): Waiting {
+/** Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already, and return nothing. */
+function follow(context: Context, match: Match, returned: unknown): Waiting {
   const { exchange } = context;
-  if (returned === true) return run(passOn(context, match, earlier));
+  if (returned === true) return run(passOn(context, match));
   if (!isThenable(returned)) return respondWith(context, returned, match);
   return Promise.resolve(returned).then((late) => {
     exchange.checkNotOver();
-    return follow(context, match, late, earlier);
+    return follow(context, match, late);
   });
 }
 
 /**
  * Calls the routes behind one that has passed, until one does not pass, or has responded: what it sealed, or a call that
- * it did not await, may forbid the rest. After the last one responds as without a match.
+ * it did not await, may forbid the rest. When none is left, it responds as if none had matched.
  */
-function* passOn(
-  context: Context,
-  passing: Match,
-  earlier: Calls | undefined,
-): Steps<undefined> {
+function* passOn(context: Context, passing: Match): Steps<undefined> {
   const { exchange, reply } = context;
   for (let match = passing;;) {
     if (exchange.pending !== undefined) {
-      yield callsEnd(exchange, routeName(match), earlier);
+      yield callsEnd(context, routeName(match));
       exchange.checkNotOver();
     }
     if (reply.isSealed) return undefined;

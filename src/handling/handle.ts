@@ -101,9 +101,7 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
       return response instanceof Promise ? yield response : response;
     } catch (thrown) {
       if (!isStop(thrown)) yield* runError(exchange, thrown);
-      yield settle(exchange)?.catch((late) =>
-        reportLate(exchange, late, UNAWAITED)
-      );
+      yield settle(exchange)?.catch((late) => failLate(exchange, late));
       return yield finish(exchange);
     }
   } catch (unhandled) {
@@ -155,14 +153,13 @@ function* finishLate(
     ? made
     : yield* send(exchange, method, made);
   if (response.status === 101) yield departuresNoticed();
-  const uncaught = exchange.pending?.takeUncaught();
-  if (uncaught) reportLate(exchange, uncaught.reason, UNAWAITED);
   conclude(exchange, response.status);
   return response;
 }
 
 /** Starts deferred work, which holds the request from then on, and concludes it: without a hold, it is over. */
 function conclude(exchange: Exchange, status: number): void {
+  if (exchange.pending !== undefined) reportUncaught(exchange);
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
   finishUpgrade(exchange.raw, status);
@@ -176,7 +173,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
   if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
   forgetError(exchange, thrown); // logged here, or noted again by `error`
-  if (reply.isSealed) { // by a call, or by a page that was opened: one that has failed is closed again (`pages.ts`)
+  if (reply.isSealed) {
     return reportLate(exchange, error, AFTER_SEAL);
   }
   try {
@@ -187,5 +184,24 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
     if (second !== error) logError(exchange, toError(second));
     reply.reopen();
     respondPlainly(context, error);
+  }
+}
+
+/**
+ * Takes an error of a call that nobody awaited, after the request has responded. When it has cost the page that was to be
+ * the response, as the open reply tells, the default page is sent.
+ */
+function failLate(exchange: Exchange, thrown: unknown): void {
+  const { context } = exchange;
+  if (context.reply.isSealed) return reportLate(exchange, thrown, UNAWAITED);
+  const error = toError(thrown);
+  logError(exchange, error);
+  respondPlainly(context, error);
+}
+
+/** Logs the errors that came too late for the response. */
+function reportUncaught(exchange: Exchange): void {
+  for (const { reason } of exchange.pending!.takeUncaught()) {
+    reportLate(exchange, reason, UNAWAITED);
   }
 }

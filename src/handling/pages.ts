@@ -17,7 +17,7 @@ import { type DefaultPage, pageOf } from "./default_page.ts";
 import { AFTER_SEAL, noteError, reportLate } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
-import { settlePage } from "./unawaited.ts";
+import { callsEnd, settle } from "./unawaited.ts";
 
 /** Members of problem details. */
 type Problem = Readonly<Record<string, unknown>>;
@@ -62,13 +62,18 @@ function failureOf(thrown: unknown): Failure {
 export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
     const { exchange, reply } = context;
-    if (context.failure?.name === name) {
+    const within = context.failure;
+    for (let around = within; around; around = around.within) {
+      if (around.name !== name) continue;
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
     // Asked twice: filters of `error` may replace the error, in `params`, after the page was opened.
-    const failure = () => name === "error" ? failureOf(params[0]) : NOT_FOUND;
+    const failure = (): Failure => ({
+      ...name === "error" ? failureOf(params[0]) : NOT_FOUND,
+      within,
+    });
     const page = openPage(context, failure());
     if (page === undefined) return;
     const afterFilters = () => {
@@ -93,7 +98,7 @@ function* fillBy(
     const returned = yield make();
     page.exchange.checkNotOver();
     yield respondWith(page, returned);
-    yield settlePage(page);
+    yield settle(page.exchange, page.scope);
   } catch (thrown) {
     if (!isStop(thrown)) reply.reopen();
     throw thrown;
@@ -123,6 +128,7 @@ export function* onMiddlewareError(
   try {
     const returned = yield callHandler();
     if (!isSealed) yield respondWith(context, returned);
+    yield callsEnd(context, "the `error` of middleware");
   } catch (second) {
     if (second !== thrown) noteError(exchange, thrown);
     throw second;
@@ -152,7 +158,7 @@ function show(context: Context, failure: Failure): unknown {
   if (page === undefined) return;
   if (isOnPage) takeOver(page, failure);
   if (!hasDetails) return fill(page, failure);
-  const error = failure === NOT_FOUND ? undefined : failure.error;
+  const error = failure.name === "notFound" ? undefined : failure.error;
   return exchange.plan.loadDebug()
     .then((debug) => debug.detailsOf(exchange, page.reply.status, error))
     .then((details) => fill(page, failure, details));
@@ -184,7 +190,7 @@ function takeOver(page: Context, failure: Failure): void {
 /** Notes an error that gets a page. After the seal it gets none, and is logged at once. */
 function note({ exchange, reply }: Context, failure: Failure): void {
   const { thrown } = failure;
-  if (failure === NOT_FOUND || exchange.errors?.has(thrown)) return;
+  if (failure.name === "notFound" || exchange.errors?.has(thrown)) return;
   if (!reply.isSealed) noteError(exchange, thrown);
   else reportLate(exchange, thrown, AFTER_SEAL);
 }

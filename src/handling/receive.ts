@@ -4,7 +4,7 @@
  *
  * A body is checked more than once, because each route may have a limit of its own, and may pass:
  *
- * 1. `receive` reads it before `start`, within the largest limit of the routes that match (`largestLimit`). For a form
+ * 1. `receive` reads it before `start`, within the largest limit of the routes that match and are not streamed (`largestLimit`). For a form
  *    that may ask for another method, those of the other methods count, too, until its method is known.
  * 2. `receiveFor` checks, before each callback, that what was read is within the limit of that one route (`limitOf`). A
  *    body that is still unread is read now: a streamed route has passed, or a filter of `start` has declared this one.
@@ -54,7 +54,10 @@ async function receiveForm(
   await read(exchange, Math.max(...limits));
   const method = methodOverride(exchange.app.request(exchange.context));
   const taken = method ? takeMethod(exchange, method) : match;
-  checkRead(exchange, largestLimit(exchange, taken));
+  const limit = taken?.route.takesStream
+    ? taken.route.bodyLimit()
+    : largestLimit(exchange, taken);
+  checkRead(exchange, limit);
 }
 
 /** Whether a form may ask for another route than the streamed one, if that takes everything below, such as a mount. */

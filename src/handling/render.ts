@@ -18,8 +18,8 @@ export function renderInPlace(
 ): unknown {
   const { exchange, reply, failure } = context;
   const section = reply.openSection(context.section);
-  // With the failure: by it, a page that renders is told from one that calls itself.
-  const part = exchange.part(reply, section, failure);
+  // With the failure, by which a page that renders is told from one that calls itself.
+  const part = exchange.part(reply, section, failure, context.scope);
   return enter(part, () => method.run(params));
 }
 

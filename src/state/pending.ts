@@ -1,45 +1,42 @@
 /**
- * Owns the calls of one request that are under way, whether or not somebody awaits them, and the error that one of them may bring. A call of the
- * framework whose promise rejects goes this way:
+ * Owns the calls of one request that are under way, whether or not somebody awaits them, and the errors that they may
+ * bring. A call of the framework whose promise rejects goes this way:
  *
- * 1. `track()` of the exchange notes its promise here, and gives the caller another one.
+ * 1. `track()` of the context notes its promise here, and gives the caller another one.
  * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
- * 3. That finds the context of the call, whose `fail()` hands the error on to the one here.
- * 4. `settle` of `handling/unawaited.ts` waits for the noted calls, and until Deno has told; then it throws the error,
- *    and the request gets the page for it. `callsEnd` does the same before what a guard, or a route that has passed,
- *    lets go on, and `settlePage` for the calls of a page.
- * 5. An error that comes later, from a filter of `send`, is only logged, by `finishLate`.
+ * 3. That finds the context of the call, whose `fail()` hands the error on to the ones here.
+ * 4. `settle` of `handling/unawaited.ts` waits for the noted calls, and until Deno has told; then it throws an error,
+ *    and the request, or its page, fails by it. `callsEnd` does the same before what a guard, or a route that has passed,
+ *    lets go on.
+ * 5. The errors that are left when the request is concluded are only logged, by `conclude` of `handling/handle.ts`.
+ *
+ * Each call belongs to a scope, that of the context which has made it: a page waits for its own calls, and so do the
+ * routes where a mapped `start` may wait, by a call of its own, for them.
  */
 
 import { settles } from "../timer.ts";
 
-/** A call: the name of its method, and the reply that it was made for, that of the request or of a page. */
+/** A call by the name of its method, and its scope. */
 interface Call {
   readonly name: string;
-  readonly reply: object;
+  readonly scope: object;
 }
 
-/** An error that no code has caught, of a call for that reply. */
+/** An error that no code has caught, and the scope of its call. */
 interface Uncaught {
   readonly reason: unknown;
-  readonly reply: object;
-}
-
-/** Which calls to wait for: all, those but earlier ones, or those for a reply. */
-interface Selection {
-  readonly earlier?: ReadonlySet<Promise<unknown>> | undefined;
-  readonly reply?: object;
+  readonly scope: object;
 }
 
 export class Pending {
   /** The calls that are under way. */
   readonly #calls = new Map<Promise<unknown>, Call>();
   #hasRejected = false;
-  #uncaught: Uncaught | undefined;
+  #uncaught: Uncaught[] = [];
 
-  /** Notes a call, for that reply, until it settles; the caller still handles its result. */
-  track(name: string, call: Promise<unknown>, reply: object): void {
-    this.#calls.set(call, { name, reply });
+  /** Notes a call until it settles; the caller still handles its result. */
+  track(name: string, call: Promise<unknown>, scope: object): void {
+    this.#calls.set(call, { name, scope });
     call.then(
       () => this.#calls.delete(call),
       () => {
@@ -49,64 +46,54 @@ export class Pending {
     );
   }
 
-  /** Keeps an error that no code has caught; returns false when there is one already. */
-  fail(reason: unknown, reply: object): boolean {
-    if (this.#uncaught !== undefined) return false;
-    this.#uncaught = { reason, reply };
-    return true;
+  /** Keeps an error that no code has caught. */
+  fail(reason: unknown, scope: object): void {
+    this.#uncaught.push({ reason, scope });
   }
 
   /** Forgets an error that some code has caught after all. */
   forget(reason: unknown): void {
-    if (this.#uncaught?.reason === reason) this.#uncaught = undefined;
+    this.#uncaught = this.#uncaught.filter((each) => each.reason !== reason);
   }
 
-  /** Returns the error that no code has caught, and forgets it; with a reply only one of a call for that. */
-  takeUncaught(reply?: object): Uncaught | undefined {
-    const uncaught = this.#uncaught;
-    if (reply !== undefined && uncaught?.reply !== reply) return undefined;
-    this.#uncaught = undefined;
-    return uncaught;
+  /** Returns the errors that no code has caught, and forgets them. */
+  takeUncaught(): readonly Uncaught[] {
+    return this.#uncaught.splice(0);
   }
 
   /** Whether a call is under way, or a rejection may still turn out to be unhandled. */
   get isUnsettled(): boolean {
-    return this.#hasRejected || this.#uncaught !== undefined ||
+    return this.#hasRejected || this.#uncaught.length > 0 ||
       this.#calls.size > 0;
   }
 
-  /** The calls that are under way now. */
-  get calls(): ReadonlySet<Promise<unknown>> {
-    return new Set(this.#calls.keys());
-  }
-
   /**
-   * Waits for the selected calls, for the given seconds at most; rejects when a rejection is unhandled, with a reply one
-   * of a call for that. Returns the names of those that were not waited for, "" for none.
+   * Waits for the calls, those of one scope or all, for the given seconds at most. Rejects with an error of theirs that
+   * nobody has caught. Returns the names of those that took too long, "" for none: they are not waited for again.
    */
-  async settle(
-    seconds: number,
-    { earlier, reply }: Selection = {},
-  ): Promise<string> {
-    const open = () =>
-      [...this.#calls].filter(([call, { reply: of }]) =>
-        !earlier?.has(call) && (reply === undefined || reply === of)
-      );
+  async settle(seconds: number, scope?: object): Promise<string> {
+    const isMeant = (each: { scope: object }): boolean =>
+      scope === undefined || each.scope === scope;
+    const open = () => [...this.#calls].filter(([, each]) => isMeant(each));
     const allSettle = async () => {
       for (let calls = open(); calls.length > 0; calls = open()) {
         await Promise.allSettled(calls.map(([call]) => call));
       }
     };
     const late = await settles(allSettle(), seconds) ? [] : open();
+    for (const [call] of late) this.#calls.delete(call);
     // Deno reports at the end of a turn which rejections nobody handles. On a busy machine a timer that is due
     // already may run before that, a second one never does.
-    if (this.#hasRejected || this.#uncaught) {
+    if (this.#hasRejected || this.#uncaught.length > 0) {
       await new Promise((resolve) => setTimeout(resolve));
       await new Promise((resolve) => setTimeout(resolve));
     }
     this.#hasRejected = false;
-    const uncaught = this.takeUncaught(reply);
-    if (uncaught) throw uncaught.reason;
-    return late.map(([, { name }]) => name).join(", ");
+    const uncaught = this.#uncaught.find(isMeant);
+    if (uncaught === undefined) {
+      return late.map(([, { name }]) => name).join(", ");
+    }
+    this.#uncaught = this.#uncaught.filter((each) => each !== uncaught);
+    throw uncaught.reason;
   }
 }
