@@ -4,12 +4,14 @@ import {
   assert,
   assertEquals,
   assertMatch,
+  assertRejects,
   assertStringIncludes,
 } from "@std/assert";
 import { secondsOf } from "./clock.ts";
 import {
   Engine,
   HttpError,
+  HttpResponse,
   type UploadedFile,
   type View,
 } from "@framework/core";
@@ -876,3 +878,81 @@ for (const kind of ["async", "synchronous"]) {
     assert(calls < 10, String(calls));
   });
 }
+
+for (
+  const place of ["middleware", "a filter of `start`", "a route that passes"]
+) {
+  Deno.test(`${place} of a mounted application lets nobody in once it has responded for the outer one`, async () => {
+    const [outer, inner] = [new Engine(), new Engine()];
+    let entered = 0;
+    const refuse = () => {
+      outer.redirect("/login");
+    };
+    if (place === "a filter of `start`") inner.before("start", refuse);
+    if (place === "a route that passes") {
+      inner.route("/*", () => {
+        refuse();
+        return true;
+      });
+    }
+    const route = inner.route("/secret", () => void entered++);
+    if (place === "middleware") route.addMiddleware(refuse);
+    outer.mount("/m", inner);
+    assertEquals([(await visit(outer, "/m/secret")).status, entered], [303, 0]);
+  });
+}
+
+Deno.test("a request that an application makes of another one after it has responded is handled", async () => {
+  const [app, other] = [new Engine(), new Engine()];
+  let entered = 0;
+  other.route("/log", () => void entered++).addMiddleware(() => {});
+  app.route("/", async () => {
+    app.json({});
+    await other.fetch("/log");
+  });
+  await visit(app, "/");
+  assertEquals(entered, 1);
+});
+
+Deno.test("`response()` is one object in a mapped `start` and in its routes", async () => {
+  class Titled extends HttpResponse {
+    title = "none";
+  }
+  const app = new Engine().register("response", Titled);
+  app.map("start", async () => {
+    await app.original("start")();
+    app.response().write((app.response() as Titled).title);
+  });
+  app.route("/", () => {
+    (app.response() as Titled).title = "set";
+  });
+  assertEquals(await (await visit(app, "/")).text(), "set");
+});
+
+Deno.test("a call of the route that hangs costs the `error` of middleware nothing but time", async () => {
+  const app = new Engine();
+  app.set("framework.wait_timeout", 0.05);
+  app.map("hang", () => new Promise(() => {}));
+  app.route("/", () => {
+    call(app, "hang");
+    throw new HttpError(409);
+  }).addMiddleware({ error: () => "handled" });
+  const lines = await logOf(async () => {
+    const response = await visit(app, "/");
+    assertEquals([response.status, await response.text()], [409, "handled"]);
+  });
+  assertEquals(lines.length, 1, lines.join("\n"));
+});
+
+Deno.test("`framework.handle_errors` false rejects with the error of a page that fails late", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  app.map("notFound", () => {
+    app.render("missing");
+  });
+  app.route("/", () => {
+    app.notFound();
+    app.halt(403);
+  });
+  await assertRejects(async () => await app.fetch("/"), Error, "missing");
+});

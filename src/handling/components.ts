@@ -35,8 +35,13 @@ export function components(
         context,
         isNew ? undefined : context?.section,
       ],
-      ofRequest: (context, registered) =>
-        context.response ??= registered.make(context) as HttpResponse,
+      ofRequest: (context, registered) => {
+        // A part that writes where the request does is a scope of calls alone: to code, it is the same response.
+        const { exchange: { context: main }, reply, section } = context;
+        const isSame = reply === main.reply && section === main.section;
+        const owner = isSame ? main : context;
+        return owner.response ??= registered.make(owner) as HttpResponse;
+      },
     },
     router: {
       type: Router,

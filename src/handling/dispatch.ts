@@ -7,7 +7,7 @@
  * - responds when no route matches.
  *
  * What a callback returns is sent by `respond.ts`. A mapped `start` may stop waiting for all this, such as after a
- * time-out, and respond: what goes on after a wait first asks whether the request is over (`checkNotOver`).
+ * time-out, and respond by `halt()`: what goes on after a wait first asks whether the request is over (`checkNotOver`).
  */
 
 import type { Application } from "../application/application.ts";
@@ -68,13 +68,13 @@ function checkFiltered(returned: unknown): void {
 }
 
 /**
- * The default `start`. When a filter before it has sealed the response, no route is called. A mapped one may wait for the
- * routes by a call, such as one with a time-out, which must not be taken for a call of the routes: these get a scope.
+ * The default `start`. When a filter before it has responded, no route is called. A mapped `start` may wait for the routes
+ * in a call of its own, such as one with a time-out: the routes get another scope, so that they do not wait for that call.
  */
 export function start(app: Application): Waiting {
   const context = app.context("start()");
   const { exchange, failure, reply, section } = context;
-  if (reply.isSealed) return undefined;
+  if (hasResponded(context)) return undefined;
   return exchange.plan.start?.isDefault
     ? callRoutes(context)
     : enter(exchange.part(reply, section, failure), callRoutes);
@@ -133,7 +133,7 @@ function* guarded(
     yield respondWith(context, allowed);
   } else {
     exchange.checkNotOver();
-    if (!context.reply.isSealed) {
+    if (!hasResponded(context)) {
       checkAllowed(allowed, first, match);
       try {
         passes = yield* guarded(context, match, others);
@@ -146,6 +146,13 @@ function* guarded(
   }
   yield hooks.after?.(params);
   return passes;
+}
+
+/** Whether the response is certain: this one or, where the application is mounted, that of the one around it. */
+function hasResponded({ exchange, reply }: Context): boolean {
+  const { mountPoint, outer } = exchange;
+  return reply.isSealed ||
+    mountPoint !== undefined && outer !== undefined && hasResponded(outer);
 }
 
 /** Whether middleware, or a filter of `start`, has returned a response in place of everything inside of it. */
@@ -187,13 +194,13 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
  * it did not await, may forbid the rest. When none is left, it responds as if none had matched.
  */
 function* passOn(context: Context, passing: Match): Steps<undefined> {
-  const { exchange, reply } = context;
+  const { exchange } = context;
   for (let match = passing;;) {
     if (exchange.pending !== undefined) {
       yield callsEnd(context, routeName(match));
       exchange.checkNotOver();
     }
-    if (reply.isSealed) return undefined;
+    if (hasResponded(context)) return undefined;
     const next = nextRoute(exchange, match);
     if (next === undefined) return void (yield respondUnmatched(context));
     match = next;

@@ -192,9 +192,11 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
  * the response, as the open reply tells, the default page is sent.
  */
 function failLate(exchange: Exchange, thrown: unknown): void {
-  const { context } = exchange;
+  const { context, plan: { settings } } = exchange;
   if (context.reply.isSealed) return reportLate(exchange, thrown, UNAWAITED);
+  if (!settings["framework.handle_errors"]) throw thrown;
   const error = toError(thrown);
+  forgetError(exchange, thrown);
   logError(exchange, error);
   respondPlainly(context, error);
 }

@@ -17,7 +17,7 @@ import { type DefaultPage, pageOf } from "./default_page.ts";
 import { AFTER_SEAL, noteError, reportLate } from "./error_log.ts";
 import { respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
-import { callsEnd, settle } from "./unawaited.ts";
+import { settle } from "./unawaited.ts";
 
 /** Members of problem details. */
 type Problem = Readonly<Record<string, unknown>>;
@@ -128,7 +128,8 @@ export function* onMiddlewareError(
   try {
     const returned = yield callHandler();
     if (!isSealed) yield respondWith(context, returned);
-    yield callsEnd(context, "the `error` of middleware");
+    // A call that it did not await may be its response.
+    if (!reply.isSealed && reply.isEmpty) yield settle(exchange, context.scope);
   } catch (second) {
     if (second !== thrown) noteError(exchange, thrown);
     throw second;

@@ -6,8 +6,7 @@
  * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
  * 3. That finds the context of the call, whose `fail()` hands the error on to the ones here.
  * 4. `settle` of `handling/unawaited.ts` waits for the noted calls, and until Deno has told; then it throws an error,
- *    and the request, or its page, fails by it. `callsEnd` does the same before what a guard, or a route that has passed,
- *    lets go on.
+ *    and the request, or its page, fails by it. `callsEnd` does the same before code goes on that the calls may forbid.
  * 5. The errors that are left when the request is concluded are only logged, by `conclude` of `handling/handle.ts`.
  *
  * Each call belongs to a scope, that of the context which has made it: a page waits for its own calls, and so do the
