@@ -1,5 +1,6 @@
 /**
- * Owns one idea: work that is synchronous until a promise turns up, or once it has settled.
+ * Owns work that is synchronous until a promise turns up (`run`), and values that are promises until they are there
+ * (`madeOnce`).
  *
  * A method, a filter and a route callback may each be synchronous or not. A generator that yields
  * whatever may be a promise serves both: {@linkcode run} steps through it synchronously while plain

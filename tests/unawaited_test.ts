@@ -956,3 +956,37 @@ Deno.test("`framework.handle_errors` false rejects with the error of a page that
   });
   await assertRejects(async () => await app.fetch("/"), Error, "missing");
 });
+
+for (const kind of ["a mounted application", "the application"]) {
+  Deno.test(`a route of ${kind} whose body arrives after the response is not called`, async () => {
+    const [outer, inner] = [new Engine(), new Engine()];
+    const app = kind === "the application" ? outer : inner;
+    let charged = 0;
+    if (app === outer) {
+      app.route("POST /api/*", () => {
+        app.defer(() => sleep(60));
+        return true;
+      }).streamed();
+    }
+    app.route(
+      `POST ${app === outer ? "/api/pay" : "/pay"}`,
+      () => void charged++,
+    )
+      .addMiddleware(() => void charged++);
+    if (app === inner) outer.mount("/api", inner);
+    outer.map("start", () => {
+      const late = sleep(5).then(() => outer.halt(503));
+      return Promise.race([outer.original("start")(), late]);
+    });
+    const body = new ReadableStream({
+      async start(controller) {
+        await sleep(30);
+        controller.close();
+      },
+    });
+    const init = { method: "POST", body };
+    assertEquals((await visit(outer, "/api/pay", init)).status, 503);
+    await sleep(80);
+    assertEquals(charged, 0);
+  });
+}

@@ -380,8 +380,8 @@ function isMethodOf(object: object, name: string): boolean {
 }
 
 /**
- * Has the response wait for a promise that a method returned: that of the application's own request and, where a mounted
- * application has called it, also that of the mounted one, whose code is the one that may have to wait.
+ * Has the response to the context's request wait for a promise that a method returned and, where code of a mounted
+ * application has called it, also the response of that one.
  */
 function tracked(name: string, result: unknown, context?: Context): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;

@@ -249,7 +249,10 @@ export class Exchange implements Delivery, Running {
     return this.#remote ??= this.info?.remoteAddr;
   }
 
-  /** Throws `EndedError` once the request is over: code that has waited asks before it goes on. */
+  /**
+   * Throws `EndedError` once the request is over: code that has waited asks before it goes on. While something holds the
+   * exchange, or one around it has responded, it is not over: `hasResponded` of `handling/dispatch.ts` tells then.
+   */
   checkNotOver(): void {
     if (this.isOver) throw new EndedError();
   }

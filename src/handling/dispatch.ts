@@ -99,8 +99,9 @@ function callRoute(context: Context, match: Match): unknown {
   });
 }
 
-/** Calls the callback of a route, between its middleware. */
+/** Calls the callback of a route, between its middleware; not after a response that came while a body was awaited. */
 function callGuarded(context: Context, match: Match): unknown {
+  if (hasResponded(context)) return undefined;
   const { middleware } = match.route;
   return middleware.length === 0
     ? match.call()
