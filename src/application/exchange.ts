@@ -98,8 +98,6 @@ export class Exchange implements Delivery, Running {
   path: Path | undefined = undefined;
   /** The match of the route that is being called; before that, the first one: `handling/search.ts` sets it. */
   match: Match | undefined = undefined;
-  /** Whether a route has passed on to the next one, which `match` may be. */
-  hasPassed = false;
   /** The exchange of the application to which a mount has handed the request over. */
   inner: Exchange | undefined = undefined;
   /** What `request()` returns, once it was called. */

@@ -29,7 +29,7 @@ import {
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { respondWith } from "./respond.ts";
-import { firstRoute, methodsOfPath, nextRoute } from "./search.ts";
+import { firstRoute, methodsOfPath, nextRoute, restart } from "./search.ts";
 import { callsEnd } from "./unawaited.ts";
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
@@ -75,9 +75,9 @@ export function start(app: Application): Waiting {
   const context = app.context("start()");
   const { exchange, failure, reply, section } = context;
   if (hasResponded(context)) return undefined;
-  return exchange.plan.start?.isDefault
-    ? callRoutes(context)
-    : enter(exchange.part(reply, section, failure), callRoutes);
+  if (exchange.plan.start?.isDefault) return callRoutes(context);
+  restart(exchange); // a mapped one may call it more than once
+  return enter(exchange.part(reply, section, failure), callRoutes);
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */

@@ -14,13 +14,18 @@ import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 
 /**
- * The match of the route to call first. It is searched anew once a route has passed, or the request has declared something
- * of its own: that may be a route, or a setting that changes how its path is read.
+ * The match of the route to call first. The known match is kept until the request declares something of its own: that
+ * may be a route, or a setting that changes how its path is read.
  */
 export function firstRoute(exchange: Exchange): Match | undefined {
-  const { hasPassed, layer, match, method } = exchange;
-  const isKnown = match !== undefined && !hasPassed && layer === null;
+  const { layer, match, method } = exchange;
+  const isKnown = match !== undefined && layer === null;
   return isKnown ? match : exchange.match = search(exchange, method);
+}
+
+/** Has the routes begin anew with the first one. */
+export function restart(exchange: Exchange): void {
+  exchange.match = undefined;
 }
 
 /** Takes another method in place of the one that was received, and returns the match of the route for that. */
@@ -37,7 +42,6 @@ export function nextRoute(
   exchange: Exchange,
   match: Match,
 ): Match | undefined {
-  exchange.hasPassed = true;
   return exchange.match = searchNext(exchange, match);
 }
 

@@ -122,15 +122,16 @@ function firstBelow(
   after?: Route,
   known?: Match,
 ): Match | undefined {
+  const { folded } = path;
   let first = known;
   let node: Node | undefined = start;
   for (let at = from; node !== undefined; at++) {
     const { stars, ends, literals, other }: Node = node;
     if (stars.length > 0) first = firstOf(stars, path, method, after, first);
-    if (at === path.folded.length) {
+    if (at === folded.length) {
       return firstOf(ends, path, method, after, first);
     }
-    const segment = path.folded[at]!;
+    const segment = folded[at]!;
     if (segment === "") break; // only a star matches an empty segment
     const literal = literals.get(segment);
     if (literal !== undefined && other !== undefined) {
