@@ -89,7 +89,7 @@ export class Exchange implements Delivery, Running {
    * | ---------------------------------------- | --------- | ------------- | --------------- |
    * | there is none                            | undefined | no            | no              |
    * | nothing has begun to read it             | undefined | yes           | yes             |
-   * | it arrives, or a route reads its stream     | undefined | yes           | no              |
+   * | it arrives, or a route reads its stream  | undefined | yes           | no              |
    * | it was read whole                        | its bytes | no            | no              |
    * | reading it has failed, or it was refused | empty     | no            | no              |
    */
