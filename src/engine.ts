@@ -115,9 +115,9 @@ export let applicationOf: (engine: Engine) => Application;
  */
 export class Engine {
   /**
-   * Handles a web request; `start()`, `deno serve` and tests all use it. A URL or a path stands for a GET:
-   * `"/users"` is a GET of `http://localhost/users`. Rejects only when `framework.handle_errors` is false, or when not even the page of an error can be sent. Throws
-   * `TypeError` for anything but a request, a URL or a path.
+   * Handles a web request; `start()`, `deno serve` and tests all use it. A URL or a path stands for a GET: `"/users"`
+   * is a GET of `http://localhost/users`. Rejects only when `framework.handle_errors` is false, or when not even the
+   * page of an error can be sent. Throws `TypeError` for anything but a request, a URL or a path.
    */
   readonly fetch: (
     request: Request | URL | string,

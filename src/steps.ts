@@ -35,10 +35,10 @@ export function run<Result>(steps: Steps<Result>): Result | Promise<Result> {
 }
 
 /**
- * Whether a value can be waited for: a promise, or a foreign thenable. This is for what the code of applications returns,
- * where the framework waits for it. `instanceof Promise` is for what the framework's own functions return and for types
- * that promise a `Promise`, and where nothing waits: calling `then` of a foreign thenable, such as a query, may begin its
- * work.
+ * Whether a value can be waited for: a promise, or a foreign thenable. This is for what the code of applications
+ * returns, where the framework waits for it. `instanceof Promise` is for what the framework's own functions return and
+ * for types that promise a `Promise`, and where nothing waits: calling `then` of a foreign thenable, such as a query,
+ * may begin its work.
  */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return value !== null &&

@@ -75,9 +75,10 @@ export class Exchange implements Delivery, Running {
   readonly began: number | undefined;
   /**
    * The method that was received or, of a form, the one that it asks for (`handling/receive.ts`): applications see it,
-   * and routes are searched for it. What concerns the message itself asks `raw.method`, which never changes: whether it
-   * has a body, a handshake, what a mount passes on. `Match.method` is the one that a route was searched for: GET for most
-   * HEAD requests. A form's method never becomes GET or HEAD, so that what asks for one of these may ask either.
+   * and routes are searched for it. What concerns the message itself asks `raw.method`, which never changes: whether
+   * it has a body, a handshake, what a mount passes on. `Match.method` is the one that a route was searched for: GET
+   * for most HEAD requests. A form's method never becomes GET or HEAD, so that what asks for one of these may ask
+   * either.
    */
   method: string;
   /** The path and query: those of `NO_TARGET` until they are read, and where they are malformed. */
@@ -248,8 +249,8 @@ export class Exchange implements Delivery, Running {
   }
 
   /**
-   * Throws `EndedError` once the request is over: code that has waited asks before it goes on. While something holds the
-   * exchange, or one around it has responded, it is not over: `hasResponded` of `handling/dispatch.ts` tells then.
+   * Throws `EndedError` once the request is over: code that has waited asks before it goes on. While something holds
+   * the exchange, or one around it has responded, it is not over: `hasResponded` of `handling/dispatch.ts` tells then.
    */
   checkNotOver(): void {
     if (this.isOver) throw new EndedError();
@@ -262,8 +263,8 @@ export class Exchange implements Delivery, Running {
   }
 
   /**
-   * A context for a part of this request: a page, which has its own reply, or a section of a reply. It is a scope of its
-   * own for calls that nobody awaits, unless it is given that of the context around it.
+   * A context for a part of this request: a page, which has its own reply, or a section of a reply. It is a scope of
+   * its own for calls that nobody awaits, unless it is given that of the context around it.
    */
   part(
     reply: Reply,
@@ -277,9 +278,9 @@ export class Exchange implements Delivery, Running {
   }
 
   /**
-   * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that
-   * shuts down calls it when the stream takes too long, and `end` at once. The servers of outer applications call `end`,
-   * too; their `abort` is that of the stream which their own reply binds (`web_response.ts`).
+   * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that shuts down
+   * calls it when the stream takes too long, and `end` at once. The servers of outer applications call `end`, too;
+   * their `abort` is that of the stream which their own reply binds (`web_response.ts`).
    */
   hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
     const { streams } = this.app.unfinished;
@@ -391,7 +392,8 @@ export class Context implements Enterable {
 /**
  * The context around a new request: that of the code which has called `fetch`. A request that comes straight from a
  * server has none, but may find that of an earlier request, which Deno leaks after an `import()` inside of one into
- * whatever the event loop runs next. So such a request has an outer context only when that one has the same web request.
+ * whatever the event loop runs next. So such a request has an outer context only when that one has the same web
+ * request.
  */
 function outerOf(raw: Request): Context | undefined {
   const around = innermost();

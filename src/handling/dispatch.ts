@@ -68,8 +68,9 @@ function checkFiltered(returned: unknown): void {
 }
 
 /**
- * The default `start`. When a filter before it has responded, no route is called. A mapped `start` may wait for the routes
- * in a call of its own, such as one with a time-out: the routes get another scope, so that they do not wait for that call.
+ * The default `start`. When a filter before it has responded, no route is called. A mapped `start` may wait for the
+ * routes in a call of its own, such as one with a time-out: the routes get another scope, so that they do not wait for
+ * that call.
  */
 export function start(app: Application): Waiting {
   const context = app.context("start()");
@@ -179,7 +180,9 @@ function checkAllowed(
   );
 }
 
-/** Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already, and return nothing. */
+/**
+ * Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already, and return nothing.
+ */
 function follow(context: Context, match: Match, returned: unknown): Waiting {
   const { exchange } = context;
   if (returned === true) return run(passOn(context, match));
@@ -191,8 +194,8 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
 }
 
 /**
- * Calls the routes behind one that has passed, until one does not pass, or has responded: what it sealed, or a call that
- * it did not await, may forbid the rest. When none is left, it responds as if none had matched.
+ * Calls the routes behind one that has passed, until one does not pass, or has responded: what it sealed, or a call
+ * that it did not await, may forbid the rest. When none is left, it responds as if none had matched.
  */
 function* passOn(context: Context, passing: Match): Steps<undefined> {
   const { exchange } = context;

@@ -33,8 +33,8 @@ export function forgetError(exchange: Exchange, thrown: unknown): void {
 }
 
 /**
- * Logs the noted errors of a request whose final page has this status. The response to the program's own requests already
- * has the message: those errors are logged only under `framework.log_errors` and `framework.debug`.
+ * Logs the noted errors of a request whose final page has this status. The response to the program's own requests
+ * already has the message: those errors are logged only under `framework.log_errors` and `framework.debug`.
  */
 export function logNotedErrors(exchange: Exchange, status: number): void {
   const { errors = [], plan: { isDebugging, settings } } = exchange;
@@ -58,7 +58,9 @@ export function logError(exchange: Exchange, error: Error): void {
 /** The place of an error that came when the response could not become its page. */
 export const AFTER_SEAL = "after the response was sealed";
 
-/** Reports an error of a request that its response cannot show, with the place where it was thrown, such as "in ...". */
+/**
+ * Reports an error of a request that its response cannot show, with the place where it was thrown, such as "in ...".
+ */
 export function reportLate(
   exchange: Exchange,
   thrown: unknown,

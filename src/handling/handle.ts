@@ -188,8 +188,8 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
 }
 
 /**
- * Takes an error of a call that nobody awaited, after the request has responded. When it has cost the page that was to be
- * the response, as the open reply tells, the default page is sent.
+ * Takes an error of a call that nobody awaited, after the request has responded. When it has cost the page that was to
+ * be the response, as the open reply tells, the default page is sent.
  */
 function failLate(exchange: Exchange, thrown: unknown): void {
   const { context, plan: { settings } } = exchange;

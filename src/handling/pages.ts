@@ -87,7 +87,8 @@ export function onPage(name: "notFound" | "error"): Wrapper {
 
 /**
  * Fills a page by a mapped or filtered method. When that fails, or a call that it did not await, the response is open
- * again. A generator inside of a function would be kept, with all that it can see, until the next full garbage collection.
+ * again. A generator inside of a function would be kept, with all that it can see, until the next full garbage
+ * collection.
  */
 function* fillBy(
   make: () => unknown,

@@ -111,7 +111,9 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
   }
 }
 
-/** The largest limit of the routes that match and read the body, since the first ones may pass; otherwise the setting. */
+/**
+ * The largest limit of the routes that match and read the body, since the first ones may pass; otherwise the setting.
+ */
 function largestLimit(exchange: Exchange, first?: Match): number {
   const limits: number[] = [];
   for (let match = first; match; match = searchNext(exchange, match)) {
@@ -125,8 +127,8 @@ function largestLimit(exchange: Exchange, first?: Match): number {
 }
 
 /**
- * The limit of one route, by default the setting. A stream has none by default, nor has a route for everything below, such
- * as one that logs: it takes what the routes behind it take, whose limits it would undo.
+ * The limit of one route, by default the setting. A stream has none by default, nor has a route for everything below,
+ * such as one that logs: it takes what the routes behind it take, whose limits it would undo.
  */
 function limitOf({ plan }: Exchange, route: Route): number | undefined {
   const limit = route.bodyLimit();

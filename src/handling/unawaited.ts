@@ -8,8 +8,8 @@ import { report } from "../report.ts";
 import type { Waiting } from "../steps.ts";
 
 /**
- * Waits for the calls, those of one scope or all, and rejects with the error of one that nobody has caught. Reports those
- * that take too long: what follows does without them.
+ * Waits for the calls, those of one scope or all, and rejects with the error of one that nobody has caught. Reports
+ * those that take too long: what follows does without them.
  */
 export function settle({ pending, plan }: Exchange, scope?: object): Waiting {
   if (!pending?.isUnsettled) return undefined;

@@ -137,8 +137,8 @@ export function limited(
 }
 
 /**
- * Returns the declared length of a body, or NaN for none. Throws {@linkcode HttpError} 413 when it is larger than a limit in
- * bytes.
+ * Returns the declared length of a body, or NaN for none. Throws {@linkcode HttpError} 413 when it is larger than a
+ * limit in bytes.
  */
 export function checkLength(request: Request, limit: number): number {
   const length = Number(headerOf(request, "content-length") ?? NaN);

@@ -31,8 +31,8 @@ export interface ReplyInit {
   /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Caches the web response of exactly this content, for pages that are the same each time: of less than 400 characters,
-   * since longer texts are sent as each application says (`framework.coalesce`).
+   * Caches the web response of exactly this content, for pages that are the same each time: of less than 400
+   * characters, since longer texts are sent as each application says (`framework.coalesce`).
    */
   readonly cache?: ResponseCache | undefined;
 }
