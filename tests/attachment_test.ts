@@ -89,3 +89,25 @@ Deno.test("`attachment()` comes too late when the response is sealed", async () 
   });
   assertEquals([...headers.keys()], ["content-type"]);
 });
+
+const PAGES: Readonly<Record<string, (app: Engine) => unknown>> = {
+  "the default page": () => {},
+  "a mapped `error`": (app) => app.map("error", () => "failed"),
+  "the `error` of middleware": (app) =>
+    app.router().routes()[0]!.addMiddleware({ error: () => "failed" }),
+};
+
+for (const [page, declare] of Object.entries(PAGES)) {
+  Deno.test(`an error after \`attachment()\` is shown, not saved, on ${page}`, async () => {
+    const app = new Engine();
+    app.route("/", () => {
+      app.response().attachment("report.csv");
+      throw new Error("boom");
+    });
+    declare(app);
+    const { status, headers, body } = await app.fetch("/");
+    await body?.cancel();
+    assertEquals([status, headers.get("content-disposition")], [500, null]);
+    assertEquals(headers.get("content-type")?.includes("csv"), false);
+  });
+}

@@ -209,7 +209,7 @@ export class Exchange implements Delivery, Running {
     return this.target !== NO_TARGET;
   }
 
-  /** Whether it has a body that was not read to its end: it is unread, still arriving, or a route streams it. */
+  /** Whether it has a body that was not read here: it is unread, still arriving, or a route has streamed it. */
   get isReceiving(): boolean {
     const { body, method, raw } = this;
     // Saves asking Deno.

@@ -96,6 +96,6 @@ function bodyContentOf(value: unknown): BodyContent | Response | undefined {
 function unsendable(value: unknown, match?: Match): TypeError {
   const by = match ? routeName(match) : "a callback";
   const rule =
-    "it must be text, bytes, a stream, a Response or a value that JSON can represent";
+    "it must be text, bytes, a stream, a Response, or an object or a list that JSON can represent";
   return wrongKind(`send what ${by} returned`, rule, value);
 }

@@ -37,9 +37,18 @@ export const CONTENT_HEADERS: readonly string[] =
   "content-type content-length content-encoding content-language content-range"
     .split(" ");
 
-/** Those, and the headers that let clients store a response. */
-export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS
-  .concat("etag", "last-modified", "cache-control", "expires");
+/**
+ * Those, and the headers that let clients store a response or save it as a file: they go with a body that a page
+ * replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where `send`
+ * fails, all that is sealable goes.
+ */
+export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
+  "etag",
+  "last-modified",
+  "cache-control",
+  "expires",
+  "content-disposition",
+);
 
 /** Whether the seal protects a header, as it describes the body or leads elsewhere; a policy does neither. */
 export function isSealable(name: string): boolean {

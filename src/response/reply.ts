@@ -114,8 +114,9 @@ export class Reply {
   }
 
   /**
-   * Sets a header; a list sets several lines, null or an empty list removes it. After the seal, those that
-   * describe the body stay; once the web response was made, all do. Throws `TypeError` for what cannot be sent.
+   * Sets a header; a list sets several lines, null or an empty list removes it. After the seal, those that describe
+   * the body or lead elsewhere stay; once the web response was made, all do. Throws `TypeError` for what cannot be
+   * sent.
    */
   setHeader(name: string, value: HeaderValue): void {
     const key = name.toLowerCase();

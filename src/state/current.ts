@@ -140,7 +140,11 @@ export function innermost(): Enterable | null | undefined {
   return context === undefined || context.isOver ? null : context;
 }
 
-/** Notes a call in the innermost context that the calling code belongs to; returns the promise for the caller. */
+/**
+ * Notes a call in the innermost context that the calling code belongs to; returns the promise for the caller. Every
+ * public method that returns a promise, and is not called by `Application.call`, returns it through this: the response
+ * would not wait for it otherwise.
+ */
 export function track<Value>(
   name: string,
   call: Promise<Value>,
