@@ -127,6 +127,8 @@ export class Engine {
 
   readonly #app = new Application(defaults);
   #server: Server | undefined;
+  /** The mapped and registered names that `in` finds on this engine, until `init()`. */
+  readonly #exposed: string[] = [];
 
   static {
     applicationOf = (engine) => engine.#app;
@@ -284,12 +286,15 @@ export class Engine {
   }
 
   /**
-   * Resets everything: variables, methods, filters, classes and routes. Throws in a request, and while a server
-   * of {@linkcode start} or `deno serve` runs. Call it to declare an application again after a `Deno.serve` of your
-   * own has shut down, which the engine does not see.
+   * Resets everything: variables, methods, filters, classes and routes. Throws in a request, in
+   * {@linkcode configure}, and while a server of {@linkcode start} or `deno serve` runs. Call it to declare an
+   * application again after a `Deno.serve` of your own has shut down, which the engine does not see.
    */
   init(): void {
     this.#app.init(this.#server !== undefined);
+    for (const name of this.#exposed.splice(0)) {
+      Reflect.deleteProperty(this, name);
+    }
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */
@@ -365,6 +370,7 @@ export class Engine {
   /** Makes a mapped or registered name a property of the engine, so that `in` finds it. */
   #expose(name: string): void {
     if (name in this || this.#app.context()) return;
+    this.#exposed.push(name);
     defineMethod(this, name, (...params) => this.#app.call(name, params));
   }
 }
@@ -503,7 +509,8 @@ export interface Engine {
    * response, or an object with such a `fetch`. The application gets the canonical path without the prefix, and the
    * body unread. It takes its turn among the routes. The `base`, the `url`, `getUrl` and `redirect` of an engine have
    * the prefix in front while it handles such a request, unless it has a `framework.base_url` of its own. Throws
-   * `TypeError` when the prefix is not a path or has optional parts, and when there is no `fetch`.
+   * `TypeError` when the prefix has optional parts, and when there is no `fetch`, and `SyntaxError` when the prefix
+   * names a method.
    */
   mount(prefix: string, app: Mountable): void;
 

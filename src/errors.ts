@@ -17,6 +17,15 @@ export interface HttpErrorOptions extends ErrorOptions {
 /** The headers of an error, if it has any: reading an empty list takes longer than most responses. */
 export let errorHeaders: (error: HttpError) => Headers | undefined;
 
+/** Makes an error a refusal, and returns it. */
+export let asRefusal: (error: HttpError) => HttpError;
+
+/**
+ * Whether the framework refused a request by this error, for what its client did: it gets a page even when
+ * `framework.handle_errors` is false.
+ */
+export let isRefusal: (error: Error) => boolean;
+
 /**
  * An error that knows its HTTP status. Its message is shown to the client.
  *
@@ -44,9 +53,15 @@ export class HttpError extends Error {
   /** Members of the problem details. */
   readonly problem: Readonly<Record<string, unknown>>;
   #headers: Headers | undefined;
+  #isRefusal = false;
 
   static {
     errorHeaders = (error) => #headers in error ? error.#headers : undefined;
+    asRefusal = (error) => {
+      error.#isRefusal = true;
+      return error;
+    };
+    isRefusal = (error) => #isRefusal in error && error.#isRefusal;
   }
 
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */
@@ -64,14 +79,23 @@ export class HttpError extends Error {
   }
 }
 
-/** The error for unreadable input: `source` names the input, `state` says what is wrong with it. */
+/** The error by which the framework itself refuses a request: see `isRefusal`. */
 export function refusal(
+  status: number,
+  message: string,
+  options?: HttpErrorOptions,
+): HttpError {
+  return asRefusal(new HttpError(status, message, options));
+}
+
+/** The refusal of unreadable input: `source` names the input, `state` says what is wrong with it. */
+export function unreadable(
   status: number,
   source: string,
   state: string,
   options?: HttpErrorOptions,
 ): HttpError {
-  return new HttpError(status, `Cannot read ${source}: ${state}`, options);
+  return refusal(status, `Cannot read ${source}: ${state}`, options);
 }
 
 /** The error for a value of the wrong kind: `rule` says what it must be. */

@@ -57,8 +57,7 @@ export function isFromServer(request: Request): boolean {
 
 /**
  * A header of a request, or null. Reading `request.headers` makes the runtime copy all headers and send the response a
- * turn later; the record reads a single one. Where the record is missing,
- * `headers` is read.
+ * turn later; the record reads a single one. Where the record is missing, `headers` is read.
  */
 export function headerOf(request: Request, name: string): string | null {
   const record = recordOf(request);

@@ -359,11 +359,23 @@ Deno.test("`init()` begins anew after a server of the user's own has shut down, 
   assertEquals(await (await app.fetch("/")).text(), "second");
 });
 
+Deno.test("`init()` removes the methods and classes that were declared", () => {
+  const app = new Engine();
+  app.map("shout", () => "!");
+  app.register("clock", Date);
+  assertEquals(["shout" in app, "clock" in app], [true, true]);
+  app.init();
+  assertEquals(["shout" in app, "clock" in app], [false, false]);
+  assertEquals(app.map("shout", () => "again").shout(), "again");
+});
+
 Deno.test("`init()` throws while a server of `start()` runs, and inside a request", async () => {
   const app = new Engine();
   app.route("/", () => app.init());
   const server = app.start({ port: 0, signals: false, onListen() {} });
   assertThrows(() => app.init(), Error, "it has started serving");
+  const around = () => app.configure(() => app.init());
+  assertThrows(around, Error, "Cannot initialize inside configure()");
   await server.shutdown();
   const response = await app.fetch("/");
   assertStringIncludes(await response.text(), "a request is being handled");

@@ -723,6 +723,48 @@ onEngine(
 );
 
 onEngine(
+  "`framework.handle_errors` false leaves what a guard refuses its response, and rejects with a callback's own `HttpError`",
+  async (app) => {
+    app.set("framework.handle_errors", false);
+    app.route("/guarded", () => "never").addMiddleware(() => false);
+    app.route("/own", () => {
+      throw new HttpError(400, "mine");
+    });
+    assertEquals((await visit(app, "/guarded")).status, 403);
+    await assertRejects(() => visit(app, "/own"), HttpError, "mine");
+  },
+);
+
+onEngine(
+  "an error in place of another one leaves none of the other's headers, but other headers and cookies",
+  async (app) => {
+    const headers = {
+      "www-authenticate": "Basic",
+      "retry-after": "1",
+      "set-cookie": "hidden=1",
+    };
+    app.route("/", () => {
+      app.response().cookie("kept", "1").header("x-kept", "1");
+      throw new HttpError(401, "hidden", { headers });
+    });
+    app.before("error", (params) => {
+      app.response().header("retry-after", "2");
+      params[0] = new HttpError(404, "shown", {
+        headers: { "set-cookie": "shown=1" },
+      });
+    });
+    const response = await visit(app, "/");
+    assertEquals(response.status, 404);
+    assertEquals(response.headers.get("www-authenticate"), null);
+    assertEquals(response.headers.get("retry-after"), "2");
+    assertEquals(response.headers.get("x-kept"), "1");
+    const names = response.headers.getSetCookie()
+      .map((line) => line.split("=")[0]);
+    assertEquals(names, ["kept", "shown"]);
+  },
+);
+
+onEngine(
   "`framework.handle_errors` false leaves a 405 its response",
   async (app) => {
     app.set({

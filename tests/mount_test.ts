@@ -414,8 +414,15 @@ Deno.test("`mount()` of a group's router stands below the group, behind its midd
   assertEquals((await app.fetch("/a/x/x/7")).status, 404);
 });
 
+Deno.test("`mount()` refuses a prefix that names a method, as `group()` does", () => {
+  const app = new Engine();
+  const mount = () => app.mount("GET /x", () => new Response());
+  assertThrows(mount, SyntaxError, 'the path "GET /x" must not name a method');
+});
+
 Deno.test("`mount()` is a 501 for a method of which no web request can be made", async () => {
   const app = new Engine();
+  app.set("framework.handle_errors", false); // its client is at fault
   app.mount("/inner", () => new Response("mounted"));
   await using server = app.start({ port: 0, signals: false, onListen() {} });
   const { port } = server.addr as Deno.NetAddr;

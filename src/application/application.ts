@@ -92,12 +92,16 @@ export class Application implements LayerSource {
   }
 
   /**
-   * Declares the defaults and drops everything else. Throws inside a request, and while a server runs: that of
-   * `deno serve` or, with `isListening`, that of `start()`. The end of any other server goes unnoticed.
+   * Declares the defaults and drops everything else. Throws inside a request and inside `configure()`, and while a
+   * server runs: that of `deno serve` or, with `isListening`, that of `start()`. The end of any other server goes
+   * unnoticed.
    */
   init(isListening = false): void {
     if (this.context()) {
       throw new Error("Cannot initialize: a request is being handled");
+    }
+    if (this.current.isConfiguring) {
+      throw new Error("Cannot initialize inside configure()");
     }
     const hasServer = isListening || this.isUnderDenoServe;
     if (!hasServer && innermost() === undefined) this.isServing = false;

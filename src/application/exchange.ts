@@ -249,8 +249,9 @@ export class Exchange implements Delivery, Running {
   }
 
   /**
-   * Throws `EndedError` once the request is over: code that has waited asks before it goes on. While something holds
-   * the exchange, or one around it has responded, it is not over: `hasResponded` of `handling/dispatch.ts` tells then.
+   * Throws `EndedError` once the request is over: code that has waited asks before it goes on. An exchange that
+   * something holds is not over, and neither is one that outlives the response of the exchange around it:
+   * `hasResponded` of `handling/dispatch.ts` tells then.
    */
   checkNotOver(): void {
     if (this.isOver) throw new EndedError();
@@ -280,7 +281,7 @@ export class Exchange implements Delivery, Running {
   /**
    * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that shuts down
    * calls it when the stream takes too long, and `end` at once. The servers of outer applications call `end`, too;
-   * their `abort` is that of the stream which their own reply binds (`web_response.ts`).
+   * until then, their `abort` is that of the stream which their own reply binds (`web_response.ts`).
    */
   hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
     const { streams } = this.app.unfinished;

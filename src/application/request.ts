@@ -5,7 +5,7 @@
 
 import { accepts } from "@std/http/negotiation";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
-import { HttpError, refusal, wrongKind } from "../errors.ts";
+import { refusal, unreadable, wrongKind } from "../errors.ts";
 import { addressOf } from "../request/address.ts";
 import {
   decode,
@@ -346,7 +346,7 @@ export class HttpRequest {
     const isGet = this.#exchange.raw.method === "GET";
     if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {
       const headers = { upgrade: "websocket" };
-      throw new HttpError(426, "Only WebSocket connections are accepted here", {
+      throw refusal(426, "Only WebSocket connections are accepted here", {
         headers,
       });
     }
@@ -357,7 +357,7 @@ export class HttpRequest {
         upgrade: "websocket",
         "sec-websocket-version": VERSION,
       };
-      throw new HttpError(
+      throw refusal(
         426,
         `Only WebSocket version ${VERSION} is supported`,
         { headers },
@@ -410,7 +410,9 @@ export class HttpRequest {
       : protocol !== "" && !protocols.includes(protocol)
       ? `it must offer the protocol "${protocol}"`
       : undefined;
-    if (why !== undefined) throw refusal(400, "the WebSocket handshake", why);
+    if (why !== undefined) {
+      throw unreadable(400, "the WebSocket handshake", why);
+    }
   }
 
   /** The part of the request that is validated. */
@@ -428,7 +430,7 @@ export class HttpRequest {
     const kind = kindOf(this.type);
     if (kind === "JSON") return this.json;
     if (kind !== undefined) return this.#form.whole();
-    throw refusal(415, "the body", `its type is "${this.type}"`);
+    throw unreadable(415, "the body", `its type is "${this.type}"`);
   }
 
   /** Parsed again when a body was read late, for a route that a filter of `start` has declared. */

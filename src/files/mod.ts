@@ -58,12 +58,7 @@
  */
 
 import type { serveFile } from "@std/http/file-server";
-import {
-  type Engine,
-  type Framework,
-  HttpError,
-  type Route,
-} from "../../mod.ts";
+import type { Engine, Framework, Route } from "../../mod.ts";
 import { fromFileUrl } from "@std/path/from-file-url";
 import { urlBelowBase } from "../base.ts";
 import { type Compressed, compressedForms, preferred } from "./compressed.ts";
@@ -73,7 +68,7 @@ import {
   visibleFileSync,
 } from "./visible_file.ts";
 import { noteFile } from "../used_files.ts";
-import { wrongKind } from "../errors.ts";
+import { refusal, wrongKind } from "../errors.ts";
 import { varyBy } from "../vary.ts";
 import { withoutRequest } from "../without_request.ts";
 import { Versions } from "./versions.ts";
@@ -162,7 +157,7 @@ class FolderServer {
       if (response !== undefined) return response;
     }
     const message = "The file keeps changing while it is being read";
-    throw new HttpError(503, message, { headers: { "retry-after": "1" } });
+    throw refusal(503, message, { headers: { "retry-after": "1" } });
   }
 
   #redirectToFolder(): unknown {
@@ -319,7 +314,7 @@ async function refuseRange({ headers, body }: Response): Promise<never> {
   await body?.cancel();
   const range = headers.get("content-range") ?? "";
   const message = `The file does not have the requested range: ${range}`;
-  throw new HttpError(416, message, { headers: { "content-range": range } });
+  throw refusal(416, message, { headers: { "content-range": range } });
 }
 
 /** Returns a function that loads the file server on its first call. */

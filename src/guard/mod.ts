@@ -74,7 +74,8 @@
  * @module
  */
 
-import { type Engine, type Framework, HttpError } from "../../mod.ts";
+import type { Engine, Framework } from "../../mod.ts";
+import { refusal } from "../errors.ts";
 import { report } from "../report.ts";
 import { checkOrigin } from "../origin.ts";
 
@@ -192,5 +193,5 @@ function refuseUnless(
       `The guard refused a request from ${origin}: to allow an origin to make changes, add it to "trusted"`,
     );
   }
-  throw new HttpError(403, "Requests from other sites are refused here");
+  throw refusal(403, "Requests from other sites are refused here");
 }

@@ -14,7 +14,7 @@ import type { Application } from "../application/application.ts";
 import type { Context, Exchange } from "../application/exchange.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
-import { HttpError, isStop, wrongKind } from "../errors.ts";
+import { isStop, refusal, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { enter } from "../state/current.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
@@ -171,7 +171,7 @@ function checkAllowed(
 ): void {
   if (value === undefined || value === true || isFrameworkObject(value)) return;
   if (value === false) {
-    throw new HttpError(403, "You are not allowed to make this request");
+    throw refusal(403, "You are not allowed to make this request");
   }
   throw wrongKind(
     `continue after ${nameOf(middleware)} of ${routeName(match)}`,
@@ -181,7 +181,8 @@ function checkAllowed(
 }
 
 /**
- * Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already, and return nothing.
+ * Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already: they return true or
+ * nothing.
  */
 function follow(context: Context, match: Match, returned: unknown): Waiting {
   const { exchange } = context;
@@ -234,7 +235,7 @@ function respondUnmatched(context: Context): Waiting {
   }
   if (settings["framework.method_not_allowed"]) {
     const message = `${method} is not allowed here; use ${methods}`;
-    throw new HttpError(405, message, { headers });
+    throw refusal(405, message, { headers });
   }
   reply.setHeader("allow", methods);
   return callNotFound(context);

@@ -17,7 +17,7 @@
 import type { Application } from "../application/application.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
-import { HttpError, isStop, toError } from "../errors.ts";
+import { isRefusal, isStop, refusal, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
@@ -39,12 +39,6 @@ import { firstRoute } from "./search.ts";
 import { send } from "./send.ts";
 import { dispatch } from "./dispatch.ts";
 import { settle } from "./unawaited.ts";
-
-/**
- * The statuses by which the framework refuses input: these errors get a page even when `framework.handle_errors` is
- * false. An application's own `HttpError` of such a status counts, too.
- */
-const REFUSALS = new Set([400, 405, 408, 413, 415, 421, 422, 426, 503]);
 
 const UNAWAITED = "in work that was not awaited";
 
@@ -128,7 +122,7 @@ function admit(exchange: Exchange): void {
 function checkDraining({ app, hasConnectionInfo }: Exchange): void {
   if (!hasConnectionInfo || app.isUnderDenoServe) return;
   const headers = { connection: "close" };
-  throw new HttpError(503, "The server is shutting down", { headers });
+  throw refusal(503, "The server is shutting down", { headers });
 }
 
 /** Makes the response, passes it through `send`, and ends the request. */
@@ -170,8 +164,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { app, context, plan: { settings } } = exchange;
   const { reply } = context;
   const error = toError(thrown);
-  const isRefusal = error instanceof HttpError && REFUSALS.has(error.status);
-  if (!isRefusal && !settings["framework.handle_errors"]) throw thrown;
+  if (!settings["framework.handle_errors"] && !isRefusal(error)) throw thrown;
   forgetError(exchange, thrown); // logged here, or noted again by `error`
   if (reply.isSealed) {
     return reportLate(exchange, error, AFTER_SEAL);

@@ -1,7 +1,7 @@
 /** Owns the default `json` and `jsonp`. */
 
 import type { Application } from "../application/application.ts";
-import { HttpError, wrongKind } from "../errors.ts";
+import { refusal, wrongKind } from "../errors.ts";
 import { JSON_UTF8 } from "../media_type.ts";
 import { checkHeader } from "../response/header.ts";
 
@@ -36,7 +36,7 @@ export function jsonp(
   const callback = app.request().query[param];
   if (typeof callback !== "string" || !isFunctionName(callback)) {
     const rule = "must name a JavaScript function";
-    throw new HttpError(400, `The query parameter "${param}" ${rule}`);
+    throw refusal(400, `The query parameter "${param}" ${rule}`);
   }
   // Neither a line nor the script element around it may end inside the text.
   const unsafe = /[<\u2028\u2029]/g;

@@ -17,7 +17,7 @@
 import type { Application } from "../application/application.ts";
 import { type Exchange, mountPoints } from "../application/exchange.ts";
 import { isClass } from "../callback.ts";
-import { HttpError, wrongKind } from "../errors.ts";
+import { HttpError, refusal, wrongKind } from "../errors.ts";
 import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { declared, type Route } from "../routing/route.ts";
@@ -43,7 +43,7 @@ function handOver(
   const { exchange } = app.context("mount()");
   const { raw, target, nesting, info } = exchange;
   if (FORBIDDEN_METHODS.has(raw.method)) {
-    throw new HttpError(501, `The method ${raw.method} cannot be forwarded`);
+    throw refusal(501, `The method ${raw.method} cannot be forwarded`);
   }
   if (nesting.length > MAX_DEPTH) {
     throw new HttpError(508, "The applications are mounted in a loop");

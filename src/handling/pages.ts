@@ -145,8 +145,8 @@ export function* onMiddlewareError(
  *
  * - The default method, as most do: into the reply of the request, which is sealed then.
  * - The default method, when the client sees details: onto an empty page in place of that reply, once they are there.
- * - The default method as `original("error")`, or behind filters: onto the page that `onPage()` has opened, whose context
- *   has a failure of that name.
+ * - The default method as `original("error")`, or behind filters: onto the page that `onPage()` has opened, whose
+ *   context has a failure of that name.
  */
 function show(context: Context, failure: Failure): unknown {
   const { exchange } = context;
@@ -185,6 +185,7 @@ function takeOver(page: Context, failure: Failure): void {
   const { failure: opened, reply } = page;
   if (opened?.thrown === failure.thrown) return;
   note(page, failure);
+  if (opened !== undefined) dropHead(reply, opened);
   if (reply.status === opened?.status) setHead(page, failure);
   page.failure = failure;
 }
@@ -199,16 +200,26 @@ function note({ exchange, reply }: Context, failure: Failure): void {
 
 /** Gives a response the status and the headers of the error, such as `Allow` or `Retry-After`. */
 function setHead({ exchange, reply }: Context, failure: Failure): void {
-  const { error, status } = failure;
-  reply.setStatus(status);
-  const headers = error instanceof HttpError ? errorHeaders(error) : undefined;
-  if (headers === undefined) return;
-  for (const [name, value] of headers) {
+  reply.setStatus(failure.status);
+  for (const [name, value] of headersOf(failure)) {
     // Deno already sends `Connection: close` to a client that asked for it.
     if (name === "connection" && saysClose(exchange)) continue;
-    const isCookie = name === "set-cookie";
-    reply.setHeader(name, isCookie ? headers.getSetCookie() : value);
+    if (name !== "set-cookie") reply.setHeader(name, value);
+    else reply.addCookie(value.split("=", 1)[0]!, value);
   }
+}
+
+/** Removes the headers of an error that another one replaces, except those that were changed since they were set. */
+function dropHead(reply: Reply, failure: Failure): void {
+  for (const [name, value] of headersOf(failure)) {
+    const lines = reply.headers?.get(name) ?? [];
+    reply.setHeader(name, lines.filter((line) => line !== value));
+  }
+}
+
+/** The headers that an error brings; each cookie is one of its own. */
+function headersOf({ error }: Failure): Iterable<[string, string]> {
+  return error instanceof HttpError && errorHeaders(error) || [];
 }
 
 /** Responds with the default page in place of what was written so far, with members of the problem details. */

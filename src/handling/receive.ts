@@ -4,8 +4,9 @@
  *
  * A body is checked more than once, because each route may have a limit of its own, and may pass:
  *
- * 1. `receive` reads it before `start`, within the largest limit of the routes that match and are not streamed (`largestLimit`). For a form
- *    that may ask for another method, those of the other methods count, too, until its method is known.
+ * 1. `receive` reads it before `start`, within the largest limit of the routes that match and are not streamed
+ *    (`largestLimit`). For a form that may ask for another method, those of the other methods count, too, until its
+ *    method is known.
  * 2. `receiveFor` checks, before each callback, that what was read is within the limit of that one route (`limitOf`). A
  *    body that is still unread is read now: a streamed route has passed, or a filter of `start` has declared this one.
  * 3. For a streamed route, `checkStream` checks the declared length, and `HttpRequest.raw` counts what arrives.

@@ -33,13 +33,8 @@
  * @module
  */
 
-import {
-  type Engine,
-  type Framework,
-  HttpError,
-  type MaybePromise,
-} from "../../mod.ts";
-import { wrongKind } from "../errors.ts";
+import type { Engine, Framework, MaybePromise } from "../../mod.ts";
+import { refusal, wrongKind } from "../errors.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
@@ -99,7 +94,7 @@ export function limit(
     const wait = String(Math.max(left, 1));
     const headers = { "retry-after": wait };
     const message = `Too many requests: try again in ${wait} s`;
-    throw new HttpError(429, message, { headers });
+    throw refusal(429, message, { headers });
   };
 }
 

@@ -4,7 +4,7 @@
  * forms in `multipart.ts`.
  */
 
-import { HttpError, refusal } from "../errors.ts";
+import { HttpError, unreadable } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import { settles } from "../timer.ts";
@@ -68,7 +68,7 @@ export async function readBody(
   const inTime = timeoutSeconds === 0 || await settles(reading, timeoutSeconds);
   try {
     if (!inTime) {
-      throw refusal(
+      throw unreadable(
         408,
         SOURCE,
         `it did not arrive within ${timeoutSeconds} seconds`,
@@ -152,7 +152,7 @@ export function checkLength(request: Request, limit: number): number {
  */
 export function tooLarge(limit: number): HttpError {
   const state = `it is larger than ${sizeText(limit)}`;
-  return refusal(413, SOURCE, state, { headers: CLOSING });
+  return unreadable(413, SOURCE, state, { headers: CLOSING });
 }
 
 /** A size as people read it: in MiB or KiB where that is a whole number, else in bytes. */
@@ -165,11 +165,11 @@ function sizeText(bytes: number): string {
 /** Deno cancels a body that is arriving when its server shuts down, which is not the client's fault. */
 function endedEarly(isDraining: boolean, cause?: unknown): HttpError {
   return isDraining
-    ? refusal(503, SOURCE, "the server is shutting down", {
+    ? unreadable(503, SOURCE, "the server is shutting down", {
       cause,
       headers: CLOSING,
     })
-    : refusal(400, SOURCE, "it ended early", { cause });
+    : unreadable(400, SOURCE, "it ended early", { cause });
 }
 
 /**
@@ -192,7 +192,7 @@ export function decode(
   } catch (cause) {
     const status = cause instanceof RangeError ? 415 : 400;
     const state = `it is not text in the charset "${charset}"`;
-    throw refusal(status, SOURCE, state, { cause });
+    throw unreadable(status, SOURCE, state, { cause });
   }
 }
 
@@ -202,7 +202,7 @@ export function decode(
  */
 export function parseJson(bytes: Bytes, type: string): unknown {
   if (!JSON_TYPE.test(type)) {
-    throw refusal(415, "the JSON body", `its type is "${type}"`);
+    throw unreadable(415, "the JSON body", `its type is "${type}"`);
   }
   const text = decode(bytes, type);
   // Strict decoding is slower: only text that may be malformed is decoded again.
@@ -211,7 +211,7 @@ export function parseJson(bytes: Bytes, type: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const fault = (cause as SyntaxError).message.replace(QUOTATION, "");
-    throw refusal(400, "the JSON body", fault, { cause });
+    throw unreadable(400, "the JSON body", fault, { cause });
   }
 }
 
@@ -284,7 +284,7 @@ function refuseTexts(root: object): void {
   const visitMembers = (value: object, depth: number): void => {
     if (depth > MAX_JSON_DEPTH) {
       const state = `it is nested more than ${MAX_JSON_DEPTH} levels deep`;
-      throw refusal(400, "the JSON body", state);
+      throw unreadable(400, "the JSON body", state);
     }
     if (Array.isArray(value)) {
       for (const member of value) visitMember(member, depth);

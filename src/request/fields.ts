@@ -3,7 +3,7 @@
  * names nest them. Reading and parsing a body is in `body.ts`.
  */
 
-import { type HttpError, refusal } from "../errors.ts";
+import { type HttpError, unreadable } from "../errors.ts";
 import type { UploadedFile } from "./upload.ts";
 
 /** Named values as the client has nested them: a record without a prototype, so that any name is data. */
@@ -67,7 +67,7 @@ export function checkCount(
   status = 413,
 ): void {
   if (count <= LIMITS[kind]) return;
-  throw refusal(status, source, `it has more than ${LIMITS[kind]} ${kind}`);
+  throw unreadable(status, source, `it has more than ${LIMITS[kind]} ${kind}`);
 }
 
 /**
@@ -103,7 +103,7 @@ function keysOf(name: string): [string, ...string[]] {
   if (keys.some((key) => /[[\]]/.test(key))) return [name];
   if (keys.length <= MAX_DEPTH) return [name.slice(0, open), ...keys];
   const state = `it is nested more than ${MAX_DEPTH} levels deep`;
-  throw refusal(400, fieldName(name), state);
+  throw unreadable(400, fieldName(name), state);
 }
 
 /** Names a field in messages; the client chooses how long its name is. */
@@ -128,7 +128,7 @@ function childOf(parent: AnyRecord, key: string, path: string): AnyRecord {
 
 /** The error for `String()` of a record, which a client has sent in place of text; `path` is that of its field. */
 export function recordRefusal(path: string): HttpError {
-  return refusal(400, fieldName(path), "it is a record, not text");
+  return unreadable(400, fieldName(path), "it is a record, not text");
 }
 
 function isRecord(value: unknown): value is AnyRecord {

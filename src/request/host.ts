@@ -3,7 +3,7 @@
  * served.
  */
 
-import { HttpError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { headerOf } from "../runtime.ts";
 
 /**
@@ -35,7 +35,7 @@ export function checkHost(
   const named = isForwarded ? [host] : [host, authorityOf(request.url)];
   for (const each of new Set(named)) {
     if (allowed.some((name) => isNamed(each, name))) continue;
-    throw new HttpError(421, `The host "${each}" is not served here`);
+    throw refusal(421, `The host "${each}" is not served here`);
   }
 }
 

@@ -3,7 +3,7 @@
  * version 1, such as zod, valibot and arktype.
  */
 
-import { HttpError, wrongKind } from "../errors.ts";
+import { asRefusal, HttpError, wrongKind } from "../errors.ts";
 import type { MaybePromise } from "../steps.ts";
 
 /** A schema, which validates `Input` and makes `Output` of it. */
@@ -88,6 +88,7 @@ export class ValidationError extends HttpError {
     const fields: Record<string, string> = Object.create(null);
     for (const { path, message } of errors) fields[path.join(".")] ??= message;
     this.fields = fields;
+    asRefusal(this);
   }
 }
 

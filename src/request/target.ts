@@ -7,7 +7,7 @@
  * standard does, so that code that parses the URL again sees the same path.
  */
 
-import { HttpError } from "../errors.ts";
+import { type HttpError, refusal } from "../errors.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import { ABSOLUTE, isHost } from "./host.ts";
@@ -68,7 +68,7 @@ export function checkScheme(request: Request, isSecure: boolean): void {
   if (/^https:/i.test(request.url) === isSecure || !isFromServer(request)) {
     return;
   }
-  throw new HttpError(400, "The request target has the wrong scheme");
+  throw refusal(400, "The request target has the wrong scheme");
 }
 
 /** The target without its authority. */
@@ -110,5 +110,5 @@ function badRequest(fault: string, received: string): HttpError {
   const text = received.length > 100
     ? `${received.slice(0, 100)}\u2026`
     : received;
-  return new HttpError(400, `The ${fault}: ${JSON.stringify(text)}`);
+  return refusal(400, `The ${fault}: ${JSON.stringify(text)}`);
 }

@@ -30,10 +30,7 @@ export interface ReplyInit {
   readonly type?: string | undefined;
   /** Each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * Caches the web response of exactly this content, for pages that are the same each time: of less than 400
-   * characters, since longer texts are sent as each application says (`framework.coalesce`).
-   */
+  /** Caches the web response of exactly this content, for short pages that are the same each time. */
   readonly cache?: ResponseCache | undefined;
 }
 
@@ -234,7 +231,10 @@ export class Reply {
     return this.#page = page;
   }
 
-  /** Removes the seal and the body, after making or sending the response has failed. */
+  /**
+   * Removes the seal, the page in place of this reply, and the body: making the response, or that page, has failed.
+   * The status and the headers stay.
+   */
   reopen(): void {
     this.sealedBy = this.#page = undefined;
     this.isMade = false;

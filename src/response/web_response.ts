@@ -33,9 +33,10 @@ const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
   const { init } = reply;
+  // How a text of a middle length is sent depends on the application; all of them share the cached pages.
   if (
     init?.cache === undefined || delivery.isHead ||
-    !isUnchangedSince(reply, init)
+    isOfMiddleLength(init.text) || !isUnchangedSince(reply, init)
   ) {
     return newResponse(reply, delivery);
   }
@@ -123,8 +124,7 @@ function made(
   headers: Record<string, string>,
   delivery: Delivery,
 ): Response {
-  const isChunked = typeof body === "string" && body.length >= 400 &&
-    body.length <= 32_768 && delivery.coalesces;
+  const isChunked = isOfMiddleLength(body) && delivery.coalesces;
   const isHeaderBlockLazy = status === 200;
   if (isChunked && !isHeaderBlockLazy) headers["transfer-encoding"] = "chunked";
   // Deno takes longer to make a response when it is told the status 200.
@@ -134,6 +134,11 @@ function made(
     response.headers.append("transfer-encoding", "chunked");
   }
   return response;
+}
+
+function isOfMiddleLength(body: unknown): boolean {
+  return typeof body === "string" && body.length >= 400 &&
+    body.length <= 32_768;
 }
 
 /**

@@ -27,8 +27,10 @@ export interface MiddlewareHooks {
    * callback runs. Any value that is not a `MiddlewareResult` is an error.
    */
   before?(params: RouteParameters): MiddlewareResult;
-  /** Runs after the callback, the middleware added last first; not when the request was halted or stopped, or an
-   * error passed through. */
+  /**
+   * Runs after the callback, the middleware added last first; not when the request was halted or stopped, or an error
+   * passed through.
+   */
   after?(params: RouteParameters): unknown;
   /**
    * Runs when the callback, or middleware added later, throws. By then the body is empty, and the status is the one of

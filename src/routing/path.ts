@@ -3,7 +3,7 @@
  * inside its segment.
  */
 
-import { HttpError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { decodeEscapes } from "../escapes.ts";
 
 /** Text that is encoded or not in lower case. */
@@ -82,7 +82,7 @@ function decodeAt(segment: string, index: number, segments: string[]): void {
   const decoded = decodeEscapes(segment);
   if (decoded === undefined) {
     const shown = segment.slice(0, 100);
-    throw new HttpError(400, `The path has a malformed escape in "${shown}"`);
+    throw refusal(400, `The path has a malformed escape in "${shown}"`);
   }
   segments[index] = decoded;
 }

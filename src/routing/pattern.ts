@@ -3,7 +3,7 @@
  * Patterns are searched in `tree.ts`.
  */
 
-import { HttpError } from "../errors.ts";
+import { refusal } from "../errors.ts";
 import { Parser, withSlash } from "./notation.ts";
 import { Path } from "./path.ts";
 import type { Segment } from "./segment.ts";
@@ -100,7 +100,7 @@ export class Pattern {
     this.match(path, splats);
     const splat = splats.join("/");
     if (!PARENT_SEGMENT.test(splat)) return splat;
-    throw new HttpError(400, 'The path has a segment ".." where "*" matches');
+    throw refusal(400, 'The path has a segment ".." where "*" matches');
   }
 
   /**

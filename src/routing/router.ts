@@ -207,11 +207,11 @@ export class Router {
   /**
    * Hands every request under the prefix to another application, which sees the path without the prefix: an
    * engine, a function from `Request` to `Response`, or an object with such a `fetch`. Throws `TypeError` for
-   * anything else, and when the prefix has optional parts.
+   * anything else, and when the prefix has optional parts; `SyntaxError` when it names a method.
    */
   mount(prefix: string, app: Mountable): void {
     const path = typeof prefix === "string"
-      ? joinPaths(this.#group.prefix, prefix)
+      ? joinPaths(this.#group.prefix, pathOnly(prefix))
       : prefix;
     if (typeof path !== "string" || /[(*]/.test(path)) {
       const rule = 'the prefix must be a path without optional parts or "*"';
