@@ -15,6 +15,7 @@ const hidden: [earlier: string, later: string][] = [
   ["/posts/@id", "/posts/new"],
   ["/posts/@id", "GET /posts/@slug:[a-z]+"],
   ["GET|POST /posts", "POST /posts"],
+  ["GET /@any", "HEAD /posts"],
   ["/a", "/a/"],
   ["/@a:[0-9]+", "/@b:[0-9]+"],
   ["/@n:[0-9]+", "/2024"],

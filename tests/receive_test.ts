@@ -257,6 +257,23 @@ Deno.test("`framework.method_override` finds a route in front of a mount, which 
   assertEquals(await textOf("/y", "a=3&_method=PUT"), "y 3");
 });
 
+Deno.test("`framework.method_override` passes no guard of a mounted application by another method", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  app.set("framework.method_override", true);
+  app.route("POST /api/*", () => app.halt(401));
+  app.mount("/api", inner);
+  inner.route("POST /pay", () => "paid");
+  inner.route("PUT /pay", () => "put");
+  for (
+    const [text, status] of [["", 401], ["_method=PUT", 200], [
+      "_method=DELETE",
+      404,
+    ]] as const
+  ) {
+    assertEquals(await statusOf(app, "/api/pay", text), status, text);
+  }
+});
+
 for (const length of [undefined, "100"]) {
   Deno.test(`the page of a refused body sees none, ${length ? "with" : "without"} a declared length`, async () => {
     const app = new Engine();

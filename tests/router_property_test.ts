@@ -76,6 +76,7 @@ function somePath(random: (limit: number) => number): string {
 }
 
 interface Plain {
+  readonly path: string;
   readonly methods: readonly string[];
   readonly names: readonly string[];
   /** The expression with case and without. */
@@ -85,11 +86,11 @@ interface Plain {
 
 /** The route as a scan sees it. Compiled once: a scan tries it with each path. */
 function plain(
-  { methods, regex }: Route,
+  { pattern, methods, regex }: Route,
   names: readonly string[] = [],
 ): Plain {
   const sensitive = new RegExp(regex.source, regex.flags.replace("i", ""));
-  return { methods, names, sensitive, insensitive: regex };
+  return { path: pattern, methods, names, sensitive, insensitive: regex };
 }
 
 /** Places and values that trying one expression after another finds. */
@@ -107,11 +108,15 @@ function scan(
     const values = plain.names.map((name) => groups.groups![name] ?? null);
     found.push({ place, plain, values });
   }
-  const named = found.some(({ plain }) => plain.methods.includes(method));
-  const taken = method === "HEAD" && !named ? "GET" : method;
+  const takesAsGet = ({ methods, path }: Plain): boolean =>
+    method === "HEAD" && methods.includes("GET") &&
+    !table.some((other) =>
+      other.path === path && other.methods.includes("HEAD")
+    );
   return found
     .filter(({ plain }) =>
-      plain.methods[0] === "*" || plain.methods.includes(taken)
+      plain.methods[0] === "*" || plain.methods.includes(method) ||
+      takesAsGet(plain)
     )
     .map(({ place, values }) => [place, values]);
 }

@@ -160,7 +160,7 @@ Deno.test("`firstMatch()` tries the routes of a request after those of the appli
   const response = await app.fetch(new Request("http://localhost/test"));
   assertEquals(await response.json(), {
     get: ["a", "own"],
-    head: [["b"], ["own"]],
+    head: [["b", "own"], ["own"]],
     routes: ["a", "b", "", "own"],
     url: "/1",
   });

@@ -150,7 +150,7 @@ onEngine(
 onEngine(
   "a route that a filter of `start` declares for its request is among those that match",
   async (app) => {
-    app.route("GET /page", () => app.response().header("x-route", "GET"));
+    app.route("GET /page", () => true);
     app.before("start", () => {
       app.route("HEAD /page", () => app.response().header("x-route", "HEAD"));
     });
@@ -290,6 +290,26 @@ onEngine("HEAD takes the GET route, without a body", async (app) => {
   const own = await visit(app, "/y", { method: "HEAD" });
   assertEquals(own.headers.get("x-own"), "yes");
 });
+
+onEngine(
+  "HEAD passes each guard that GET passes, though a route behind it names HEAD",
+  async (app) => {
+    app.route(
+      "GET /api/*",
+      () => app.request().query.user ? true : app.halt(401),
+    );
+    app.route("GET|HEAD /api/data", () => "secret");
+    app.route("GET|HEAD /*", () => true);
+    app.route("GET /page", () => "page");
+    const statuses: number[] = [];
+    for (const path of ["/api/data", "/api/data?user=1", "/page"]) {
+      for (const method of ["GET", "HEAD"]) {
+        statuses.push((await visit(app, path, { method })).status);
+      }
+    }
+    assertEquals(statuses, [401, 401, 200, 200, 200, 200]);
+  },
+);
 
 onEngine("OPTIONS gets the allowed methods", async (app) => {
   app.route("GET /x", () => "text");

@@ -75,10 +75,9 @@ export class Exchange implements Delivery, Running {
   readonly began: number | undefined;
   /**
    * The method that was received or, of a form, the one that it asks for (`handling/receive.ts`): applications see it,
-   * and routes are searched for it. What concerns the message itself asks `raw.method`, which never changes: whether
-   * it has a body, a handshake, what a mount passes on. `Match.method` is the one that a route was searched for: GET
-   * for most HEAD requests. A form's method never becomes GET or HEAD, so that what asks for one of these may ask
-   * either.
+   * routes are searched for it, and a mount passes it on. What concerns the message itself asks `raw.method`, which
+   * never changes: whether it has a body, or a handshake. A form's method never becomes GET or HEAD, so that what asks
+   * for one of these may ask either.
    */
   method: string;
   /** The path and query: those of `NO_TARGET` until they are read, and where they are malformed. */

@@ -73,10 +73,10 @@ function splitAt(path: string, route: Route): [string, string] {
   return [prefix, "/" + parts.slice(depth + 1).join("/")];
 }
 
-/** A request with another target. The body is unread, unless a route that passed on has had it read. */
-function forwarded({ raw, body }: Exchange, target: string): Request {
+/** A request with another target, and the method that routes were searched for. The body is unread, unless a route that passed on has had it read. */
+function forwarded({ raw, method, body }: Exchange, target: string): Request {
   const { protocol, host } = new URL(raw.url);
-  const { method, headers } = raw;
+  const { headers } = raw;
   const init = { method, headers, body: body ?? raw.body };
   const made = new Request(`${protocol}//${host}${target}`, init);
   if (headers.has("upgrade")) forwardUpgrade(raw, made); // a WebSocket may open here: see `runtime.ts`

@@ -5,7 +5,7 @@
 
 import { declared, Route, routeText } from "./route.ts";
 import type { Segment } from "./segment.ts";
-import { newNode, type Node, routesAt } from "./tree.ts";
+import { newNode, type Node, routesAt, takesMethod } from "./tree.ts";
 
 /**
  * The warnings for routes whose literals match in the very same case only, or in any; and for the routes of what is
@@ -20,7 +20,7 @@ export async function check(
   const earlier = newNode();
   for (const route of routes) {
     warnings.push(
-      ...reachWarnings(route, earlier, caseSensitive),
+      ...reachWarnings(route, earlier, routes, caseSensitive),
       ...await loadWarnings(route),
       ...await mountedWarnings(route, seen),
     );
@@ -32,10 +32,13 @@ export async function check(
 function reachWarnings(
   route: Route,
   earlier: Node,
+  routes: readonly Route[],
   caseSensitive: boolean,
 ): string[] {
-  const { choices } = declared(route).pattern;
-  const hides = (one: Route): boolean => shadows(one, route, caseSensitive);
+  const { choices, methods } = declared(route).pattern;
+  const hides = (one: Route): boolean =>
+    takesMethods(one, methods, routes) &&
+    coversPaths(one, route, caseSensitive);
   const hiding = hidingBelow(earlier, choices[0]!, 0, hides);
   for (const segments of choices) routesAt(earlier, segments).push(route);
   if (hiding === undefined) return [];
@@ -106,18 +109,25 @@ function isCaseSensitive(mounted: object): boolean {
     get.call(mounted, "framework.case_sensitive") === true;
 }
 
-/** Whether a route takes every request of a later one. One that ends in `*` is taken for one that passes. */
-function shadows(
+/** Whether a route takes all methods of another; no methods are every method. */
+function takesMethods(
+  route: Route,
+  methods: readonly string[],
+  routes: readonly Route[],
+): boolean {
+  const { pattern } = declared(route);
+  return pattern.methods.length === 0 || methods.length > 0 &&
+      methods.every((method) => takesMethod(pattern, method, routes));
+}
+
+/** Whether a route takes every path of a later one. One that ends in `*` is taken for one that passes. */
+function coversPaths(
   earlier: Route,
   later: Route,
   caseSensitive: boolean,
 ): boolean {
   const { pattern, mounted } = declared(earlier);
   const { pattern: hidden } = declared(later);
-  const isForAll = pattern.methods.length === 0;
-  const isForThese = hidden.methods.length > 0 &&
-    hidden.methods.every((method) => pattern.methods.includes(method));
-  if (!isForAll && !isForThese) return false;
   if (pattern.endsInStar && mounted === undefined) return false;
   return hidden.choices.every((segments) =>
     pattern.choices.some((choice) =>

@@ -8,19 +8,16 @@ import type { Match } from "./match.ts";
 import type { Path } from "./path.ts";
 import { layersOf, type Router } from "./router.ts";
 
-/** The first route for a method and a path. HEAD is matched as GET, unless a route for the path names HEAD. */
+/** The first route for a method and a path. */
 export function firstMatch(
   router: Router,
   method: string,
   path: Path,
   layer: Layer | null,
 ): Match | undefined {
-  const asGet = method === "HEAD" &&
-    !methodsOfRoutes(router, path, layer).includes("HEAD");
-  const wanted = asGet ? "GET" : method;
   const layers = layersOf(router);
-  return layers.shared.find(path, wanted) ??
-    layers.ofRequest(layer)?.find(path, wanted);
+  return layers.shared.find(path, method) ??
+    layers.ofRequest(layer)?.find(path, method);
 }
 
 /** The next route in the order of declaration that matches the same method and path. */

@@ -6,10 +6,10 @@ import type { Values } from "./pattern.ts";
 import { declared, Route, routeText } from "./route.ts";
 
 export class Match {
-  /** `method` is the one that was searched for: GET for most HEAD requests. */
   constructor(
     readonly route: Route,
     readonly path: Path,
+    /** The one that was searched for. */
     readonly method: string | undefined,
     readonly values: Readonly<Values>,
   ) {}

@@ -156,7 +156,7 @@ function firstOf(
     const route = routes[n]!;
     const { order, pattern } = declared(route);
     if (order >= end) return known;
-    if (!takesMethod(pattern, method)) continue;
+    if (!takesMethod(pattern, method, routes)) continue;
     const values = pattern.matchFound(path);
     if (values !== undefined) return new Match(route, path, method, values);
   }
@@ -175,11 +175,25 @@ function indexAfter(routes: readonly Route[], after: Route): number {
   return low;
 }
 
-/** Whether a pattern is for a method; without one, every pattern is. */
-function takesMethod(
-  { methods }: Pattern,
+/**
+ * Whether a pattern is for a method; without one, every pattern is. A pattern for GET is for HEAD, too, unless another
+ * one of the same path names that: the `routes` are at least all those of the same path.
+ */
+export function takesMethod(
+  pattern: Pattern,
   method: string | undefined,
+  routes: readonly Route[],
 ): boolean {
+  const { methods } = pattern;
   return methods.length === 0 || methods[0] === method ||
-    method === undefined || methods.includes(method);
+    method === undefined || methods.includes(method) ||
+    method === "HEAD" && methods.includes("GET") && !isForHead(pattern, routes);
+}
+
+/** Whether a route of the same path names HEAD. */
+function isForHead({ path }: Pattern, routes: readonly Route[]): boolean {
+  return routes.some((route) => {
+    const { pattern } = declared(route);
+    return pattern.path === path && pattern.methods.includes("HEAD");
+  });
 }
