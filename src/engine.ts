@@ -127,8 +127,6 @@ export class Engine {
 
   readonly #app = new Application(defaults);
   #server: Server | undefined;
-  /** The mapped and registered names that `in` finds on this engine, until `init()`. */
-  readonly #exposed: string[] = [];
 
   static {
     applicationOf = (engine) => engine.#app;
@@ -292,9 +290,6 @@ export class Engine {
    */
   init(): void {
     this.#app.init(this.#server !== undefined);
-    for (const name of this.#exposed.splice(0)) {
-      Reflect.deleteProperty(this, name);
-    }
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */
@@ -370,7 +365,6 @@ export class Engine {
   /** Makes a mapped or registered name a property of the engine, so that `in` finds it. */
   #expose(name: string): void {
     if (name in this || this.#app.context()) return;
-    this.#exposed.push(name);
     defineMethod(this, name, (...params) => this.#app.call(name, params));
   }
 }

@@ -359,16 +359,6 @@ Deno.test("`init()` begins anew after a server of the user's own has shut down, 
   assertEquals(await (await app.fetch("/")).text(), "second");
 });
 
-Deno.test("`init()` removes the methods and classes that were declared", () => {
-  const app = new Engine();
-  app.map("shout", () => "!");
-  app.register("clock", Date);
-  assertEquals(["shout" in app, "clock" in app], [true, true]);
-  app.init();
-  assertEquals(["shout" in app, "clock" in app], [false, false]);
-  assertEquals(app.map("shout", () => "again").shout(), "again");
-});
-
 Deno.test("`init()` throws while a server of `start()` runs, and inside a request", async () => {
   const app = new Engine();
   app.route("/", () => app.init());

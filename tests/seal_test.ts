@@ -470,3 +470,121 @@ onEngine(
     assertStringIncludes(log[1]!, "Error: no page for the cause");
   },
 );
+
+/** Each maps a method to code that responds without the default one, and calls it. */
+const MAPPED: Readonly<Record<string, (app: Engine) => () => unknown>> = {
+  "`redirect` that writes": (app) => {
+    app.map("redirect", (url: string) => {
+      app.response().status(403).header("location", url);
+    });
+    return () => app.redirect("/login");
+  },
+  "`json` that writes": (app) => {
+    app.map("json", (data: unknown, code: number) => {
+      app.response().status(code).write(JSON.stringify(data));
+    });
+    return () => app.json({}, 403);
+  },
+  "`json` that returns text": (app) => {
+    app.map("json", (data: unknown) => {
+      app.response().status(403);
+      return JSON.stringify(data);
+    });
+    return () => app.json({});
+  },
+  "asynchronous `jsonp`": (app) => {
+    app.map("jsonp", async () => {
+      await Promise.resolve();
+      app.response().status(403);
+    });
+    return () => app.jsonp({});
+  },
+  "`halt` that returns text": (app) => {
+    app.map("halt", (code: number) => {
+      app.response().status(code);
+      return "no";
+    });
+    return () => app.halt(403);
+  },
+  "asynchronous `halt`": (app) => {
+    app.map("halt", async (code: number) => {
+      await Promise.resolve();
+      app.original("halt")(code);
+    });
+    return () => app.halt(403);
+  },
+  "`halt` with an asynchronous filter": (app) => {
+    app.before("halt", async () => {
+      await Promise.resolve();
+    });
+    return () => app.halt(403);
+  },
+};
+
+for (const [what, declare] of Object.entries(MAPPED)) {
+  Deno.test(`a guard that calls a mapped or filtered ${what} lets nobody pass`, async () => {
+    const app = new Engine();
+    let hasRun = false;
+    const guard = declare(app);
+    const route = app.route("/", () => {
+      hasRun = true;
+      return "secret";
+    });
+    route.addMiddleware(() => void guard());
+    const response = await app.fetch("/");
+    assertEquals([response.status, hasRun], [403, false]);
+    assertEquals((await response.text()).includes("secret"), false);
+  });
+}
+
+Deno.test("no code runs after `halt()` and `stop()`, whatever they are mapped to, but their after filters", async () => {
+  const app = new Engine();
+  const ran: string[] = [];
+  app.after("halt", () => void ran.push("after halt"));
+  app.after("stop", () => void ran.push("after stop"));
+  app.route("/halt", () => {
+    app.halt(403);
+    ran.push("never");
+  });
+  app.route("/stop", () => {
+    app.stop(202);
+    ran.push("never");
+  });
+  for (
+    const map of [
+      () => {},
+      () => app.map("halt", () => {}),
+      () => app.map("stop", async () => {}),
+    ]
+  ) {
+    map();
+    await (await app.fetch("/halt")).text();
+    await (await app.fetch("/stop")).text();
+  }
+  const both = ["after halt", "after stop"];
+  assertEquals(ran, [...both, ...both, ...both]);
+});
+
+Deno.test("a failing filter of `halt()` is an error of the request, also when it is asynchronous", async () => {
+  const boom = (): never => {
+    throw new Error("boom");
+  };
+  for (const filter of [boom, () => later().then(boom)]) {
+    const app = new Engine();
+    app.before("halt", filter);
+    app.route("/", () => app.halt(403));
+    await logOf(async () => {
+      assertEquals((await app.fetch("/")).status, 500);
+    });
+  }
+});
+
+Deno.test("a mapped `redirect()` that neither writes nor returns anything is no response", async () => {
+  const app = new Engine();
+  app.map("redirect", () => {});
+  app.route("/", () => {
+    app.redirect("/x");
+    return "ok";
+  });
+  assertEquals(await (await app.fetch("/")).text(), "ok");
+});

@@ -1,6 +1,7 @@
 /** Owns a mapped method with its filters. Which names are allowed is decided in `names.ts`. */
 
 import type { Method } from "../callback.ts";
+import { isStop } from "../errors.ts";
 import { run, type Steps } from "../steps.ts";
 import type { Context } from "./exchange.ts";
 
@@ -26,6 +27,8 @@ export interface Between {
   check?(returned: unknown): void;
   /** Runs once the filters before the method have, which may have changed `params`. The method waits for it. */
   afterFilters?(): unknown;
+  /** Whether the filters after the method run even where it ends the request, as `halt` and `stop` do. */
+  readonly isEnd?: boolean;
 }
 
 /** Runs a mapped or filtered method where its output belongs: `render` in a section, `error` on a page. */
@@ -89,10 +92,17 @@ export class MappedMethod {
       between?.check?.(returned);
     }
     yield between?.afterFilters?.();
-    output.value = yield this.method(...params);
+    let end: unknown;
+    try {
+      output.value = yield this.method(...params);
+    } catch (thrown) {
+      if (!between?.isEnd || !isStop(thrown)) throw thrown;
+      end = thrown;
+    }
     for (const filter of this.filters.after) {
       if ((yield filter(params, output)) === false) break;
     }
+    if (end !== undefined) throw end;
     return output.value;
   }
 }

@@ -15,7 +15,7 @@ import { defer } from "./deferred.ts";
 import { error, notFound, onPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
-import { halt, redirect, stop } from "./respond.ts";
+import { ending, halt, redirect, responding, stop } from "./respond.ts";
 import { start, startAfterFilters } from "./dispatch.ts";
 import type { UrlParameters } from "../routing/pattern.ts";
 import type { UrlQuery } from "../routing/url_query.ts";
@@ -47,6 +47,11 @@ export const defaults: Defaults = {
   },
   wrappers: {
     start: startAfterFilters,
+    stop: ending("stop"),
+    halt: ending("halt"),
+    redirect: responding("redirect"),
+    json: responding("json"),
+    jsonp: responding("jsonp"),
     render: renderInPlace,
     notFound: onPage("notFound"),
     error: onPage("error"),

@@ -1,18 +1,20 @@
 /**
- * Owns making a response of the value that a callback returns, and the default `stop`, `halt` and
- * `redirect`.
+ * Owns making a response of the value that a callback returns; the default `stop`, `halt` and `redirect`; and what
+ * holds for methods that respond when they are mapped or filtered.
  */
 
 import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
+import type { MappedMethod, Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
-import { checkStatus, throwStop, wrongKind } from "../errors.ts";
+import { checkStatus, isStop, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { isPlainRecord } from "../plain_record.ts";
 import { locationOf } from "../response/location.ts";
+import type { Reply } from "../response/reply.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
-import { type Waiting, waitingFor } from "../steps.ts";
+import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
 import { hasJson } from "./json.ts";
 
@@ -75,6 +77,59 @@ export function redirect(app: Application, url: string, code = 303): void {
   const { base, origin } = exchange;
   const headers = { location: locationOf(url, base, origin) };
   reply.respond("redirect()", { status: code, headers });
+}
+
+/**
+ * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
+ * default is the response all the same: no later code adds to it, and no guard lets pass.
+ */
+export function responding(name: string): Wrapper {
+  return (method, params, context) =>
+    run(respondBy(name, method, params, context));
+}
+
+/** Runs a mapped or filtered `halt` or `stop`, which the calling code never goes on after. */
+export function ending(name: string): Wrapper {
+  return (method, params, context) => {
+    const ended = run(respondBy(name, method, params, context, true));
+    // The response waits for it.
+    if (ended instanceof Promise) {
+      context.track(
+        name,
+        ended.catch((thrown) => {
+          if (!isStop(thrown)) throw thrown;
+        }),
+      );
+    }
+    throwStop();
+  };
+}
+
+/** Runs a method, and seals the reply when it has responded, or is the end of the request. */
+function* respondBy(
+  name: string,
+  method: MappedMethod,
+  params: unknown[],
+  context: Context,
+  isEnd = false,
+): Steps<unknown> {
+  const { reply } = context;
+  const { body, status } = reply;
+  const location = reply.header("location");
+  const returned = yield method.run(params, { isEnd });
+  if (reply.isSealed) return returned;
+  // What a method returns that has written the body is for its caller.
+  const isBody = reply.body === body && isContent(returned);
+  if (isBody) yield respondWith(context, returned);
+  const hasResponded = reply.body !== body || reply.status !== status ||
+    reply.header("location") !== location;
+  if (!reply.isSealed && (isEnd || hasResponded)) reply.seal(`${name}()`);
+  return isBody ? undefined : returned;
+}
+
+function isContent(value: unknown): boolean {
+  return typeof value === "string" || value instanceof Markup ||
+    value instanceof Response;
 }
 
 /** Whether a value is a list or record, and no stream. */
