@@ -330,6 +330,19 @@ onEngine("`fetch()` takes a path or a URL for a GET", async (app) => {
   }
 });
 
+onEngine(
+  "`fetch()` refuses a path with dot segments, as one that a client sends",
+  async (app) => {
+    app.route("/*", () => "taken");
+    for (const path of ["/pub/../admin", "/%2e%2E", "/./x", "/a/..?b=1"]) {
+      const response = await app.fetch(path);
+      assertEquals([path, response.status], [path, 400]);
+      await response.body?.cancel();
+    }
+    assertEquals((await app.fetch("/a..b?c=/../d")).status, 200);
+  },
+);
+
 Deno.test("`fetch()` throws for what is no request, URL or path", () => {
   const app = new Engine();
   for (

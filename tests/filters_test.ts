@@ -417,6 +417,19 @@ for (const answer of [new Response("Log in", { status: 401 }), "Log in"]) {
 }
 
 onEngine(
+  "what an after filter of `notFound` puts into the output takes the place of the default page",
+  async (app) => {
+    app.after("notFound", (_params, output) => {
+      output.value = "mine";
+    });
+    const response = await visit(app, "/x");
+    assertEquals([response.status, await response.text()], [404, "mine"]);
+    app.set("framework.debug", true);
+    assertEquals(await (await visit(app, "/x")).text(), "mine");
+  },
+);
+
+onEngine(
   "what a mapped method returns is no result of `start`, with or without filters",
   async (app) => {
     app.map("json", (data: unknown) => {

@@ -66,6 +66,7 @@ onEngine(
       ["#top", "#top"],
       ["?\ud800", "?%EF%BF%BD"],
       ["https://example.com/x", "https://example.com/x"],
+      ["https://example.com", "https://example.com"],
       ["HTTPS://example.com", "https://example.com/"],
       ["mailto:a@example.com", "mailto:a@example.com"],
       ["//example.com/x", "/example.com/x"],

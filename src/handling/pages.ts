@@ -11,7 +11,7 @@ import { errorHeaders, HttpError, isStop, toError } from "../errors.ts";
 import type { Reply } from "../response/reply.ts";
 import { headerOf } from "../runtime.ts";
 import { enter } from "../state/current.ts";
-import { run, type Steps } from "../steps.ts";
+import { isThenable, run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
 import { type DefaultPage, pageOf } from "./default_page.ts";
 import { AFTER_SEAL, noteError, reportLate } from "./error_log.ts";
@@ -80,9 +80,21 @@ export function onPage(name: "notFound" | "error"): Wrapper {
       exchange.checkNotOver();
       takeOver(page, failure());
     };
-    const make = () => method.run(params, { afterFilters });
+    const make = () => {
+      const made = method.run(params, { afterFilters });
+      return method.isDefault ? replacing(page.reply, made) : made;
+    };
     return enter(page, () => run(fillBy(make, page, reply)));
   };
+}
+
+/** What comes out of the default method, which returns nothing: the value of a filter, in place of the page. */
+function replacing(page: Reply, made: unknown): unknown {
+  if (isThenable(made)) {
+    return Promise.resolve(made).then((value) => replacing(page, value));
+  }
+  if (made !== undefined) page.clearBody();
+  return made;
 }
 
 /**

@@ -23,7 +23,7 @@ export interface Target {
 /** A character that needs a closer look, such as `%` and `?`, or the start of a possible dot segment. */
 const NOT_PLAIN = /[^!$&-;=@-[\]_a-z|~]|\/\./;
 
-const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
+export const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /** A path and a query that the URL standard leaves as they are. */
 const ENCODED = /^\/[!$-;=@-[\]_a-z|~]*(?:\?[!$-&(-;=?-~]*)?$/;

@@ -1,6 +1,7 @@
 /** Owns what a web request can be made of: which methods, and a URL or a path, for a GET of it. */
 
 import { wrongKind } from "../errors.ts";
+import { DOT_SEGMENT } from "./target.ts";
 
 /** The methods of which no web request can be made (Fetch standard, "forbidden method"). */
 export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(
@@ -11,7 +12,16 @@ export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(
 export function webRequest(request: Request | URL | string): Request {
   if (request instanceof Request) return request;
   const url = urlOf(request);
-  if (url !== null && /^https?:$/.test(url.protocol)) return new Request(url);
+  if (url !== null && /^https?:$/.test(url.protocol)) {
+    const made = new Request(url);
+    // A URL drops dot segments; those of a path are refused, as those that a client sends are.
+    const isRefused = typeof request === "string" && request.startsWith("/") &&
+      DOT_SEGMENT.test(request.split("?", 1)[0]!);
+    if (!isRefused) return made;
+    return Object.defineProperty(made, "url", {
+      value: `${url.origin}${request}`,
+    });
+  }
   const rule =
     'the request must be a web Request, an http or https URL, or a path such as "/users"';
   throw wrongKind("fetch", rule, request);

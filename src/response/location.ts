@@ -25,7 +25,8 @@ export function locationOf(url: string, base: string, origin: string): string {
   const parsed = URL.parse(target);
   if (parsed === null) throw refused(url, "it is not a URL");
   if (CODE.test(parsed.protocol)) throw refused(url, "it would run code");
-  return parsed.href;
+  // The slash that a URL gets after its host changes nothing.
+  return parsed.href === `${target}/` ? target : parsed.href;
 }
 
 function refused(url: string, why: string): TypeError {
