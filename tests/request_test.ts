@@ -72,6 +72,16 @@ Deno.test("`url` is the path and query as sent, with the base in front", async (
   assertEquals(request.url, "/blog/caf%C3%A9?q=%20a");
 });
 
+Deno.test("`url` has the base in front, where a proxy has stripped it, too", async () => {
+  const app = new Engine();
+  app.set("framework.base_url", "/shop");
+  app.route("/*", () => app.request().url);
+  for (const path of ["/shop/admin?a=1", "/admin?a=1"]) {
+    assertEquals(await (await app.fetch(path)).text(), "/shop/admin?a=1");
+  }
+  assertEquals(await (await app.fetch("/shop")).text(), "/shop");
+});
+
 Deno.test("`base` is a slash at the root, and otherwise the path of the application", async () => {
   assertEquals((await requestOf()).base, "/");
   assertEquals((await requestOf({}, { base: "/blog" })).base, "/blog");

@@ -4,6 +4,7 @@
  */
 
 import { accepts } from "@std/http/negotiation";
+import { isWithinBase } from "../base.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { refusal, unreadable, wrongKind } from "../errors.ts";
 import { addressOf } from "../request/address.ts";
@@ -113,11 +114,14 @@ export class HttpRequest {
   }
 
   /**
-   * The path with its query, encoded, and with the base of `framework.base_url` in front. A mounted application sees
-   * what is behind its mount point.
+   * The path with its query, encoded, and with the base of `framework.base_url` in front, even where a proxy has
+   * stripped that. A mounted application sees what is behind its mount point.
    */
   get url(): string {
-    return this.#exchange.target.path + this.#exchange.target.search;
+    const { mountPoint, plan, target: { path, search } } = this.#exchange;
+    const { strippedBase } = plan;
+    const hasAll = mountPoint !== undefined || isWithinBase(path, strippedBase);
+    return (hasAll ? "" : strippedBase) + path + search;
   }
 
   /**

@@ -61,8 +61,6 @@ export interface LogRecord {
   readonly method: string;
   /** The path with its query, encoded; `/` for a malformed one. Values of secrets are masked. */
   readonly url: string;
-  /** The path without its query, encoded. */
-  readonly path: string;
   /** The status of the response. */
   readonly status: number;
   /** The milliseconds from the head of the request to the head of the response. */
@@ -117,14 +115,13 @@ function recordOf(
   secrets: RegExp,
 ): LogRecord {
   const request = app.request();
-  const { method, url } = request;
+  const { method } = request;
   const { status } = sent;
   const isEmpty = method === "HEAD" || NULL_BODY.has(status);
   return {
     time: new Date().toISOString(),
     method,
-    url: maskedUrl(url, secrets),
-    path: url.split("?", 1)[0]!,
+    url: maskedUrl(request.url, secrets),
     status,
     milliseconds: request.elapsed ?? 0,
     bytes: isEmpty ? 0 : bytesOf(app, given, sent),
