@@ -1,7 +1,11 @@
 /** Tests `limit`: what a window is, whom it counts for, and the response beyond it. */
 
 import { Engine, HttpError } from "@framework/core";
-import { limit, type LimitOptions } from "@framework/core/limit";
+import {
+  limit,
+  type LimitCount,
+  type LimitOptions,
+} from "@framework/core/limit";
 import { assertEquals, assertThrows } from "@std/assert";
 import { FakeTime } from "@std/testing/time";
 
@@ -177,7 +181,7 @@ Deno.test("`limit()` keeps the hash of a long key", async () => {
 
 Deno.test("`limit()` counts in its `store`, and a store that fails lets nobody in", async () => {
   const calls: [string, number][] = [];
-  const counts = [2, "3", undefined];
+  const counts = [2, 3, 1];
   const store: LimitOptions["store"] = {
     add(key, seconds) {
       calls.push([key, seconds]);
@@ -191,7 +195,7 @@ Deno.test("`limit()` counts in its `store`, and a store that fails lets nobody i
   for (const address of ["192.0.2.1", "::ffff:192.0.2.1", "1::", "1::2"]) {
     statuses.push((await visit(app, address))[0]);
   }
-  assertEquals(statuses, [200, 429, 429, 500]);
+  assertEquals(statuses, [200, 429, 200, 500]);
   const networks = ["192.0.2.1", "192.0.2.1", "1:0:0:0::/64", "1:0:0:0::/64"];
   assertEquals(calls, networks.map((key) => [key, 60]));
 });
@@ -202,6 +206,9 @@ for (
     { requests: 1.5 },
     { requests: NaN },
     { seconds: 0 },
+    { seconds: 0.0001 },
+    { seconds: 1e12 + 1 },
+    { seconds: Number.MAX_SAFE_INTEGER },
     { seconds: Infinity },
   ]
 ) {
@@ -209,5 +216,45 @@ for (
     const [name] = Object.keys(options);
     const message = `Cannot limit requests: "${name}" must be`;
     assertThrows(() => limited(options), RangeError, message);
+  });
+}
+
+Deno.test("`limit()` counts in the longest and in the shortest window of `seconds`", async () => {
+  using _time = new FakeTime();
+  for (const seconds of [1e12, 0.001]) {
+    const app = limited({ requests: 1, seconds });
+    assertEquals((await visit(app))[0], 200);
+    assertEquals((await visit(app))[0], 429);
+  }
+});
+
+/** What stores return by mistake, such as what JSON makes of a date. */
+const WINDOWS: readonly unknown[] = [
+  undefined,
+  null,
+  1,
+  {},
+  ...[null, undefined, "1", 0, -1, 1.5, NaN, Infinity].map((count) => ({
+    count,
+    resets: new Date(),
+  })),
+  ...[null, undefined, "2030-01-01", 1, new Date(NaN)].map((resets) => ({
+    count: 1,
+    resets,
+  })),
+];
+
+for (const [index, window] of WINDOWS.entries()) {
+  Deno.test(`\`limit()\` lets nobody in whose \`store\` returns no window (${index})`, async () => {
+    const app = limited({ store: { add: () => window as LimitCount } });
+    const errors: Error[] = [];
+    app.map("error", (error: Error) => void errors.push(error));
+    assertEquals((await visit(app))[0], 500);
+    const message =
+      `Cannot limit requests: the store must return { count, resets }: a whole number, at least 1, and a valid Date, got ${
+        Deno.inspect(window)
+      }`;
+    assertEquals(errors.map((error) => error.message), [message]);
+    assertEquals(errors[0] instanceof TypeError, true);
   });
 }

@@ -35,6 +35,7 @@
 
 import type { Engine, Framework, MaybePromise } from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
+import { MAX_SECONDS } from "../options.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
@@ -71,13 +72,17 @@ export interface LimitCount {
 /** How many keys are kept in memory. */
 const MAX_KEYS = 10_000;
 
+/** The shortest window: a date has milliseconds. */
+const MIN_SECONDS = 0.001;
+
 /** In characters: a longer key is hashed. */
 const MAX_KEY_LENGTH = 256;
 
 /**
  * Makes middleware that refuses further requests of a key. Routes with the same middleware count together.
  *
- * Throws `RangeError` when `requests` is not a whole number, or below 1, or `seconds` is not greater than 0.
+ * Throws `RangeError` when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above
+ * 1,000,000,000,000. A store that returns something else than a count and a date is an error, a 500.
  */
 export function limit(
   app: Engine | typeof Framework,
@@ -88,7 +93,7 @@ export function limit(
   const { key = () => networkOf(app.request().ip) } = options;
   return async () => {
     const counted = await countedKey(await key());
-    const { count, resets } = await store.add(counted, seconds);
+    const { count, resets } = checkedCount(await store.add(counted, seconds));
     if (count <= requests) return;
     const left = Math.ceil((resets.getTime() - Date.now()) / 1000);
     const wait = String(Math.max(left, 1));
@@ -112,9 +117,20 @@ async function countedKey(key: unknown): Promise<string> {
 function checkOptions({ requests, seconds }: LimitOptions): void {
   const why = !(Number.isInteger(requests) && requests > 0)
     ? `"requests" must be a whole number, at least 1, got "${requests}"`
-    : !(Number.isFinite(seconds) && seconds > 0) &&
-      `"seconds" must be greater than 0, got "${seconds}"`;
+    : !(Number.isFinite(seconds) && seconds >= MIN_SECONDS &&
+      seconds <= MAX_SECONDS) &&
+      `"seconds" must be from ${MIN_SECONDS} to ${MAX_SECONDS}, got "${seconds}"`;
   if (why) throw new RangeError(`Cannot limit requests: ${why}`);
+}
+
+/** What a store returned. Throws `TypeError` unless that is a window: compared with a limit, it would admit anybody. */
+function checkedCount(window: LimitCount): LimitCount {
+  const { count, resets } = Object(window);
+  const isDate = resets instanceof Date && !Number.isNaN(resets.getTime());
+  if (Number.isInteger(count) && count >= 1 && isDate) return window;
+  const rule =
+    "the store must return { count, resets }: a whole number, at least 1, and a valid Date";
+  throw wrongKind("limit requests", rule, window);
 }
 
 /** A store in the memory of this process, for windows of one length. */
