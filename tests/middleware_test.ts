@@ -1,6 +1,6 @@
 /** Tests that middleware fails closed: nothing that `before` returns by mistake lets a request in. */
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   Engine,
   Framework,
@@ -211,6 +211,68 @@ Deno.test("`addMiddleware()` refuses hooks that nothing would call", () => {
       TypeError,
       'Cannot add middleware: "before" must be an instance method of a class',
     );
+  }
+});
+
+Deno.test("`addMiddleware()` refuses a misspelled hook beside a valid one, which would let everybody in", () => {
+  const refuse = () => false;
+  class Auth {
+    befor(): boolean {
+      return false;
+    }
+    after(): void {}
+  }
+  class Members extends Auth {}
+  const others: [name: string, meant: string, Middleware][] = [
+    ["befor", "before", Auth],
+    ["befor", "before", Members],
+    ["befor", "before", new Members()],
+    ["Before", "before", { Before: refuse, after() {} } as Middleware],
+    ["onBefore", "before", { onBefore: refuse, error() {} } as Middleware],
+    ["befroe", "before", { befroe: refuse } as Middleware],
+    ["aftr", "after", { before() {}, aftr() {} } as Middleware],
+    ["errror", "error", { before() {}, errror() {} } as Middleware],
+  ];
+  for (const [name, meant, middleware] of others) {
+    assertThrows(
+      () => guarded(middleware),
+      TypeError,
+      `Cannot add middleware: nothing calls its method "${name}"; did you mean "${meant}"?`,
+    );
+  }
+});
+
+Deno.test("a misspelled hook in a field of a class of middleware lets nobody in", async () => {
+  class Auth {
+    readonly befor = () => false;
+    after(): void {}
+  }
+  const [app, inside] = guarded(Auth);
+  for (const path of ["/1", "/2"]) {
+    const message = await (await visit(app, path)).text();
+    assertStringIncludes(message, 'did you mean "before"?');
+  }
+  assertEquals(inside, []);
+});
+
+Deno.test("`addMiddleware()` takes other methods beside the hooks, and those that are like a hook that is there", async () => {
+  class Auth {
+    readonly #user = "ada";
+    before(): boolean {
+      return this.isMember(this.user);
+    }
+    get user(): string {
+      return this.#user;
+    }
+    isMember(user: string): boolean {
+      return user === "ada";
+    }
+    restore(): void {}
+    befores(): void {}
+  }
+  for (const middleware of [Auth, new Auth()]) {
+    const [app] = guarded(middleware);
+    assertEquals(await (await visit(app, "/1")).text(), "inside");
   }
 });
 

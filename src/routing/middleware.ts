@@ -8,6 +8,7 @@ import { wrongKind } from "../errors.ts";
 import type { FrameworkObject } from "../framework_object.ts";
 import type { Markup } from "../html.ts";
 import type { MaybePromise } from "../steps.ts";
+import { suggestions } from "../suggestions.ts";
 
 /** The named parameters of the matched route. */
 export type RouteParameters = Record<string, string | null>;
@@ -48,7 +49,7 @@ export type Middleware =
 
 const HOOKS = ["before", "after", "error"] as const;
 
-/** Throws `TypeError` when a value is not middleware. */
+/** Throws `TypeError` when a value is not middleware, or has a method whose name is nearly that of a missing hook. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
   if (typeof value === "function") checkHookOwner(value);
   if (typeof value === "function" && !isClass(value)) {
@@ -57,12 +58,40 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
   const hooks: MiddlewareHooks = Object(
     isClass(value) ? value.prototype : value,
   );
+  checkNames(value, hooks);
   const types = HOOKS.map((name) => typeof hooks[name]);
   const areHooks = types.includes("function") &&
     types.every((type) => type === "function" || type === "undefined");
   if (areHooks) return checkParameters(value, hooks.before);
   const rule = 'it must be a function, or have "before", "after" or "error"';
   throw wrongKind("add middleware", rule, value);
+}
+
+/**
+ * Throws `TypeError` for a method that is a misspelled hook: nothing would call it, so that `befor` lets everybody in
+ * beside a valid `after`. Where the hook is there, too, a name like its own is another method.
+ */
+function checkNames(value: unknown, hooks: MiddlewareHooks): void {
+  const missing = HOOKS.filter((name) => hooks[name] === undefined);
+  for (const name of methodNames(hooks)) {
+    const [meant] = suggestions(name, missing);
+    if (meant === undefined) continue;
+    const rule =
+      `nothing calls its method "${name}"; did you mean "${meant}"? Rename it if not`;
+    throw wrongKind("add middleware", rule, value);
+  }
+}
+
+/** The names of methods, inherited ones too; getters are left alone. */
+function* methodNames(hooks: object): Generator<string> {
+  let owner = hooks;
+  while (owner !== null && owner !== Object.prototype) {
+    const members = Object.getOwnPropertyDescriptors(owner);
+    for (const [name, { value }] of Object.entries(members)) {
+      if (typeof value === "function") yield name;
+    }
+    owner = Object.getPrototypeOf(owner);
+  }
 }
 
 /** Throws `TypeError` for hooks that nothing would call: static ones, or those of a function that is not a class. */
@@ -88,11 +117,21 @@ function checkParameters(value: unknown, before?: { length: number }): void {
   throw wrongKind("add middleware", rule, value);
 }
 
+/** The classes of middleware whose instances have been checked: what their constructors add is not known before. */
+const checked = new WeakSet<object>();
+
 /** The hooks of a middleware; for a class, a new instance for each request. */
 export function hooksOf(middleware: Middleware): MiddlewareHooks {
   if (typeof middleware !== "function") return middleware;
-  if (isClass(middleware)) return new middleware() as MiddlewareHooks;
+  if (isClass(middleware)) return instanceOf(middleware);
   return { before: middleware as NonNullable<MiddlewareHooks["before"]> };
+}
+
+function instanceOf(middleware: new () => MiddlewareHooks): MiddlewareHooks {
+  const hooks = new middleware();
+  if (!checked.has(middleware)) checkNames(middleware, hooks);
+  checked.add(middleware);
+  return hooks;
 }
 
 /** Names a middleware in messages: by the name of its function or class, if it has one. */
