@@ -331,7 +331,8 @@ export class Engine {
    * Listens for requests and returns the server's handle. The process drains on SIGINT and SIGTERM.
    *
    * Each request runs the method `start` with its filters. From now on only {@linkcode configure} changes the
-   * application. Throws when the engine is already listening, the address is taken, or the permission is missing.
+   * application. Throws when the options are no record, the engine is already listening, the address is taken, or the
+   * permission is missing.
    */
   start(options: StartOptions = {}): Server {
     const why = this.#app.context()

@@ -41,6 +41,7 @@ import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { urlBelowBase } from "../base.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 import { varyBy } from "../vary.ts";
 
@@ -68,6 +69,16 @@ export interface CorsOptions {
   readonly expose?: readonly string[];
 }
 
+const OPTIONS: readonly (keyof CorsOptions)[] = [
+  "origins",
+  "path",
+  "methods",
+  "headers",
+  "credentials",
+  "maxAge",
+  "expose",
+];
+
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /** A path as it can be compared with that of a request: no pattern, and no query. */
@@ -89,14 +100,14 @@ interface Policy {
 /**
  * Adds the headers of CORS to each response of an application.
  *
- * Throws `TypeError` when an origin or the path is malformed, `"*"` is combined with credentials, or a name
- * cannot be sent, and `RangeError` when `maxAge` is not a whole number, or below 0.
+ * Throws `TypeError` when an option has an unknown name, an origin or the path is malformed, `"*"` is combined with
+ * credentials, or a name cannot be sent, and `RangeError` when `maxAge` is not a whole number, or below 0.
  */
 export function cors(
   app: Engine | typeof Framework,
   options: CorsOptions,
 ): void {
-  checkOptions(options);
+  checkPolicy(options);
   const policy = policyOf(options);
   const decisions = new WeakMap<HttpRequest, boolean>();
   app.before("start", () => {
@@ -123,8 +134,9 @@ export function cors(
   });
 }
 
-function checkOptions(options: CorsOptions): void {
-  const { origins, credentials, maxAge = 0, path = "/" } = options;
+function checkPolicy(options: CorsOptions): void {
+  checkOptions("allow origins", options, OPTIONS);
+  const { origins, credentials, maxAge = 0, path = "/" } = { ...options };
   if (origins === "*" && credentials) {
     throw new TypeError(
       'Cannot allow credentials to every origin: "origins" must be a list or a function',

@@ -69,6 +69,7 @@ import {
 } from "./visible_file.ts";
 import { noteFile } from "../used_files.ts";
 import { refusal, wrongKind } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 import { varyBy } from "../vary.ts";
 import { withoutRequest } from "../without_request.ts";
 import { Versions } from "./versions.ts";
@@ -102,7 +103,8 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
  * URL of a file: with the base, the prefixes of groups, and a version that changes with the content. A request
  * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
- * Throws `TypeError` when the prefix has parameters or optional parts, or the folder is no path. A folder that is
+ * Throws `TypeError` when the prefix has parameters or optional parts, the folder is no path, or an option has an
+ * unknown name. A folder that is
  * missing when a file is asked for is an error, a 500.
  */
 export function files(
@@ -119,6 +121,7 @@ export function files(
     const rule = "the folder must be a path or a file: URL";
     throw wrongKind("serve files", rule, folder);
   }
+  checkOptions("serve files", options, ["cacheControl", "index"]);
   const server = new FolderServer(app, folder, options);
   const pattern = `GET ${prefix.replace(/\/+$/, "")}/*`;
   const alias = crypto.randomUUID(); // for `getUrl()`, which knows the base and the groups

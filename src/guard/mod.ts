@@ -77,6 +77,7 @@
 import type { Engine, Framework } from "../../mod.ts";
 import { refusal } from "../errors.ts";
 import { report } from "../report.ts";
+import { checkOptions } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 
 /** Decides whether an origin is trusted: only `true` means yes. */
@@ -110,12 +111,13 @@ const THIS_SITE: ReadonlySet<string> = new Set(["same-origin", "none"]);
 /**
  * Guards an application against requests from other sites, and sets security headers.
  *
- * Throws `TypeError` when a trusted origin is malformed, or a header cannot be sent.
+ * Throws `TypeError` when an option has an unknown name, a trusted origin is malformed, or a header cannot be sent.
  */
 export function guard(
   app: Engine | typeof Framework,
   options: GuardOptions = {},
 ): void {
+  checkOptions("guard the application", options, ["trusted", "headers"]);
   const trusted = [options.trusted ?? []].flat();
   for (const origin of trusted) {
     if (typeof origin !== "function") checkOrigin("trust", origin);

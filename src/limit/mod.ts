@@ -35,7 +35,7 @@
 
 import type { Engine, Framework, MaybePromise } from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
-import { MAX_SECONDS } from "../options.ts";
+import { checkOptions, MAX_SECONDS } from "../options.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
@@ -69,6 +69,13 @@ export interface LimitCount {
   readonly resets: Date;
 }
 
+const OPTIONS: readonly (keyof LimitOptions)[] = [
+  "requests",
+  "seconds",
+  "key",
+  "store",
+];
+
 /** How many keys are kept in memory. */
 const MAX_KEYS = 10_000;
 
@@ -81,14 +88,15 @@ const MAX_KEY_LENGTH = 256;
 /**
  * Makes middleware that refuses further requests of a key. Routes with the same middleware count together.
  *
- * Throws `RangeError` when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above
- * 1,000,000,000,000. A store that returns something else than a count and a date is an error, a 500.
+ * Throws `TypeError` for an unknown option, a `key` that is no function and a `store` without `add`, and `RangeError`
+ * when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above 1,000,000,000,000. A store
+ * that returns something else than a count and a date is an error, a 500.
  */
 export function limit(
   app: Engine | typeof Framework,
   options: LimitOptions,
 ): () => Promise<void> {
-  checkOptions(options);
+  checkLimit(options);
   const { requests, seconds, store = memoryStore() } = options;
   const { key = () => networkOf(app.request().ip) } = options;
   return async () => {
@@ -114,7 +122,16 @@ async function countedKey(key: unknown): Promise<string> {
   return hash.toHex();
 }
 
-function checkOptions({ requests, seconds }: LimitOptions): void {
+function checkLimit(options: LimitOptions): void {
+  const action = "limit requests";
+  checkOptions(action, options, OPTIONS);
+  const { requests, seconds, key, store } = { ...options };
+  if (key !== undefined && typeof key !== "function") {
+    throw wrongKind(action, "the key must be a function", key);
+  }
+  if (store !== undefined && typeof store?.add !== "function") {
+    throw wrongKind(action, 'the store must have a method "add"', store);
+  }
   const why = !(Number.isInteger(requests) && requests > 0)
     ? `"requests" must be a whole number, at least 1, got "${requests}"`
     : !(Number.isFinite(seconds) && seconds >= MIN_SECONDS &&

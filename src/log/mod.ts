@@ -46,6 +46,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { checkOptions } from "../options.ts";
 import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";
 import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
@@ -89,11 +90,12 @@ export interface LogOptions {
 /** How long a server that drains waits for the reader of the log: one that reads takes far less. */
 const STALLED_SECONDS = 0.1;
 
-/** Logs each request of an application. */
+/** Logs each request of an application. Throws `TypeError` for an unknown option. */
 export function log(
   app: Engine | typeof Framework,
   options: LogOptions = {},
 ): void {
+  checkOptions("log requests", options, ["write", "secrets"]);
   const { write = printer(app), secrets = SECRETS } = options;
   app.after("send", ([given], { value: sent }) => {
     // An error must not take the response with it.

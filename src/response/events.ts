@@ -5,6 +5,7 @@
  */
 
 import { wrongKind } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 import { settles } from "../timer.ts";
 import { streamOf } from "./stream.ts";
 
@@ -35,11 +36,13 @@ const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
  * `return()` is called: see `streamOf()`.
  */
 export class EventStream extends ReadableStream<Uint8Array> {
-  /** Throws `RangeError` for a negative heartbeat. */
+  /** Throws `TypeError` for an unknown option, and `RangeError` for a negative heartbeat. */
   constructor(
     source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
-    { heartbeat = 15 }: EventsOptions,
+    options: EventsOptions,
   ) {
+    checkOptions("send events", options, ["heartbeat"]);
+    const { heartbeat = 15 } = options;
     if (!(heartbeat >= 0)) {
       throw new RangeError(
         `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,

@@ -5,6 +5,7 @@
 
 import { type CallbackForm, methodsOf } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 import { didYouMean } from "../suggestions.ts";
 
 /** The actions of a resource: methods of its controller. */
@@ -44,15 +45,17 @@ const PATTERNS: Readonly<Record<ResourceAction, string>> = {
 const ALL = Object.keys(PATTERNS) as ResourceAction[];
 
 /**
- * The routes of a resource; throws `TypeError` for an unknown action, and for one that is not a method of the
+ * The routes of a resource; throws `TypeError` for an unknown option or action, and for one that is not a method of the
  * controller.
  */
 export function resourceRoutes(
   path: string,
   controller: object | string,
-  { only = ALL, except = [], as = lastPart(path) }: ResourceOptions,
+  options: ResourceOptions,
 ): ResourceRoute[] {
   const action = `make the resource "${path}"`;
+  checkOptions(action, options, ["only", "except", "as"]);
+  const { only = ALL, except = [], as = lastPart(path) } = options;
   const wrong = [...only, ...except].find((one) => !ALL.includes(one));
   if (wrong !== undefined) {
     const hint = didYouMean(wrong, ALL);

@@ -187,8 +187,8 @@ export class Router {
    * Appends the conventional routes of a resource: index, create, store, show, edit, update and destroy.
    * Each calls the controller's method of that name; the controller is a class, an object or the name of an
    * autoloaded class. The alias of a route is `<last part of the path>.<action>`, or `<as>.<action>`. Throws
-   * `TypeError` when an option names another action, or the controller, unless it is autoloaded, has no such
-   * method.
+   * `TypeError` when an option is unknown or names another action, or the controller, unless it is autoloaded, has
+   * no such method.
    */
   resource(
     path: string,

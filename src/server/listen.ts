@@ -3,6 +3,7 @@
  * runs and ends is in `server.ts`.
  */
 
+import { checkRecord } from "../options.ts";
 import { announce, reportError } from "../report.ts";
 import type { Fetch } from "../fetch.ts";
 import { ABORTED } from "../state/unfinished.ts";
@@ -43,15 +44,16 @@ export interface StartOptions {
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
 /**
- * Starts to listen, and prints the address. Throws `TypeError` when options conflict, `Error` when the signal
- * is already aborted, and an error of the runtime's class when the runtime cannot listen, for example because
- * the address is taken or not permitted.
+ * Starts to listen, and prints the address. Throws `TypeError` when the options are no record or conflict, `Error` when
+ * the signal is already aborted, and an error of the runtime's class when the runtime cannot listen, for example
+ * because the address is taken or not permitted.
  */
 export function listen(
   fetch: Fetch,
   options: StartOptions,
   served: Served,
 ): DrainingServer {
+  checkStart(options);
   const { path, signal, signals = true } = options;
   const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
   if (path !== undefined && conflict !== undefined) {
@@ -79,6 +81,17 @@ export function listen(
     throw error;
   }
   return server;
+}
+
+/** Refuses options that are no record, such as a port, and `host`; other names may be those of a configuration. */
+function checkStart(options: StartOptions): void {
+  const action = "start the server";
+  const rule = "the options must be a record such as { port: 8080 }";
+  checkRecord(action, rule, options);
+  if (!("host" in options) || options.host === undefined) return;
+  throw new TypeError(
+    `Cannot ${action}: there is no option "host": did you mean "hostname"?`,
+  );
 }
 
 function serve(

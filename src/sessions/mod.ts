@@ -83,6 +83,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { checkOptions } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
 import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
@@ -124,6 +125,15 @@ export interface SessionOptions {
   readonly store?: SessionStore;
 }
 
+const OPTIONS: readonly (keyof SessionOptions)[] = [
+  "secret",
+  "maxAge",
+  "idle",
+  "name",
+  "path",
+  "store",
+];
+
 /** How many bytes the JSON of a session may have, for a cookie of 4,096 bytes (RFC 6265, section 6.1). */
 const MAX_BYTES = 2_700;
 
@@ -146,8 +156,8 @@ interface Rules extends CookieRules {
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
  * of a request.
  *
- * Throws `TypeError` when a secret is too short, a time is not greater than 0, the name or the path is not valid for a
- * cookie, or the store lacks a method.
+ * Throws `TypeError` when an option has an unknown name, a secret is too short, a time is not greater than 0, the name
+ * or the path is not valid for a cookie, or the store lacks a method.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
@@ -242,6 +252,7 @@ function rulesOf(
   app: Engine | typeof Framework,
   options: SessionOptions,
 ): Rules {
+  checkOptions("keep sessions", options, OPTIONS);
   const { maxAge = 604_800, idle = 86_400, name = "session" } = options;
   const secrets = [options.secret].flat();
   const baseUrl = () => app.get("framework.base_url");

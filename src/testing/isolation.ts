@@ -3,6 +3,7 @@
  * together, in many orders, and every response must stay the same. Only for tests.
  */
 
+import { checkOptions } from "../options.ts";
 import type { Door } from "./visitor.ts";
 
 /** How {@linkcode assertIsolated} runs the requests, and what it compares. */
@@ -42,6 +43,7 @@ export async function assertIsolated(
   requests: readonly (string | (() => Request))[],
   options: IsolationOptions = {},
 ): Promise<void> {
+  checkOptions("compare requests", options, ["rounds", "seed", "ignore"]);
   const { rounds = 20, seed = 1, ignore = [] } = options;
   const all: RepeatableRequest[] = [];
   for (const request of requests) {

@@ -4,6 +4,7 @@
  */
 
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
+import { checkOptions } from "../options.ts";
 import { counted } from "../report.ts";
 import { CookieJar } from "./cookies.ts";
 import {
@@ -67,10 +68,14 @@ export class Visitor {
   readonly #headers: HeadersInit;
   readonly #jar = new CookieJar();
 
-  /** Makes a visitor without cookies. A text instead of the options is the origin. */
+  /**
+   * Makes a visitor without cookies. A text instead of the options is the origin. Throws `TypeError` for an unknown
+   * option.
+   */
   constructor(app: Door, options: VisitorOptions | string = {}) {
-    const { origin = "http://localhost", headers = [] } =
-      typeof options === "string" ? { origin: options } : options;
+    const given = typeof options === "string" ? { origin: options } : options;
+    checkOptions("make a visitor", given, ["origin", "headers"]);
+    const { origin = "http://localhost", headers = [] } = given;
     this.#app = app;
     this.#origin = new URL(origin).origin;
     this.#headers = headers;

@@ -41,7 +41,7 @@ export function guestbook(options: GuestbookOptions): Engine {
   const entries: Entry[] = [];
   guard(app, { headers: { "content-security-policy": "default-src 'self'" } });
   files(app, "/photos", options.photos);
-  const session = sessions<{ admin: true }>(app, options);
+  const session = sessions<{ admin: true }>(app, { secret: options.secret });
   const isAdmin = (): boolean => session().has("admin");
 
   app.route("GET /", showEntries, false, "entries");
