@@ -300,6 +300,22 @@ const REFUSED: readonly [unknown, string][] = [
     { origins: [ORIGIN], maxAge: -1 },
     "must be a whole number of seconds, at least 0",
   ],
+  [
+    { origins: [ORIGIN], maxAge: 1e21 },
+    "must be a whole number of seconds, at least 0 and at most 1000000000000",
+  ],
+  [
+    { origins: [ORIGIN], credentials: "false" },
+    'Cannot allow credentials: "credentials" must be true or false, got the string "false"',
+  ],
+  [
+    { origins: [ORIGIN], credentials: null },
+    '"credentials" must be true or false, got null',
+  ],
+  [
+    { origins: [ORIGIN], methods: "GET" },
+    'Cannot set "access-control-allow-methods": it must be a list, got the string "GET"',
+  ],
   [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
   [{ origins: [ORIGIN], path: "api" }, `Cannot add CORS below the path "api"`],
   [{ origins: [ORIGIN], path: "/api/*" }, 'it must look like "/api"'],
@@ -311,6 +327,14 @@ for (const [options, message] of REFUSED) {
     assertThrows(declare, Error, message);
   });
 }
+
+Deno.test("`cors()` allows no origin that is added to its list later", async () => {
+  const origins = [ORIGIN];
+  const app = withPages({ origins });
+  origins.push("https://evil.example");
+  const response = await ask(app, "/text", "https://evil.example");
+  assertEquals(corsOf(response)["allow-origin"], undefined);
+});
 
 Deno.test("`cors()` takes origins of schemes that are not the web's", async () => {
   const app = withPages({ origins: ["capacitor://localhost"] });

@@ -266,6 +266,25 @@ Deno.test("`guard()` trusts the origin of an app, whose scheme is its own", asyn
   assertEquals(response.status, 200);
 });
 
+Deno.test("`guard()` refuses headers that are no text, and no record of them", () => {
+  const name = "x-frame-options";
+  for (const value of [undefined, false, 1, ["DENY"]]) {
+    assertThrows(
+      () => guard(new Engine(), { headers: { [name]: value as never } }),
+      TypeError,
+      `Cannot set the header "${name}": it must be text, or null to leave it out, got `,
+    );
+  }
+  const given = { [name]: "DENY" };
+  for (const headers of [new Headers(given), Object.entries(given), null]) {
+    assertThrows(
+      () => guard(new Engine(), { headers } as never),
+      TypeError,
+      'Cannot set the headers of every response: they must be a record such as { "x-frame-options": "DENY" }',
+    );
+  }
+});
+
 Deno.test("`guard()` refuses a header that cannot be sent", () => {
   const declare = () => guard(new Engine(), { headers: { a: "b\nc" } });
   assertThrows(declare, TypeError);

@@ -121,6 +121,17 @@ Deno.test("`limit()` refuses a key that is no function, and a store that cannot 
   }
 });
 
+Deno.test("`files()` refuses options that are no text", () => {
+  for (const options of [{ cacheControl: 600 }, { index: true }]) {
+    const [name] = Object.keys(options);
+    assertThrows(
+      () => files(new Engine(), "/", ".", options as never),
+      TypeError,
+      `Cannot serve files: "${name}" must be text, got `,
+    );
+  }
+});
+
 Deno.test("`events()` refuses an unknown option", async () => {
   const app = new Engine();
   app.map("error", (error: Error) => error.message);

@@ -690,6 +690,12 @@ const REFUSED: readonly [Partial<SessionOptions>, string][] = [
   ],
   [{ maxAge: 0 }, `"maxAge" and "idle" must be greater than 0 seconds`],
   [{ idle: NaN }, `"maxAge" and "idle" must be greater than 0 seconds`],
+  [{ maxAge: "60" as never }, 'must be greater than 0 seconds, got "60"'],
+  [{ idle: "60" as never }, 'must be greater than 0 seconds, got "60"'],
+  [
+    { maxAge: 1e21 },
+    '"maxAge" must be at most 1000000000000 seconds, got 1e+21',
+  ],
   [{ name: "a b" }, `"a b" is not a valid cookie name`],
   [{ name: "" }, `"" is not a valid cookie name`],
   [{ path: "shop" }, `"shop" is not a valid cookie path`],

@@ -41,7 +41,7 @@ import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { urlBelowBase } from "../base.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
-import { checkOptions } from "../options.ts";
+import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 import { varyBy } from "../vary.ts";
 
@@ -101,7 +101,8 @@ interface Policy {
  * Adds the headers of CORS to each response of an application.
  *
  * Throws `TypeError` when an option has an unknown name, an origin or the path is malformed, `"*"` is combined with
- * credentials, or a name cannot be sent, and `RangeError` when `maxAge` is not a whole number, or below 0.
+ * credentials, `credentials` is not a boolean, or a name cannot be sent, and `RangeError` when `maxAge` is not a whole
+ * number, below 0 or above 1,000,000,000,000.
  */
 export function cors(
   app: Engine | typeof Framework,
@@ -137,14 +138,18 @@ export function cors(
 function checkPolicy(options: CorsOptions): void {
   checkOptions("allow origins", options, OPTIONS);
   const { origins, credentials, maxAge = 0, path = "/" } = { ...options };
+  if (credentials !== undefined && typeof credentials !== "boolean") {
+    const rule = '"credentials" must be true or false';
+    throw wrongKind("allow credentials", rule, credentials);
+  }
   if (origins === "*" && credentials) {
     throw new TypeError(
       'Cannot allow credentials to every origin: "origins" must be a list or a function',
     );
   }
-  if (!Number.isInteger(maxAge) || maxAge < 0) {
+  if (!Number.isInteger(maxAge) || maxAge < 0 || maxAge > MAX_SECONDS) {
     throw new RangeError(
-      `Cannot set the maximum age of preflights: it must be a whole number of seconds, at least 0, got "${maxAge}"`,
+      `Cannot set the maximum age of preflights: it must be a whole number of seconds, at least 0 and at most ${MAX_SECONDS}, got "${maxAge}"`,
     );
   }
   if (!PATH.test(path)) {
@@ -176,7 +181,7 @@ function policyOf(options: CorsOptions): Policy {
   }
   setList(other, "access-control-expose-headers", expose);
   return {
-    origins,
+    origins: Array.isArray(origins) ? [...origins] : origins, // what the caller adds later was not checked
     path: segmentsOf(options.path ?? ""),
     takesEveryHeader: headers === undefined,
     preflight: [...preflight],
@@ -190,6 +195,9 @@ function setList(
   name: string,
   list: readonly string[] = [],
 ): void {
+  if (!Array.isArray(list)) {
+    throw wrongKind(`set "${name}"`, "it must be a list", list);
+  }
   if (list.length > 0) headers.set(name, list.join(", "));
 }
 

@@ -82,6 +82,8 @@ export interface FilesOptions {
   readonly index?: string;
 }
 
+const OPTIONS: readonly (keyof FilesOptions)[] = ["cacheControl", "index"];
+
 /** How many times to start over when a file changes while it is opened. */
 const ATTEMPTS = 5;
 
@@ -104,8 +106,7 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
  * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
  * Throws `TypeError` when the prefix has parameters or optional parts, the folder is no path, or an option has an
- * unknown name. A folder that is
- * missing when a file is asked for is an error, a 500.
+ * unknown name or is no text. A folder that is missing when a file is asked for is an error, a 500.
  */
 export function files(
   app: Engine | typeof Framework,
@@ -121,7 +122,12 @@ export function files(
     const rule = "the folder must be a path or a file: URL";
     throw wrongKind("serve files", rule, folder);
   }
-  checkOptions("serve files", options, ["cacheControl", "index"]);
+  checkOptions("serve files", options, OPTIONS);
+  for (const name of OPTIONS) {
+    const value = options[name];
+    if (value === undefined || typeof value === "string") continue;
+    throw wrongKind("serve files", `"${name}" must be text`, value);
+  }
   const server = new FolderServer(app, folder, options);
   const pattern = `GET ${prefix.replace(/\/+$/, "")}/*`;
   const alias = crypto.randomUUID(); // for `getUrl()`, which knows the base and the groups

@@ -75,10 +75,10 @@
  */
 
 import type { Engine, Framework } from "../../mod.ts";
-import { refusal } from "../errors.ts";
-import { report } from "../report.ts";
-import { checkOptions } from "../options.ts";
+import { refusal, wrongKind } from "../errors.ts";
+import { checkOptions, checkRecord } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
+import { report } from "../report.ts";
 
 /** Decides whether an origin is trusted: only `true` means yes. */
 export type TrustsOrigin = (origin: string) => boolean | Promise<boolean>;
@@ -139,9 +139,16 @@ export function guard(
 
 function guardHeaders(options: GuardOptions): Headers {
   const headers = new Headers(HEADERS);
-  for (const [name, value] of Object.entries(options.headers ?? {})) {
+  const { headers: given = {} } = options;
+  const rule = 'they must be a record such as { "x-frame-options": "DENY" }';
+  checkRecord("set the headers of every response", rule, given);
+  for (const [name, value] of Object.entries(given)) {
     if (value === null) headers.delete(name);
-    else headers.set(name, value);
+    else if (typeof value === "string") headers.set(name, value);
+    else {
+      const rule = "it must be text, or null to leave it out";
+      throw wrongKind(`set the header "${name}"`, rule, value);
+    }
   }
   return headers;
 }

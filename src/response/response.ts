@@ -5,6 +5,7 @@
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import type { Markup } from "../html.ts";
 import { typeByExtension } from "../media_type.ts";
+import { MAX_SECONDS } from "../options.ts";
 import {
   type EventsOptions,
   EventStream,
@@ -127,15 +128,15 @@ export class HttpResponse {
 
   /**
    * Lets caches keep the response for this many seconds or, with false, not at all (RFC 9111). Throws `RangeError`
-   * for anything but false and a number that is at least 0.
+   * for anything but false and a number from 0 to 1,000,000,000,000.
    */
   cache(seconds: number | false): this {
     if (seconds === false) return this.header("cache-control", "no-store");
-    if (Number.isFinite(seconds) && seconds >= 0) {
+    if (Number.isFinite(seconds) && seconds >= 0 && seconds <= MAX_SECONDS) {
       return this.header("cache-control", `max-age=${Math.floor(seconds)}`);
     }
     throw new RangeError(
-      `Cannot set the cache time: seconds must be 0 or more, got "${seconds}"`,
+      `Cannot set the cache time: seconds must be from 0 to ${MAX_SECONDS}, got "${seconds}"`,
     );
   }
 

@@ -83,7 +83,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { checkOptions } from "../options.ts";
+import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
 import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
@@ -156,8 +156,9 @@ interface Rules extends CookieRules {
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
  * of a request.
  *
- * Throws `TypeError` when an option has an unknown name, a secret is too short, a time is not greater than 0, the name
- * or the path is not valid for a cookie, or the store lacks a method.
+ * Throws `TypeError` when an option has an unknown name, a secret is too short, a time is not a number
+ * greater than 0, `maxAge` is above 1,000,000,000,000, the name or the path is not valid for a cookie, or the store
+ * lacks a method.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
@@ -271,8 +272,14 @@ function problemOf(rules: Rules): string | undefined {
       isMissing ? hint : ""
     }`;
   }
-  if (!(maxAge > 0 && maxAge < Infinity && idle > 0)) {
-    return '"maxAge" and "idle" must be greater than 0 seconds';
+  const wrong = Object.entries({ maxAge, idle })
+    .find(([, time]) => typeof time !== "number" || !(time > 0));
+  if (wrong) {
+    const got = Deno.inspect(wrong[1]);
+    return `"maxAge" and "idle" must be greater than 0 seconds, got ${got}`;
+  }
+  if (maxAge > MAX_SECONDS) {
+    return `"maxAge" must be at most ${MAX_SECONDS} seconds, got ${maxAge}`;
   }
   if (!COOKIE_NAME.test(name)) return `"${name}" is not a valid cookie name`;
   if (!COOKIE_PATH.test(path)) return `"${path}" is not a valid cookie path`;
