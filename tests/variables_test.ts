@@ -96,6 +96,58 @@ onEngine("a setting that is cleared counts as its default", async (app) => {
   assertEquals(await status(), 200);
 });
 
+onEngine("`framework.base_url` takes a path, or a URL with a host", (app) => {
+  for (
+    const base of [
+      "",
+      "/",
+      "shop",
+      "/shop/",
+      "//shop/",
+      "/b\u00fccher",
+      "/a:b",
+      "/my shop",
+      "http://localhost",
+      "HTTPS://shop.example.com:8443/shop/",
+      "http://[::1]:8000/a:b",
+    ]
+  ) {
+    app.set("framework.base_url", base);
+    assertEquals(app.get("framework.base_url"), base);
+  }
+});
+
+onEngine("`framework.base_url` refuses text that gives wrong URLs", (app) => {
+  for (
+    const base of [
+      "shop.example.com:8443/shop",
+      "localhost:8000",
+      "http://",
+      "http:///shop",
+      "https:/shop",
+      "https:shop",
+      "ftp://example.com/shop",
+      "https://ada:secret@example.com/",
+      "https://example.com:port/",
+      "https://exa mple.com/",
+      "https://example.com/shop?a=1",
+      "https://example.com/#a",
+      "/shop?a=1",
+      "/shop#a",
+      "\\shop",
+      " /shop",
+      "/shop\n",
+    ]
+  ) {
+    assertThrows(
+      () => app.set("framework.base_url", base),
+      TypeError,
+      'Cannot set "framework.base_url": it must be a path such as "/shop" or a URL such as "https://example.com/shop", without query and hash, got the string ',
+    );
+  }
+  assertEquals(app.has("framework.base_url"), false);
+});
+
 onEngine(
   "a setting refuses a value of the wrong kind, and keeps the one it has",
   (app) => {

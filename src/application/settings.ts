@@ -179,11 +179,25 @@ function checkUnknown(key: string): void {
 
 type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
 
+/**
+ * Whether a value is a path, or an http or https URL with a host. URLs would be made of other text, too, but wrong
+ * ones: the parser takes `example.com:8000` for a scheme and skips slashes that are missing.
+ */
+function isBaseUrl(value: unknown): boolean {
+  if (typeof value !== "string" || value !== value.trim()) return false;
+  if (/[?#\\\t\n\r]/.test(value)) return false;
+  if (/^https?:\/\/[^/@]+(?:\/|$)/i.test(value)) return URL.canParse(value);
+  return !/^[^/]*:/.test(value); // in front of the first slash, it ends a scheme or a host
+}
+
 const TEXT: Rule = ["a string", (value) => typeof value === "string"];
 
 /** The values that settings take, by the name of a setting, or else by the type of its default. */
 const rules: Readonly<Record<string, Rule>> = {
-  "framework.base_url": TEXT,
+  "framework.base_url": [
+    'a path such as "/shop" or a URL such as "https://example.com/shop", without query and hash',
+    isBaseUrl,
+  ],
   "framework.hosts": [
     'a list of hosts such as "example.com" or "localhost:8000"',
     (value) => Array.isArray(value) && value.every((host) => isHost(host)),
