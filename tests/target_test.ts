@@ -421,6 +421,21 @@ Deno.test("`framework.hosts` lists the only hosts that are served", async () => 
   await assertOutcomes(app, ALLOWED);
 });
 
+Deno.test("`framework.hosts` admits no host that is added to its list later", async () => {
+  const app = mirror();
+  const hosts = ["a.test"];
+  app.set("framework.hosts", hosts);
+  hosts.push("evil.test");
+  app.set("framework.debug", false); // the settings are read anew
+  const url = "http://evil.test/";
+  assertEquals((await app.fetch(new Request(url))).status, 421);
+  hosts[0] = "evil.test";
+  assertEquals((await app.fetch(new Request(url))).status, 421);
+  const kept = app.get("framework.hosts") as string[];
+  assertThrows(() => kept.push("evil.test"), TypeError);
+  assertEquals(kept, ["a.test"]);
+});
+
 Deno.test("`framework.hosts` compares the last `X-Forwarded-Host` of a trusted proxy", async () => {
   const app = mirror();
   app.set({ "framework.hosts": ["a.test"], "framework.trust_proxy": true });

@@ -22,7 +22,12 @@ import { MappedMethod, type Wrapper } from "./mapped_method.ts";
 import { checkName, type ComponentName, type Original } from "./names.ts";
 import { Plan } from "./plan.ts";
 import { type Component, RegisteredClass } from "./registered_class.ts";
-import { checkSetting, defaultSettings, type Settings } from "./settings.ts";
+import {
+  checkSetting,
+  defaultSettings,
+  keptValue,
+  type Settings,
+} from "./settings.ts";
 
 /** A default method; the application is bound as its first parameter. */
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
@@ -139,7 +144,9 @@ export class Application implements LayerSource {
     }
     const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
-    for (const [name, value] of entries) this.variables.set(name, value);
+    for (const [name, value] of entries) {
+      this.variables.set(name, keptValue(name, value));
+    }
     if (entries.some(([name]) => isSetting(name))) this.#replan();
   }
 

@@ -164,6 +164,15 @@ export function checkSetting(key: string, value: unknown): void {
   throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
 }
 
+/**
+ * What is kept of a variable's value: for a list that is a setting, a frozen copy, since nothing would check what is
+ * added to it later.
+ */
+export function keptValue(key: string, value: unknown): unknown {
+  const isList = Object.hasOwn(defaultSettings, key) && Array.isArray(value);
+  return isList ? Object.freeze([...value]) : value;
+}
+
 /** Throws when a name is nearly, but not quite, the name of a setting. */
 function checkUnknown(key: string): void {
   const prefix = "framework.";
