@@ -266,6 +266,14 @@ const mistakes: [string, string][] = [
   ["GET ", "has no path after its methods at 4"],
   ["GTE /x", 'has the unknown method "GTE" at 0; did you mean GET?'],
   ["GET|PSOT /x", 'has the unknown method "PSOT" at 0; did you mean POST?'],
+  [
+    "ANY /x",
+    'has the unknown method "ANY" at 0: leave it out, as in "/path", to handle every method',
+  ],
+  [
+    "get|all /x",
+    'has the unknown method "ALL" at 0: leave it out, as in "/path", to handle every method',
+  ],
   ["DELET /x", 'has the unknown method "DELET" at 0; did you mean DELETE?'],
   ["/:id", 'has ":id" at 1; did you mean @id?'],
   ["/a(/:id)", 'has ":id" at 4; did you mean @id?'],

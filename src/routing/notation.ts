@@ -21,6 +21,9 @@ const ORDINARY_LENGTH = 255;
 const USUAL_METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
   .split(" ");
 
+/** What other frameworks call every method: as methods, no client sends them. */
+const EVERY_METHOD = ["ANY", "ALL"];
+
 /** A method is a token (RFC 9110, section 5.6.2), in which `|` separates methods here. */
 const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
 
@@ -91,10 +94,14 @@ export function splitMethods(
   return { methods: [...new Set(names)], path: rest.trim() };
 }
 
-/** Refuses a malformed method, and an unknown one that is nearly a usual one. */
+/** Refuses a malformed method, an unknown one that is nearly a usual one, and a name for all of them. */
 function checkMethod(source: string, name: string): void {
   if (!METHOD.test(name)) refuse(source, `has the malformed method "${name}"`);
   if (USUAL_METHODS.includes(name)) return;
+  if (EVERY_METHOD.includes(name)) {
+    const hint = ': leave it out, as in "/path", to handle every method';
+    refuse(source, `has the unknown method "${name}"`, 0, hint);
+  }
   const alike = USUAL_METHODS.filter((usual) => usual[0] === name[0]);
   const [meant] = suggestions(name, alike);
   if (meant === undefined) return;
