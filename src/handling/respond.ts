@@ -11,7 +11,6 @@ import { checkStatus, isStop, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { isPlainRecord } from "../plain_record.ts";
 import { locationOf } from "../response/location.ts";
-import type { Reply } from "../response/reply.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
 import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
