@@ -10,6 +10,7 @@ import { asNobody, findProgram, folderForNobody } from "./system_program.ts";
 const DOCUMENT = new URL("../docs/in_production.md", import.meta.url);
 
 const WORKER = /start worker process \d/;
+const EXITED = /worker process \d+ exited/;
 
 const program = await findProgram("nginx");
 
@@ -61,12 +62,12 @@ export class Nginx implements AsyncDisposable {
     return this.#process.printed;
   }
 
-  /** Goes on with another configuration, as `nginx -s reload` does. */
+  /** Goes on with another configuration, as `nginx -s reload` does, once no process has the old one any more. */
   async reload(configure: Configure): Promise<void> {
     await write(this.#folder, configure(this.port, this.#folder));
     const workers = this.log.split(WORKER).length;
     this.#process.kill("SIGHUP");
-    while (this.log.split(WORKER).length === workers) {
+    while (this.log.split(EXITED).length < workers) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
