@@ -27,7 +27,8 @@ const CANCEL_SECONDS = 0.5;
  * Binds a stream to the current request: its source runs in the context of the request at each read. The
  * request stays open until the stream has ended, failed or was aborted, or the client has left. A stream of
  * the runtime itself, such as that of a file, runs no code of the application and is returned as it is, so
- * that the runtime can send it natively. `isEndedAtDrain` is for streams whose clients connect again.
+ * that the runtime can send it natively. `isEndedAtDrain` is for streams whose clients connect again. An error of
+ * the source goes to the reader and, by way of the delivery, to the log.
  */
 export function bindStream(
   source: ReadableStream,
@@ -38,7 +39,8 @@ export function bindStream(
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array>;
   let isGivenUp = false;
-  // No function here may refer to the delivery: a source that waits would keep it.
+  // No function here may refer to `delivery`: a source that waits would keep it.
+  let open: Delivery | undefined = delivery;
   const abort = bind((reason: unknown) => {
     controller.error(reason);
     giveUp(reason);
@@ -58,14 +60,11 @@ export function bindStream(
       try {
         const { done, value } = await reader.read();
         if (!done) return controller.enqueue(bytesOf(value));
-      } catch (error) {
-        giveUp(error);
-        if (isStop(error)) {
-          throw new Error(
-            "Cannot call stop() or halt() in a stream: the response has already been made",
-          );
-        }
-        throw toError(error); // Deno never closes the connection after one that throws when inspected
+      } catch (thrown) {
+        const error = failureOf(thrown);
+        if (!isGivenUp && error !== ABORTED) open?.fail(error);
+        giveUp(thrown);
+        throw error;
       }
       controller.close();
       end();
@@ -75,8 +74,11 @@ export function bindStream(
 
   function giveUp(reason: unknown): Promise<void> {
     isGivenUp = true;
+    const request = open?.title;
     const cancelled = reader.cancel(reason).catch((error) => {
-      if (error !== reason) reportError(error, "at the end of a stream");
+      if (error !== reason) {
+        reportError(error, "at the end of a stream", request);
+      }
     });
     // A source that waits for something may never notice, and must not keep its request.
     return settles(cancelled, CANCEL_SECONDS).then(end);
@@ -84,8 +86,16 @@ export function bindStream(
 
   function end(): void {
     release?.();
-    release = undefined;
+    release = open = undefined;
   }
+}
+
+/** Why a stream has failed. Deno never closes the connection after an error that throws when inspected. */
+function failureOf(thrown: unknown): Error {
+  if (!isStop(thrown)) return toError(thrown);
+  return new Error(
+    "Cannot call stop() or halt() in a stream: the response has already been made",
+  );
 }
 
 /**

@@ -12,11 +12,15 @@ export interface Delivery {
   readonly isHead: boolean;
   /** Whether texts of a middle length go out in one chunk. */
   readonly coalesces: boolean;
+  /** What begins a line of the log about the request. */
+  readonly title: string;
   /**
    * Keeps the request open, for a stream, until the returned function is called. A server that shuts down calls
    * `abort` when the stream takes too long, and `end` at once.
    */
   hold(abort: (reason: unknown) => void, end?: () => void): () => void;
+  /** Reports why the stream has failed: no page can show it. */
+  fail(error: Error): void;
 }
 
 /** The content type of a text. */
