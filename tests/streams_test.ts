@@ -365,6 +365,43 @@ Deno.test("`start()` logs the error of a stream once, whole, with its request, a
   }
 });
 
+Deno.test("`start()` breaks the connection of a stream that does not fit its `Content-Length`, and logs it", async () => {
+  const app = new Engine() as App;
+  app.route("/@length/@sizes", (length, sizes) => {
+    app.response().header("content-length", length);
+    return (async function* () {
+      for (const size of sizes.split("-")) {
+        yield "x".repeat(Number(size));
+        await later();
+      }
+    })();
+  });
+  const fates = {
+    "/6/6": "fits",
+    "/6/2-4-0": "fits",
+    "/0/0": "fits",
+    "/2/6": "it has 6 bytes or more, but Content-Length says 2",
+    "/2/2-0-4": "it has 6 bytes or more, but Content-Length says 2",
+    "/50/1-2": "it has 3 bytes, but Content-Length says 50",
+  };
+  for (const [path, fate] of Object.entries(fates)) {
+    const log = await logOf(() =>
+      serving(app, async (origin) => {
+        const response = await fetch(origin + path);
+        const text = response.text();
+        if (fate === "fits") assertEquals((await text).length, +path[1]!);
+        else await assertRejects(() => text);
+      })
+    );
+    assertEquals(
+      log.map((line) => line.split("\n")[0]!.replace(/^\w{8} /, "")),
+      fate === "fits" ? [] : [
+        `GET ${path} Error in a stream: RangeError: Cannot send the stream: ${fate}`,
+      ],
+    );
+  }
+});
+
 Deno.test("`start()` logs no error of a stream whose source fails because its client leaves", async () => {
   const app = new Engine() as App;
   let hasFailed = false;
