@@ -1,6 +1,6 @@
 /** Owns reporting: lines for the error log and the terminal, and the counts in them. */
 
-import { HttpError, isStop } from "./errors.ts";
+import { HttpError, isRefusal, isStop } from "./errors.ts";
 import { errorText, inOneLine } from "./error_text.ts";
 
 /**
@@ -14,13 +14,32 @@ export function reportError(
 ): void {
   if (isStop(thrown)) return;
   // Some values throw when inspected; `Error.isError()` excludes them without looking.
-  const isRefusal = Error.isError(thrown) && thrown instanceof HttpError &&
+  const isBrief = Error.isError(thrown) && thrown instanceof HttpError &&
     thrown.status < 500 && thrown.cause === undefined;
-  const text = isRefusal
+  const text = isBrief
     ? `${thrown.status} ${JSON.stringify(thrown.message)}`
     : errorText(thrown);
   const of = request === "" ? "" : `${request} `;
   report(`${of}Error ${where}: ${text}`);
+}
+
+/** The errors of streams that were reported: the server gets them, too, and breaks the connection. */
+const reported = new WeakSet<Error>();
+
+/**
+ * Writes the error of a stream that was being sent. That of the application is whole, also an `HttpError`: no page
+ * shows it.
+ */
+export function reportStream(error: Error, request: string): void {
+  reported.add(error);
+  const where = "in a stream";
+  if (isRefusal(error)) reportError(error, where, request);
+  else report(`${request} Error ${where}: ${errorText(error)}`);
+}
+
+/** Whether an error is that of a stream, and was reported. */
+export function wasReported(error: unknown): boolean {
+  return Error.isError(error) && reported.has(error);
 }
 
 /**

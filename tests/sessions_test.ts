@@ -63,6 +63,89 @@ Deno.test("a mounted engine goes on with the session of the one around it, and c
   assertEquals((await visitor.visit("/shop/user")).text, "nobody");
 });
 
+/** Two applications with the same options, where the outer one changes each session that the inner one handles. */
+function nested(options: Partial<SessionOptions>): Engine {
+  const outer = new Engine();
+  const session = sessions<{ visits: number; user: string }>(outer, {
+    secret: SECRET,
+    ...options,
+  });
+  outer.before("start", () => {
+    session().set("visits", (session().get("visits") ?? 0) + 1);
+    session().flash("seen");
+  });
+  outer.route("/visits", () => `${session().get("visits")}`);
+  outer.route("/who", () => session().get("user") ?? "nobody");
+  outer.route("/see", () => void session().flash("seen", "yes"));
+  const between = new Engine();
+  between.mount("/shop", application(options));
+  outer.mount("/all", between);
+  return outer;
+}
+
+for (const options of [{}, { store: inMemory() }]) {
+  const place = "store" in options ? "a store" : "its cookie";
+  Deno.test(`a mounted engine keeps its change of a session in ${place}, whatever the one around it changes`, async () => {
+    const client = new Client(nested(options));
+    const shop = (path: string) => client.fetch(`/all/shop${path}`);
+    for (const first of ["/user", "/see"]) {
+      await client.get(first);
+      const login = await shop("/login/Ada");
+      assertEquals(login.headers.getSetCookie().length, 1);
+      const before = client.cookie;
+      assertEquals(await client.get("/who"), "Ada");
+      const logout = await shop("/logout");
+      assertEquals(logout.headers.getSetCookie().length, 1);
+      assertEquals(await client.get("/who"), "nobody");
+      if (place === "its cookie") continue;
+      const copy = new Client(client.app);
+      copy.cookie = before;
+      assertEquals(await copy.get("/who"), "nobody");
+    }
+  });
+
+  Deno.test(`a mounted engine shares a session in ${place} with the one around it from the first request on`, async () => {
+    const client = new Client(nested(options));
+    const login = await client.fetch("/all/shop/login/Ada");
+    assertEquals(login.headers.getSetCookie().length, 1);
+    assertEquals(await client.get("/who"), "Ada");
+    assertEquals(await client.get("/visits"), "3");
+    const before = client.cookie;
+    await client.get("/all/shop/login/Grace");
+    assertNotEquals(client.cookie, before);
+    assertEquals(await client.get("/all/shop/user"), "Grace");
+    assertEquals(await client.get("/visits"), "6");
+  });
+
+  Deno.test(`an engine around a mounted one ends a session in ${place} by its last word`, async () => {
+    const outer = new Engine();
+    const session = sessions(outer, { secret: SECRET, ...options });
+    outer.mount("/shop", application(options));
+    outer.route("/who", () => session().get("user") ?? "nobody");
+    outer.after("start", () => {
+      if (session().get("user") === "Eve") session().clear();
+    });
+    const client = new Client(outer);
+    await client.get("/shop/login/Ada");
+    assertEquals(await client.get("/who"), "Ada");
+    await client.get("/shop/login/Eve");
+    assertEquals(await client.get("/who"), "nobody");
+  });
+}
+
+Deno.test("a mounted engine with a time of its own does not share the session of the one around it", async () => {
+  await inTime(async (pass) => {
+    const app = application();
+    app.mount("/shop", application({ idle: 10 }));
+    const client = new Client(app);
+    await client.get("/login/Ada");
+    assertEquals(await client.get("/shop/user"), "Ada");
+    pass(11);
+    assertEquals(await client.get("/shop/user"), "nobody");
+    assertEquals(await client.get("/user"), "Ada");
+  });
+});
+
 /** A client that keeps cookies by name, and sends them everywhere. */
 class Client {
   readonly #cookies = new Map<string, string>();

@@ -3,11 +3,12 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
 import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
-import { Engine, html } from "@framework/core";
+import { Engine, html, HttpError } from "@framework/core";
 import { since29 } from "./deno_version.ts";
 import { type App, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -277,7 +278,10 @@ onEngine(
       await reader.cancel();
     });
     assertEquals(log.length, 1);
-    assertStringIncludes(log[0]!, "at the end of a stream: Error: no clean-up");
+    assertMatch(
+      log[0]!,
+      /^\w+ GET \/ Error at the end of a stream: Error: no clean-up\n/,
+    );
   },
 );
 
@@ -324,6 +328,99 @@ Deno.test("`start()` breaks the connection when a stream fails, logs it, and goe
     })
   );
   assertStringIncludes(log.join(), "boom");
+});
+
+Deno.test("`start()` logs the error of a stream once, whole, with its request, also where an engine is mounted", async () => {
+  const app = new Engine();
+  const inner = new Engine();
+  const outer = new Engine();
+  app.mount("/shop", inner);
+  outer.mount("/all", app);
+  inner.route("/", async function* () {
+    yield "half a page";
+    await later();
+    throw new HttpError(404, "gone");
+  });
+  inner.route("/first", () =>
+    new ReadableStream({
+      pull() {
+        throw new TypeError("boom");
+      },
+    }));
+  const errors = { "": "HttpError: gone", "/first": "TypeError: boom" };
+  for (const [path, error] of Object.entries(errors)) {
+    const log = await logOf(() =>
+      serving(outer as App, async (origin) => {
+        const response = await fetch(`${origin}/all/shop${path}`);
+        await assertRejects(() => response.text());
+      })
+    );
+    assertEquals(log.length, 1);
+    const [line, place] = log[0]!.split("\n");
+    assertEquals(
+      line!.replace(/^\w{8} /, ""),
+      `GET /all/shop${path} Error in a stream: ${error}`,
+    );
+    assertStringIncludes(place!, "streams_test.ts");
+  }
+});
+
+Deno.test("`start()` breaks the connection of a stream that does not fit its `Content-Length`, and logs it", async () => {
+  const app = new Engine() as App;
+  app.route("/@length/@sizes", (length, sizes) => {
+    app.response().header("content-length", length);
+    return (async function* () {
+      for (const size of sizes.split("-")) {
+        yield "x".repeat(Number(size));
+        await later();
+      }
+    })();
+  });
+  const fates = {
+    "/6/6": "fits",
+    "/6/2-4-0": "fits",
+    "/0/0": "fits",
+    "/2/6": "it has 6 bytes or more, but Content-Length says 2",
+    "/2/2-0-4": "it has 6 bytes or more, but Content-Length says 2",
+    "/50/1-2": "it has 3 bytes, but Content-Length says 50",
+  };
+  for (const [path, fate] of Object.entries(fates)) {
+    const log = await logOf(() =>
+      serving(app, async (origin) => {
+        const response = await fetch(origin + path);
+        const text = response.text();
+        if (fate === "fits") assertEquals((await text).length, +path[1]!);
+        else await assertRejects(() => text);
+      })
+    );
+    assertEquals(
+      log.map((line) => line.split("\n")[0]!.replace(/^\w{8} /, "")),
+      fate === "fits" ? [] : [
+        `GET ${path} Error in a stream: RangeError: Cannot send the stream: ${fate}`,
+      ],
+    );
+  }
+});
+
+Deno.test("`start()` logs no error of a stream whose source fails because its client leaves", async () => {
+  const app = new Engine() as App;
+  let hasFailed = false;
+  app.route("/", async function* () {
+    const { signal } = app.request();
+    yield "first";
+    const { promise, reject } = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => reject(signal.reason));
+    await promise.finally(() => hasFailed = true);
+  });
+  const log = await logOf(() =>
+    serving(app, async (origin) => {
+      const reader = (await fetch(origin)).body!.getReader();
+      await reader.read();
+      await reader.cancel();
+      while (!hasFailed) await later();
+    })
+  );
+  assertEquals(log, []);
 });
 
 Deno.test("`start()` logs that `stop()` and `halt()` break the connection of a stream", async () => {

@@ -6,6 +6,7 @@
 import { baseOrigin, withoutBase } from "../base.ts";
 import { EndedError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
+import { reportStream } from "../report.ts";
 import type { HttpRequest } from "./request.ts";
 import { hasBody } from "../request/body.ts";
 import type { Target } from "../request/target.ts";
@@ -237,6 +238,11 @@ export class Exchange implements Delivery, Running {
     return id !== null && REQUEST_ID.test(id) ? id : undefined;
   }
 
+  /** What begins a line of the log about it: its id, method and path. */
+  get title(): string {
+    return `${this.id} ${this.method} ${this.wholePath}`;
+  }
+
   /** Whether a proxy in front is trusted to pass on the client's address, host and protocol. */
   get trustsProxy(): boolean {
     return this.plan.settings["framework.trust_proxy"];
@@ -305,6 +311,16 @@ export class Exchange implements Delivery, Running {
       }
       if (this.isConcluded) this.conclude();
     };
+  }
+
+  /**
+   * Reports why the stream of its body has failed. Not where code of the program reads that and gets the error: of an
+   * application that is mounted, the outer one reports it.
+   */
+  fail(error: Error): void {
+    if (this.outer === undefined && this.isServed) {
+      reportStream(error, this.title);
+    }
   }
 
   /** Concludes the request, which is over unless something holds it; what held it last calls this again. */

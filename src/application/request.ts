@@ -31,6 +31,7 @@ import {
   validated,
 } from "../request/schema.ts";
 import { boundSocket } from "../request/socket.ts";
+import { OUTER_REQUEST } from "../outer_request.ts";
 import { ROUTE_PATTERNS } from "../route_patterns.ts";
 import type { Route } from "../routing/route.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
@@ -93,6 +94,12 @@ export class HttpRequest {
   /** @ignore */
   get [ROUTE_PATTERNS](): readonly (string | null)[] {
     return this.#exchange.patterns;
+  }
+
+  /** @ignore */
+  get [OUTER_REQUEST](): HttpRequest | undefined {
+    const { mountPoint, outer } = this.#exchange;
+    return mountPoint && outer?.exchange.app.request(outer);
   }
 
   /**

@@ -10,6 +10,7 @@
  * | a filter of `send`, or `send` itself, has failed                         | `logError`                                            |
  * | a callback threw it after the seal, or gave it to `error()`              | `reportLate`, in place of the note (`forgetError`)    |
  * | deferred work threw it or, too late for a page, work that nobody awaited | `reportLate`                                          |
+ * | a stream that is being sent has failed                                   | `Exchange.fail`                                       |
  * | work that nobody awaited threw it once the request was over              | `state/uncaught.ts`, which does not know the request  |
  */
 
@@ -53,7 +54,7 @@ export function logError(exchange: Exchange, error: Error): void {
   const isWhole = settings["framework.log_errors"] || isDebugging;
   const text = debug?.errorText(error) ??
     (isWhole ? errorText(error) : errorLine(error, routeOf(exchange)));
-  report(`${requestOf(exchange)} ${text}`);
+  report(`${exchange.title} ${text}`);
 }
 
 /** The place of an error that came when the response could not become its page. */
@@ -67,12 +68,7 @@ export function reportLate(
   thrown: unknown,
   place: string,
 ): void {
-  reportError(thrown, place, requestOf(exchange));
-}
-
-/** What begins a line of a request: its id, method and path. */
-function requestOf({ id, method, wholePath }: Exchange): string {
-  return `${id} ${method} ${wholePath}`;
+  reportError(thrown, place, exchange.title);
 }
 
 function routeOf({ match }: Exchange): string {

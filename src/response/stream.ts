@@ -23,22 +23,35 @@ export type BodyContent =
 /** How many seconds an abandoned stream's source has for cleaning up in the context of its request. */
 const CANCEL_SECONDS = 0.5;
 
+/** What is known of a stream. */
+interface StreamOptions {
+  /** Whether its client connects again. */
+  readonly isEndedAtDrain?: boolean;
+  /** How many bytes its Content-Length promises; undefined without one. */
+  readonly length?: number | undefined;
+}
+
 /**
  * Binds a stream to the current request: its source runs in the context of the request at each read. The
  * request stays open until the stream has ended, failed or was aborted, or the client has left. A stream of
  * the runtime itself, such as that of a file, runs no code of the application and is returned as it is, so
- * that the runtime can send it natively. `isEndedAtDrain` is for streams whose clients connect again.
+ * that the runtime can send it natively. An error of the source goes to the reader and, by way of the delivery, to
+ * the log.
  */
 export function bindStream(
   source: ReadableStream,
   delivery: Delivery,
-  isEndedAtDrain = false,
+  { isEndedAtDrain = false, length }: StreamOptions = {},
 ): ReadableStream {
   if ((resourceOf(source) ?? null) !== null) return source;
   const reader = source.getReader();
+  const next = length === undefined
+    ? () => nextOf(reader)
+    : fitting(reader, length);
   let controller: ReadableStreamDefaultController<Uint8Array>;
   let isGivenUp = false;
-  // No function here may refer to the delivery: a source that waits would keep it.
+  // No function here may refer to `delivery`: a source that waits would keep it.
+  let open: Delivery | undefined = delivery;
   const abort = bind((reason: unknown) => {
     controller.error(reason);
     giveUp(reason);
@@ -56,16 +69,13 @@ export function bindStream(
     start: (given) => void (controller = given),
     pull: bind(async (controller) => {
       try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(bytesOf(value));
-      } catch (error) {
-        giveUp(error);
-        if (isStop(error)) {
-          throw new Error(
-            "Cannot call stop() or halt() in a stream: the response has already been made",
-          );
-        }
-        throw toError(error); // Deno never closes the connection after one that throws when inspected
+        const bytes = await next();
+        if (bytes !== undefined) return controller.enqueue(bytes);
+      } catch (thrown) {
+        const error = failureOf(thrown);
+        if (!isGivenUp && error !== ABORTED) open?.fail(error);
+        giveUp(thrown);
+        throw error;
       }
       controller.close();
       end();
@@ -75,8 +85,11 @@ export function bindStream(
 
   function giveUp(reason: unknown): Promise<void> {
     isGivenUp = true;
+    const request = open?.title;
     const cancelled = reader.cancel(reason).catch((error) => {
-      if (error !== reason) reportError(error, "at the end of a stream");
+      if (error !== reason) {
+        reportError(error, "at the end of a stream", request);
+      }
     });
     // A source that waits for something may never notice, and must not keep its request.
     return settles(cancelled, CANCEL_SECONDS).then(end);
@@ -84,8 +97,50 @@ export function bindStream(
 
   function end(): void {
     release?.();
-    release = undefined;
+    release = open = undefined;
   }
+}
+
+/** The next bytes of a stream; undefined at its end. */
+async function nextOf(
+  reader: ReadableStreamDefaultReader,
+): Promise<Uint8Array | undefined> {
+  const { done, value } = await reader.read();
+  return done ? undefined : bytesOf(value);
+}
+
+/**
+ * A function like `nextOf()` that throws where a stream does not fit its Content-Length. With the last of these bytes,
+ * the client has a whole response, so they wait until the stream has ended.
+ */
+function fitting(
+  reader: ReadableStreamDefaultReader,
+  length: number,
+): () => Promise<Uint8Array | undefined> {
+  let count = 0;
+  const next = async (): Promise<Uint8Array | undefined> => {
+    const bytes = await nextOf(reader);
+    count += bytes?.length ?? 0;
+    const isOver = count > length;
+    if (!isOver && (bytes || count === length)) return bytes;
+    const has = `${count} bytes${isOver ? " or more" : ""}`;
+    throw new RangeError(
+      `Cannot send the stream: it has ${has}, but Content-Length says ${length}`,
+    );
+  };
+  return async () => {
+    const bytes = await next();
+    if (count === length) { while (await next() !== undefined); }
+    return bytes;
+  };
+}
+
+/** Why a stream has failed. Deno never closes the connection after an error that throws when inspected. */
+function failureOf(thrown: unknown): Error {
+  if (!isStop(thrown)) return toError(thrown);
+  return new Error(
+    "Cannot call stop() or halt() in a stream: the response has already been made",
+  );
 }
 
 /**

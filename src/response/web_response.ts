@@ -12,11 +12,15 @@ export interface Delivery {
   readonly isHead: boolean;
   /** Whether texts of a middle length go out in one chunk. */
   readonly coalesces: boolean;
+  /** What begins a line of the log about the request. */
+  readonly title: string;
   /**
    * Keeps the request open, for a stream, until the returned function is called. A server that shuts down calls
    * `abort` when the stream takes too long, and `end` at once.
    */
   hold(abort: (reason: unknown) => void, end?: () => void): () => void;
+  /** Reports why the stream has failed: no page can show it. */
+  fail(error: Error): void;
 }
 
 /** The content type of a text. */
@@ -73,6 +77,7 @@ function newResponse(reply: Reply, delivery: Delivery): Response {
   if (headers === undefined) {
     return made(sendable(content, delivery), status, init, delivery);
   }
+  const body = sendable(content, delivery, headers);
   const isValue = content !== "" && !isStream(content);
   const others = isValue ? NOT_FOR_VALUES : NOT_COPIED;
   // Unless the status is 200, appending is slow: see `made()`. Only for cookies and lists is there no other way.
@@ -83,7 +88,7 @@ function newResponse(reply: Reply, delivery: Delivery): Response {
       else if (!others.includes(name)) init[name] = lines[0]!;
     }
   }
-  const response = made(sendable(content, delivery), status, init, delivery);
+  const response = made(body, status, init, delivery);
   if (!isAppending) return response;
   append(
     headers,
@@ -210,19 +215,30 @@ function append(
   }
 }
 
-/** The body as the runtime takes it; the source of a stream is bound to its request. */
-function sendable(body: BodyContent, delivery: Delivery): BodyInit | null {
+/** The body as the runtime takes it; a stream is bound to its request, and to the length in the headers. */
+function sendable(
+  body: BodyContent,
+  delivery: Delivery,
+  headers?: HeaderLines,
+): BodyInit | null {
   if (typeof body === "string") {
     return body === "" || delivery.isHead ? null : body;
   }
   if (!delivery.isHead) {
-    return isStream(body)
-      ? bindStream(body, delivery, body instanceof EventStream)
-      : body;
+    if (!isStream(body)) return body;
+    const isEndedAtDrain = body instanceof EventStream;
+    const length = headers && declaredLength(headers);
+    return bindStream(body, delivery, { isEndedAtDrain, length });
   }
   discard(body);
   // Without a body, the runtime would say that a GET has the length 0 (RFC 9110, section 8.6).
   return isStream(body) ? ReadableStream.from([]) : null;
+}
+
+/** The Content-Length in the headers; undefined where there is none, or another value than a number. */
+function declaredLength(headers: HeaderLines): number | undefined {
+  const text = headers.get("content-length")?.join() ?? "";
+  return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 /** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is slow. */

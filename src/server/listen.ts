@@ -4,7 +4,7 @@
  */
 
 import { checkRecord } from "../options.ts";
-import { announce, reportError } from "../report.ts";
+import { announce, reportError, wasReported } from "../report.ts";
 import type { Fetch } from "../fetch.ts";
 import { ABORTED } from "../state/unfinished.ts";
 import { endWithProcess } from "./process.ts";
@@ -108,9 +108,12 @@ function serve(
   }
 }
 
-/** Logs an error that the application did not handle, such as that of a failed stream, and responds with 500. */
+/**
+ * Logs an error that the application did not handle, and responds with 500. That of a stream comes here as well, and
+ * was logged with its request; one of the runtime itself was not.
+ */
 function onError(error: unknown): Response {
-  if (error !== ABORTED) {
+  if (error !== ABORTED && !wasReported(error)) {
     reportError(error, "that the application did not handle");
   }
   return new Response("Internal Server Error", { status: 500 });

@@ -18,6 +18,9 @@
  * meantime, in the same process. Two processes may still write and remove a row within the same milliseconds. A
  * store closes that gap when its `remove` keeps the id until it expires, and its `write` leaves such an id alone.
  *
+ * An application that is mounted in another one shares its session, where both have the same options, so that neither
+ * undoes what the other has changed.
+ *
  * Values are what JSON can represent. The session is empty and cannot be changed in filters of `start` that were
  * added before `sessions`, and on the error page of a request that was refused before `start`. After a logout,
  * the back button may show an old page again: send pages of members with `Cache-Control: no-store`.
@@ -86,7 +89,8 @@ import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
-import { addCookie, type CookieRules, nameOfUse, openCookie } from "./seal.ts";
+import { Access, type Rules, share } from "./access.ts";
+import { addCookie, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
   contentOf,
@@ -145,13 +149,6 @@ const COOKIE_PATH = /^\/[!-:<-~]*$/;
 /** Why a session cannot be changed in a stream, or in deferred work. */
 const RESPONDED = "the response has already been made";
 
-/** The options, checked, with the defaults. */
-interface Rules extends CookieRules {
-  readonly maxAge: number;
-  readonly idle: number;
-  readonly store?: SessionStore;
-}
-
 /**
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
  * of a request.
@@ -168,7 +165,7 @@ export function sessions<Values extends object = Record<string, unknown>>(
   app.before("start", () => current.open());
   app.after("start", () => current.check());
   app.after("send", (_params, { value: sent }) => current.send(sent.headers));
-  return () => new Session(current.use());
+  return () => current.use();
 }
 
 /** The session of the current request, from its cookie to that of the response. */
@@ -176,9 +173,7 @@ class CurrentSession {
   readonly #app: Engine | typeof Framework;
   readonly #rules: Rules;
   readonly #maxBytes: number;
-  readonly #states = new WeakMap<HttpRequest, SessionState>();
-  /** The requests whose response was made before they had a state. */
-  readonly #responded = new WeakSet<HttpRequest>();
+  readonly #accesses = new WeakMap<HttpRequest, Access>();
 
   constructor(app: Engine | typeof Framework, rules: Rules) {
     this.#app = app;
@@ -190,9 +185,14 @@ class CurrentSession {
   open(): Promise<void> | undefined {
     const request = this.#app.request();
     const { name } = this.#rules;
-    if (request.cookies[name] === undefined) return;
+    const hasCookie = request.cookies[name] !== undefined;
+    // A filter before this one may have used the session. That of a cookie was not open to it.
+    if (hasCookie) this.#accesses.delete(request);
+    const access = this.#accessOf(request);
+    share(request, access);
+    if (!hasCookie || access.outer !== undefined) return;
     return findSession(request, this.#rules).then((stored) => {
-      this.#states.set(request, stateOf(this.#maxBytes, stored));
+      access.state = stateOf(this.#maxBytes, stored);
       if (stored !== undefined) return;
       this.#report(
         `The cookie "${name}" was ignored: it has expired, or it was sealed with another secret`,
@@ -200,24 +200,23 @@ class CurrentSession {
     });
   }
 
-  /** Returns the state for a handler: that of the cookie, or of a new session. */
-  use(): SessionState {
+  /** Returns the session for a handler: that of the cookie, or a new one. */
+  use<Values extends object>(): Session<Values> {
     const request = this.#app.request();
-    const known = this.#states.get(request);
-    const isShut = known === undefined && this.#rules.name in request.cookies;
-    const state = known ?? stateOf(this.#maxBytes);
-    if (this.#responded.has(request)) state.closed = RESPONDED;
-    else if (isShut) {
-      state.closed = "it is not open yet, or the request was refused";
+    const access = this.#accessOf(request);
+    const isShut = access.state === undefined &&
+      this.#rules.name in request.cookies;
+    if (isShut && access.closed === undefined) {
+      access.close("it is not open yet, or the request was refused");
     }
-    this.#states.set(request, state);
+    const state = access.state ??= stateOf(this.#maxBytes);
     state.isUsed = true;
-    return state;
+    return new Session(state, access);
   }
 
   /** Throws what `set` throws when a value was changed in place; the changes of the request are undone then. */
   check(): void {
-    const state = this.#states.get(this.#app.request());
+    const { state } = this.#accessOf(this.#app.request());
     if (!state?.isUsed) return;
     try {
       checkedTextOf(state);
@@ -227,14 +226,15 @@ class CurrentSession {
     }
   }
 
-  /** Keeps the session, and adds its cookies to the headers of the response. */
+  /** Keeps the session, unless the application around does, and adds its cookies to the headers of the response. */
   send(headers: Headers): Promise<void> | undefined {
     const request = this.#app.request();
-    const state = this.#states.get(request);
-    if (state === undefined) return void this.#responded.add(request);
-    state.closed = RESPONDED;
-    if (!state.isUsed) return;
+    const access = this.#accessOf(request);
+    access.close(RESPONDED);
+    const { state, outer } = access;
+    if (!state?.isUsed) return;
     headers.set("vary", varyBy("Cookie", headers.get("vary")));
+    if (outer !== undefined) return;
     const isChanged = checkedTextOf(state) !== state.before;
     if (!isChanged) return renewUse(state, request, this.#rules, headers);
     return save(state, request, this.#rules, headers).then((isSaved) => {
@@ -242,6 +242,15 @@ class CurrentSession {
         this.#report("The session has ended: the change was dropped");
       }
     });
+  }
+
+  /** What the application has of the session of a request. */
+  #accessOf(request: HttpRequest): Access {
+    const known = this.#accesses.get(request);
+    if (known !== undefined) return known;
+    const access = new Access(request, this.#rules);
+    this.#accesses.set(request, access);
+    return access;
   }
 
   #report(line: string): void {

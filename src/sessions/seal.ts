@@ -21,6 +21,14 @@ export function nameOfUse({ name }: CookieRules): string {
   return `${name}-used`;
 }
 
+/** The path below which clients send the cookies. */
+export function pathOf({ name, path, baseUrl }: CookieRules): string {
+  if (path !== undefined) return path;
+  if (name.startsWith("__Host-")) return "/"; // RFC 6265bis, section 4.1.3.2
+  // Not the base of the request: a session goes on in an application that is mounted.
+  return basePath(baseUrl()) || "/";
+}
+
 /** Adds a cookie to headers; without content, one that makes the client forget it. */
 export async function addCookie(
   headers: Headers,
@@ -35,10 +43,7 @@ export async function addCookie(
     ? ""
     : await seal([name, ...content], rules.secrets[0]!, defaults);
   const age = content === undefined ? 0 : Math.ceil(maxAge);
-  const isHostCookie = rules.name.startsWith("__Host-"); // RFC 6265bis, section 4.1.3.2
-  // Not the base of the request: a session goes on in an application that is mounted.
-  const defaultPath = isHostCookie ? "/" : basePath(rules.baseUrl()) || "/";
-  const path = rules.path ?? defaultPath;
+  const path = pathOf(rules);
   const secure = request.secure ? "; Secure" : "";
   headers.append(
     "set-cookie",

@@ -38,8 +38,6 @@ export interface SessionState {
   isUsed: boolean;
   /** Whether the request has ended the session that it found: what it has kept since is a new one. */
   isCleared: boolean;
-  /** Why the session cannot be changed; undefined while it can. */
-  closed: string | undefined;
 }
 
 /** The state of a session that was kept, or of a new one. */
@@ -58,7 +56,6 @@ export function stateOf(
     before: "",
     isUsed: false,
     isCleared: false,
-    closed: undefined,
   };
   return { ...state, before: textOf(state) };
 }
@@ -163,14 +160,19 @@ function isJson(value: unknown): boolean {
  */
 export class Session<Values extends object = Record<string, unknown>> {
   readonly #state: SessionState;
+  readonly #access: { readonly closed: string | undefined };
 
   /**
    * Sessions are made by the extension, one for each request.
    *
    * @ignore
    */
-  constructor(state: SessionState) {
+  constructor(
+    state: SessionState,
+    access: { readonly closed: string | undefined },
+  ) {
     this.#state = state;
+    this.#access = access;
   }
 
   /** The value of a key, or undefined. */
@@ -239,7 +241,8 @@ export class Session<Values extends object = Record<string, unknown>> {
 
   /** The state, to be changed; throws when it cannot be. */
   get #writable(): SessionState {
-    if (this.#state.closed === undefined) return this.#state;
-    throw new Error(`Cannot change the session: ${this.#state.closed}`);
+    const { closed } = this.#access;
+    if (closed === undefined) return this.#state;
+    throw new Error(`Cannot change the session: ${closed}`);
   }
 }
