@@ -37,9 +37,9 @@ export function reportStream(error: Error, request: string): void {
   else report(`${request} Error ${where}: ${errorText(error)}`);
 }
 
-/** Whether an error is that of a stream, and was reported. */
+/** Whether an error is that of a stream, and was reported. Asked once: the next time, it is another failure. */
 export function wasReported(error: unknown): boolean {
-  return Error.isError(error) && reported.has(error);
+  return Error.isError(error) && reported.delete(error);
 }
 
 /**

@@ -449,3 +449,12 @@ Deno.test("`configure()` leaves a query that begins with `then()` to who awaits 
   assertEquals(await new Engine().configure(() => query), 1);
   assertEquals(begun, 1);
 });
+
+Deno.test("`configure()` of one engine within that of another one configures both", () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  const server = outer.start({ port: 0, signals: false, onListen() {} });
+  outer.configure(() => inner.configure(() => outer.set("name", 1)));
+  inner.configure(() => assertThrows(() => outer.set("name", 2), Error));
+  assertEquals(outer.get("name"), 1);
+  return server.shutdown();
+});

@@ -736,6 +736,20 @@ onEngine(
 );
 
 onEngine(
+  "a filter of `error` and a mapped one get an `Error`, whatever `error()` was given",
+  async (app) => {
+    const seen: unknown[] = [];
+    app.before("error", ([error]) => void seen.push(error.message));
+    app.map("error", (error: Error) => `mapped ${error.message}`);
+    app.route("/", () => app.error("oops"));
+    const response = await visit(app, "/");
+    const message = 'A non-Error value was thrown: "oops"';
+    assertEquals(await response.text(), `mapped ${message}`);
+    assertEquals(seen, [message]);
+  },
+);
+
+onEngine(
   "an error in place of another one leaves none of the other's headers, but other headers and cookies",
   async (app) => {
     const headers = {

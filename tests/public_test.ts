@@ -171,6 +171,7 @@ interface Member {
   readonly name: string;
   readonly accessibility?: string;
   readonly params?: readonly Parameter[];
+  readonly functionDef?: { readonly returnType?: { readonly repr: string } };
 }
 
 interface Parameter {
@@ -214,6 +215,23 @@ Deno.test("`deno doc` names the parameters of each method, and which may be left
   assertEquals(Object.fromEntries(shown), PARAMETERS);
   const [call] = definitions("DeclareRoute")[0]!.callSignatures!;
   assertEquals(listed(call!.params), "pattern, callback, passRoute?, alias?");
+});
+
+Deno.test("the public methods that return a promise are those that `track()` notes, or that `call` does", async () => {
+  const found = (await symbolsOf("mod.ts")).flatMap(({ name, declarations }) =>
+    declarations.filter(({ kind }) => kind === "class")
+      .flatMap(({ def }) => def?.methods ?? [])
+      .filter(({ functionDef }) => functionDef?.returnType?.repr === "Promise")
+      .map((method) => `${name}.${method.name}`)
+  );
+  // The response waits for them only because each returns its promise through `track()` of `src/state/current.ts`.
+  assertEquals(found.sort(), [
+    "HttpRequest.validate",
+    "Router.check",
+    "UploadedFile.moveTo",
+    "View.exists",
+    "View.fetch",
+  ]);
 });
 
 /** Parameters as they are written. */

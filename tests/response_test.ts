@@ -465,6 +465,24 @@ const VALUES: Record<string, (app: App) => unknown> = {
 };
 
 onEngine(
+  "`halt()`, `json()` and `redirect()` drop the encoding of the content so far",
+  async (app) => {
+    const encoded = (): App => {
+      app.response().header("content-encoding", "gzip").write("...");
+      return app;
+    };
+    app.route("/halt", () => encoded().halt(500, "bad"));
+    app.route("/json", () => encoded().json({}));
+    app.route("/redirect", () => encoded().redirect("/"));
+    for (const path of ["/halt", "/json", "/redirect"]) {
+      const { headers, body } = await visit(app, path);
+      await body?.cancel();
+      assertEquals([path, headers.get("content-encoding")], [path, null]);
+    }
+  },
+);
+
+onEngine(
   "`fetch()` responds to HEAD with the headers of GET and no body",
   async (app) => {
     const lengths: Record<string, number> = {};

@@ -588,3 +588,101 @@ Deno.test("a mapped `redirect()` that neither writes nor returns anything is no 
   });
   assertEquals(await (await app.fetch("/")).text(), "ok");
 });
+
+/** Slow filters of `halt()` and `stop()`, and what a request is then. */
+const SLOW: Readonly<
+  Record<string, [path: string, status: number, text: string]>
+> = {
+  "outlasts `framework.wait_timeout`": ["/", 403, "no"],
+  "outlasts `framework.wait_timeout` in a guard": ["/guarded", 403, "no"],
+  "is of an outer application": ["/inner/halt", 403, "no"],
+  "keeps what `stop()` sends in an inner application": [
+    "/inner/stop",
+    402,
+    "pay",
+  ],
+  "is caught": ["/caught", 403, "no"],
+};
+
+for (const [what, [path, status, text]] of Object.entries(SLOW)) {
+  Deno.test(`a slow filter of \`halt()\` and \`stop()\` that ${what} does not change the response`, async () => {
+    const [app, inner] = [new Engine(), new Engine()];
+    app.set("framework.wait_timeout", 0.001);
+    for (const name of ["halt", "stop"] as const) {
+      app.before(name, () => new Promise((resolve) => setTimeout(resolve, 20)));
+    }
+    app.route("/", () => {
+      app.response().write("partial");
+      app.halt(403, "no");
+    });
+    app.route("/guarded", () => "secret").addMiddleware(() =>
+      app.halt(403, "no")
+    );
+    app.route("/caught", () => {
+      try {
+        app.halt(403, "no");
+      } catch {
+        // goes on
+      }
+      app.json({});
+      return new Response("other");
+    });
+    app.mount("/inner", inner);
+    inner.route("/halt", () => app.halt(403, "no"));
+    inner.route("/stop", () => {
+      app.response().write("pay");
+      app.stop(402);
+    });
+    const response = await app.fetch(path);
+    assertEquals([response.status, await response.text()], [status, text]);
+  });
+}
+
+Deno.test("an error in an asynchronous `halt()` gets the page of `error`", async () => {
+  const app = new Engine();
+  app.map("halt", () => later().then(() => Promise.reject(new Error("boom"))));
+  app.map("error", () => "mine");
+  app.route("/", () => app.halt(403));
+  await logOf(async () => {
+    const response = await app.fetch("/");
+    assertEquals([response.status, await response.text()], [500, "mine"]);
+  });
+});
+
+/** What a mapped `json` returns, and the body and type that the client gets. */
+const RETURNED: readonly [value: unknown, body: string, type: string][] = [
+  ['{"a":"<b>"}', '{"a":"<b>"}', "application/json; charset=utf-8"],
+  [{ a: 1 }, '{"a":1}', "application/json; charset=utf-8"],
+  [new Uint8Array([97]), "a", "application/octet-stream"],
+  [new Response("web"), "web", "text/plain;charset=UTF-8"],
+];
+
+for (const [value, body, type] of RETURNED) {
+  Deno.test(`${Deno.inspect(value)} of a mapped \`json()\` is the whole response`, async () => {
+    const app = new Engine();
+    app.map("json", () => value);
+    const guard = (): void => {
+      app.response().write("dropped");
+      app.json({});
+    };
+    app.route("/", () => "secret").addMiddleware(guard);
+    const { headers, ...response } = await read(await app.fetch("/"));
+    assertEquals([response.text, headers.get("content-type")], [body, type]);
+  });
+}
+
+async function read(
+  response: Response,
+): Promise<{ text: string; headers: Headers }> {
+  return { text: await response.text(), headers: response.headers };
+}
+
+Deno.test("a guard lets nobody pass after a mapped `redirect()` that only sets a header", async () => {
+  const app = new Engine();
+  app.map("redirect", (url: string) => {
+    app.response().header("hx-redirect", url);
+  });
+  app.route("/", () => "secret").addMiddleware(() => app.redirect("/login"));
+  const { text, headers } = await read(await app.fetch("/"));
+  assertEquals([text, headers.get("hx-redirect")], ["", "/login"]);
+});

@@ -147,7 +147,10 @@ export class Exchange implements Delivery, Running {
     this.context = new Context(this, reply);
   }
 
-  /** Takes the request's own plan, which may read the path in another way. */
+  /**
+   * Takes the request's own plan, which may read the path in another way: the next search for its first route does.
+   * The routes behind a match are searched by the path of that.
+   */
   take(plan: Plan): void {
     this.plan = plan;
     this.path = undefined;

@@ -82,6 +82,7 @@ export class MappedMethod {
     return new MappedMethod(method, isDefault, wrapper, more);
   }
 
+  /** `send` runs its filters by the same rules, but each on its own: `handling/send.ts`. */
   *#steps(params: unknown[], between?: Between): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
     for (const filter of this.filters.before) {

@@ -113,7 +113,7 @@ export class HttpRequest {
 
   /**
    * How many milliseconds ago the request came in, counted from before its body was read. Undefined unless
-   * `send` is mapped or filtered: nothing else needs the time, and taking it is not free.
+   * `send` was mapped or filtered by then: nothing else needs the time, and taking it is not free.
    */
   get elapsed(): number | undefined {
     const { began } = this.#exchange;

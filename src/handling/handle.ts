@@ -94,7 +94,8 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
       const response = finish(exchange);
       return response instanceof Promise ? yield response : response;
     } catch (thrown) {
-      if (!isStop(thrown)) yield* runError(exchange, thrown);
+      if (isStop(thrown)) yield* endStopped(exchange);
+      else yield* runError(exchange, thrown);
       yield settle(exchange)?.catch((late) => failLate(exchange, late));
       return yield finish(exchange);
     }
@@ -159,6 +160,16 @@ function conclude(exchange: Exchange, status: number): void {
   finishUpgrade(exchange.raw, status);
 }
 
+/** Waits for what is left after `halt` or `stop`. An error of theirs has opened the reply again. */
+function* endStopped(exchange: Exchange): Steps<void> {
+  try {
+    yield settle(exchange);
+  } catch (late) {
+    if (exchange.context.reply.isSealed) failLate(exchange, late);
+    else yield* runError(exchange, late);
+  }
+}
+
 /** Calls `error`; when that fails too, responds with the default page. */
 function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { app, context, plan: { settings } } = exchange;
@@ -187,8 +198,8 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
 function failLate(exchange: Exchange, thrown: unknown): void {
   const { context, plan: { settings } } = exchange;
   if (context.reply.isSealed) return reportLate(exchange, thrown, UNAWAITED);
-  if (!settings["framework.handle_errors"]) throw thrown;
   const error = toError(thrown);
+  if (!settings["framework.handle_errors"] && !isRefusal(error)) throw thrown;
   forgetError(exchange, thrown);
   logError(exchange, error);
   respondPlainly(context, error);

@@ -74,7 +74,10 @@ function splitAt(path: string, route: Route): [string, string] {
   return [prefix, "/" + parts.slice(depth + 1).join("/")];
 }
 
-/** A request with another target, and the method that routes were searched for. The body is unread, unless a route that passed on has had it read. */
+/**
+ * A request with another target, and the method that routes were searched for. The body is unread, unless a route that
+ * passed on has had it read.
+ */
 function forwarded({ raw, method, body }: Exchange, target: string): Request {
   const { protocol, host } = new URL(raw.url);
   const { headers } = raw;

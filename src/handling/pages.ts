@@ -22,7 +22,7 @@ import { settle } from "./unawaited.ts";
 /** Members of problem details. */
 type Problem = Readonly<Record<string, unknown>>;
 
-/** Why `notFound` responds; its error stands for the path. */
+/** Why `notFound` responds. Nothing was thrown: the error stands in for what was. */
 const NOT_FOUND: Failure = {
   ...failureOf(new HttpError(404)),
   name: "notFound",
@@ -63,6 +63,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
     const { exchange, reply } = context;
     const within = context.failure;
+    if (name === "error") params[0] = toError(params[0]);
     for (let around = within; around; around = around.within) {
       if (around.name !== name) continue;
       throw new Error(

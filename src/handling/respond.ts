@@ -9,10 +9,14 @@ import type { MappedMethod, Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { checkStatus, isStop, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
+import { JSON_UTF8 } from "../media_type.ts";
 import { isPlainRecord } from "../plain_record.ts";
 import { locationOf } from "../response/location.ts";
+import type { Reply } from "../response/reply.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
+import { enter } from "../state/current.ts";
+import { Pending } from "../state/pending.ts";
 import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
 import { hasJson } from "./json.ts";
@@ -79,56 +83,96 @@ export function redirect(app: Application, url: string, code = 303): void {
 }
 
 /**
- * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
- * default is the response all the same: no later code adds to it, and no guard lets pass.
+ * Runs a mapped or filtered `halt` or `stop`, which the calling code never goes on after. It writes to a reply of its
+ * own, since the one that the caller knows is sealed at once: an asynchronous method is waited for.
  */
-export function responding(name: string): Wrapper {
-  return (method, params, context) =>
-    run(respondBy(name, method, params, context));
-}
-
-/** Runs a mapped or filtered `halt` or `stop`, which the calling code never goes on after. */
-export function ending(name: string): Wrapper {
+export function ending(name: "halt" | "stop"): Wrapper {
   return (method, params, context) => {
-    const ended = run(respondBy(name, method, params, context, true));
-    // The response waits for it.
+    const { exchange, failure, reply, scope } = context;
+    const copy = reply.openCopy(`${name}()`);
+    if (copy === undefined) throwStop();
+    const part = exchange.part(copy, undefined, failure, scope);
+    const ended = enter(part, () => run(endBy(method, params, part, reply)));
     if (ended instanceof Promise) {
-      context.track(
-        name,
-        ended.catch((thrown) => {
-          if (!isStop(thrown)) throw thrown;
-        }),
-      );
+      (exchange.pending ??= new Pending()).end(ended);
     }
     throwStop();
   };
 }
 
-/** Runs a method, and seals the reply when it has responded, or is the end of the request. */
+/** Ends a request by a method. When that fails, the response is open again. */
+function* endBy(
+  method: MappedMethod,
+  params: unknown[],
+  context: Context,
+  reply: Reply,
+): Steps<void> {
+  try {
+    yield respondWith(context, yield method.run(params, { isEnd: true }));
+  } catch (thrown) {
+    if (isStop(thrown)) return;
+    reply.reopen();
+    throw thrown;
+  }
+}
+
+/**
+ * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
+ * default is the response all the same: no later code adds to it, and no guard lets pass.
+ */
+export function responding(name: "redirect" | "json" | "jsonp"): Wrapper {
+  return (method, params, context) =>
+    run(respondBy(name, method, params, context));
+}
+
 function* respondBy(
   name: string,
   method: MappedMethod,
   params: unknown[],
   context: Context,
-  isEnd = false,
 ): Steps<unknown> {
   const { reply } = context;
-  const { body, status } = reply;
-  const location = reply.header("location");
-  const returned = yield method.run(params, { isEnd });
+  const { body } = reply;
+  const before = headOf(reply);
+  const returned = yield method.run(params);
   if (reply.isSealed) return returned;
   // What a method returns that has written the body is for its caller.
-  const isBody = reply.body === body && isContent(returned);
-  if (isBody) yield respondWith(context, returned);
-  const hasResponded = reply.body !== body || reply.status !== status ||
-    reply.header("location") !== location;
-  if (!reply.isSealed && (isEnd || hasResponded)) reply.seal(`${name}()`);
+  const isBody = reply.body === body && hasContent(returned);
+  if (isBody) yield replaceBy(context, returned, name);
+  const hasResponded = isBody || reply.body !== body ||
+    headOf(reply) !== before;
+  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`);
   return isBody ? undefined : returned;
 }
 
-function isContent(value: unknown): boolean {
-  return typeof value === "string" || value instanceof Markup ||
-    value instanceof Response;
+/** The status and the headers as one text. */
+function headOf({ status, headers }: Reply): string {
+  return JSON.stringify([status, ...headers ?? []]);
+}
+
+/** Whether a value is content of a response; numbers and the like are for the caller of a method. */
+function hasContent(value: unknown): boolean {
+  if (typeof value === "string" || value instanceof Markup) return true;
+  return typeof value === "object" && value !== null &&
+    !isFrameworkObject(value) &&
+    (isListOrRecord(value) || bodyContentOf(value) !== undefined);
+}
+
+/** Responds with what a method has returned instead of the content so far. */
+function replaceBy(
+  context: Context,
+  returned: unknown,
+  name: string,
+): Waiting {
+  const { exchange: { app }, reply } = context;
+  reply.clearBody();
+  if (typeof returned !== "string") {
+    return name === "redirect" || !isListOrRecord(returned as object)
+      ? respondWith(context, returned)
+      : waitingFor(app.original("json")(returned)); // the mapped one has returned this
+  }
+  const hasType = name === "redirect" || reply.header("content-type") !== null;
+  reply.setBody(returned, hasType ? undefined : JSON_UTF8);
 }
 
 /** Whether a value is a list or record, and no stream. */

@@ -46,10 +46,7 @@ export function hostOf(request: Request, trustsProxy: boolean): string {
   return forwarded || headerOf(request, "host") || authorityOf(request.url);
 }
 
-/**
- * The last value in a header, which the nearest proxy has added; undefined without the header. A header may come
- * in several lines, which only `headers` joins.
- */
+/** The last value in a header, also of several lines, which the nearest proxy has added; undefined without it. */
 export function lastForwarded(
   request: Request,
   name: string,

@@ -16,7 +16,7 @@ export function webRequest(request: Request | URL | string): Request {
     const made = new Request(url);
     // A URL drops dot segments; those of a path are refused, as those that a client sends are.
     const isRefused = typeof request === "string" && request.startsWith("/") &&
-      DOT_SEGMENT.test(request.split("?", 1)[0]!);
+      DOT_SEGMENT.test(request.split(/[?#]/, 1)[0]!);
     if (!isRefused) return made;
     return Object.defineProperty(made, "url", {
       value: `${url.origin}${request}`,

@@ -205,6 +205,7 @@ export class Reply {
     this.init = init;
     this.status = status ?? this.status;
     this.#replaceBody(text, type);
+    this.headers?.delete("content-encoding"); // that of the content so far
     for (const name in headers) this.#putHeader(name, [headers[name]!]);
   }
 
@@ -229,6 +230,17 @@ export class Reply {
     const page = new (this.constructor as new () => Reply)();
     page.headers = this.headers ??= new Map();
     return this.#page = page;
+  }
+
+  /** Seals this reply, and returns a copy to be sent in its place, which shares the headers. Undefined when it is sealed. */
+  openCopy(by: string): Reply | undefined {
+    if (!this.seal(by)) return undefined;
+    const copy = new (this.constructor as new () => Reply)();
+    const { status, type, content } = this;
+    Object.assign(copy, { status, type, content });
+    if (content === undefined) copy.#text = String(this.body);
+    copy.headers = this.headers ??= new Map();
+    return this.#page = copy;
   }
 
   /**

@@ -77,7 +77,11 @@ function newResponse(reply: Reply, delivery: Delivery): Response {
   if (headers === undefined) {
     return made(sendable(content, delivery), status, init, delivery);
   }
-  const body = sendable(content, delivery, headers);
+  const body = sendable(
+    content,
+    delivery,
+    headers.get("content-length")?.join(),
+  );
   const isValue = content !== "" && !isStream(content);
   const others = isValue ? NOT_FOR_VALUES : NOT_COPIED;
   // Unless the status is 200, appending is slow: see `made()`. Only for cookies and lists is there no other way.
@@ -160,7 +164,12 @@ function copyOf(
   const hasMore = headers !== undefined && headers.size > 0 || delivery.isHead;
   if (isFetched(given) && !hasMore) return given;
   const value = valueOf(given);
-  const copy = copyWith(sendable(value ?? given.body ?? "", delivery), given);
+  const length = isDecoded(given)
+    ? undefined
+    : given.headers.get("content-length") ??
+      headers?.get("content-length")?.join();
+  const body = sendable(value ?? given.body ?? "", delivery, length);
+  const copy = copyWith(body, given);
   if (delivery.isHead && value && !copy.headers.has("content-length")) {
     copy.headers.set("content-length", String(bytesIn(value)));
   }
@@ -192,11 +201,16 @@ function isFetched(response: Response): boolean {
 /** The encodings that `fetch()` undoes, however they are spelled (RFC 9110, section 8.4.1). */
 const UNDONE = /^(?:gzip|br)$/i;
 
-/** A copy with another body. That of `fetch()` has been decoded: the headers of its encoded form are left out. */
+/** Whether the body of a response of `fetch()` was encoded on its way, which its headers still tell of. */
+function isDecoded(response: Response): boolean {
+  const encoding = response.headers.get("content-encoding");
+  return isFetched(response) && UNDONE.test(encoding ?? "");
+}
+
+/** A copy with another body. The headers of an encoded form are left out where the body has been decoded. */
 function copyWith(body: BodyInit | null, response: Response): Response {
   const copy = new Response(body, response);
-  const encoding = response.headers.get("content-encoding");
-  if (isFetched(response) && UNDONE.test(encoding ?? "")) {
+  if (isDecoded(response)) {
     copy.headers.delete("content-encoding");
     copy.headers.delete("content-length");
   }
@@ -215,11 +229,11 @@ function append(
   }
 }
 
-/** The body as the runtime takes it; a stream is bound to its request, and to the length in the headers. */
+/** The body as the runtime takes it; a stream is bound to its request, and to the Content-Length that is declared. */
 function sendable(
   body: BodyContent,
   delivery: Delivery,
-  headers?: HeaderLines,
+  declared = "",
 ): BodyInit | null {
   if (typeof body === "string") {
     return body === "" || delivery.isHead ? null : body;
@@ -227,18 +241,12 @@ function sendable(
   if (!delivery.isHead) {
     if (!isStream(body)) return body;
     const isEndedAtDrain = body instanceof EventStream;
-    const length = headers && declaredLength(headers);
+    const length = /^\d+$/.test(declared) ? Number(declared) : undefined;
     return bindStream(body, delivery, { isEndedAtDrain, length });
   }
   discard(body);
   // Without a body, the runtime would say that a GET has the length 0 (RFC 9110, section 8.6).
   return isStream(body) ? ReadableStream.from([]) : null;
-}
-
-/** The Content-Length in the headers; undefined where there is none, or another value than a number. */
-function declaredLength(headers: HeaderLines): number | undefined {
-  const text = headers.get("content-length")?.join() ?? "";
-  return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
 /** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is slow. */

@@ -19,6 +19,7 @@ import {
   Route,
   type RouteCallback,
 } from "./route.ts";
+import { track } from "../state/current.ts";
 import { Layered } from "../state/layer.ts";
 import { isThenable } from "../steps.ts";
 import { withoutRequest } from "../without_request.ts";
@@ -254,10 +255,12 @@ export class Router {
    * matches all of its paths, and each `"Class->method"` that does not load. A route whose pattern ends in `*` is
    * assumed to pass.
    */
-  async check(): Promise<string[]> {
+  check(): Promise<string[]> {
     const routes = this.routes();
-    const { check } = await withoutRequest(() => import("./check.ts"));
-    return await check(routes, this.#isCaseSensitive());
+    const isCaseSensitive = this.#isCaseSensitive();
+    const checked = withoutRequest(() => import("./check.ts"))
+      .then(({ check }) => check(routes, isCaseSensitive));
+    return track("check", checked);
   }
 
   #trees(): Tree[] {

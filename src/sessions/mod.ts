@@ -263,8 +263,10 @@ function rulesOf(
   options: SessionOptions,
 ): Rules {
   checkOptions("keep sessions", options, OPTIONS);
-  const { maxAge = 604_800, idle = 86_400, name = "session" } = options;
-  const secrets = [options.secret].flat();
+  const { maxAge = 604_800, idle = 86_400, name = "session", secret } = {
+    ...options,
+  };
+  const secrets = [secret].flat();
   const baseUrl = () => app.get("framework.base_url");
   const rules = { ...options, maxAge, idle, name, secrets, baseUrl };
   const why = problemOf(rules);
@@ -274,6 +276,7 @@ function rulesOf(
 
 function problemOf(rules: Rules): string | undefined {
   const { secrets, maxAge, idle, name, path = "/", store } = rules;
+  if (typeof name !== "string") return "the name must be text";
   if (!secrets.length || secrets.some((text) => !(text?.length > 31))) {
     const isMissing = secrets.some((text) => text === undefined);
     const hint = ", but one is undefined: is its environment variable set?";

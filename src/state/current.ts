@@ -40,7 +40,11 @@ const storage = new AsyncLocalStorage<number | undefined>();
 let synchronous: Enterable | undefined;
 /** The contexts that code can find by their numbers: those that have left their synchronous part and are not over. */
 const open = new Map<number, Enterable>();
-const configuring = new Map<number, Current<Enterable>>();
+/** Who configures, by the negative number of the work, and the number of what is around that. */
+const configuring = new Map<
+  number,
+  { readonly owner: Current<Enterable>; readonly outer: number | undefined }
+>();
 let lastId = 0;
 
 /** The contexts of one owner. */
@@ -80,7 +84,7 @@ export class Current<Context extends Enterable> {
   configure<Result>(work: () => Result): Result {
     const id = -nextId();
     const done = (): void => void configuring.delete(id);
-    configuring.set(id, this);
+    configuring.set(id, { owner: this, outer: storage.getStore() });
     let result: Result | undefined;
     try {
       return result = storage.run(id, work);
@@ -90,9 +94,13 @@ export class Current<Context extends Enterable> {
     }
   }
 
-  /** Whether the calling code runs in `configure()`. */
+  /** Whether the calling code runs in `configure()`, also by way of that of other owners. */
   get isConfiguring(): boolean {
-    return configuring.get(storage.getStore() ?? 0) === this;
+    let work = configuring.get(storage.getStore() ?? 0);
+    while (work !== undefined && work.owner !== this) {
+      work = configuring.get(work.outer ?? 0);
+    }
+    return work !== undefined;
   }
 
   /** The innermost context that the calling code belongs to, of any owner, if it began after this owner was made. */

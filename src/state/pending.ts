@@ -32,6 +32,7 @@ export class Pending {
   readonly #calls = new Map<Promise<unknown>, Call>();
   #hasRejected = false;
   #uncaught: Uncaught[] = [];
+  #end: Promise<unknown> | undefined;
 
   /** Notes a call until it settles; the caller still handles its result. */
   track(name: string, call: Promise<unknown>, scope: object): void {
@@ -43,6 +44,12 @@ export class Pending {
         if (this.#calls.delete(call)) this.#hasRejected = true;
       },
     );
+  }
+
+  /** Takes the call that ends the request: what comes out of it is the response, however long it takes. */
+  end(call: Promise<unknown>): void {
+    this.#end = call;
+    call.catch(() => {}); // `settle` rejects with it
   }
 
   /** Keeps an error that no code has caught. */
@@ -63,14 +70,20 @@ export class Pending {
   /** Whether a call is under way, or a rejection may still turn out to be unhandled. */
   get isUnsettled(): boolean {
     return this.#hasRejected || this.#uncaught.length > 0 ||
-      this.#calls.size > 0;
+      this.#calls.size > 0 || this.#end !== undefined;
   }
 
   /**
    * Waits for the calls, those of one scope or all, for the given seconds at most. Rejects with an error of theirs that
-   * nobody has caught. Returns the names of those that took too long, "" for none: they are not waited for again.
+   * nobody has caught. Returns the names of those that took too long, "" for none: they are not waited for again. Waits
+   * for all only after the call that ends the request.
    */
   async settle(seconds: number, scope?: object): Promise<string> {
+    if (scope === undefined) {
+      const end = this.#end;
+      this.#end = undefined;
+      await end;
+    }
     const isMeant = (each: { scope: object }): boolean =>
       scope === undefined || each.scope === scope;
     const open = () => [...this.#calls].filter(([, each]) => isMeant(each));
