@@ -86,11 +86,12 @@ interface Plain {
 
 /** The route as a scan sees it. Compiled once: a scan tries it with each path. */
 function plain(
-  { pattern, methods, regex }: Route,
+  { methods, regex }: Route,
   names: readonly string[] = [],
 ): Plain {
   const sensitive = new RegExp(regex.source, regex.flags.replace("i", ""));
-  return { path: pattern, methods, names, sensitive, insensitive: regex };
+  const path = regex.source.replaceAll(/\(\?<\w+>/g, "(");
+  return { path, methods, names, sensitive, insensitive: regex };
 }
 
 /** Places and values that trying one expression after another finds. */

@@ -283,12 +283,16 @@ onBothForms("`notFound()` is called when no route matches", async (app) => {
 
 onEngine("HEAD takes the GET route, without a body", async (app) => {
   app.route("GET /x", () => "text");
+  app.route("GET /y/", () => "other");
   app.route("HEAD /y", () => app.response().header("X-Own", "yes"));
-  app.route("GET /y", () => "other");
+  app.route("GET /user/@name", () => "other");
+  app.route("HEAD /user/@id", () => app.response().header("X-Own", "yes"));
   const response = await visit(app, "/x", { method: "HEAD" });
   assertEquals([response.status, await response.text()], [200, ""]);
-  const own = await visit(app, "/y", { method: "HEAD" });
-  assertEquals(own.headers.get("x-own"), "yes");
+  for (const path of ["/y", "/y/", "/user/1"]) {
+    const own = await visit(app, path, { method: "HEAD" });
+    assertEquals(own.headers.get("x-own"), "yes", path);
+  }
 });
 
 onEngine(

@@ -191,9 +191,15 @@ export function takesMethod(
 }
 
 /** Whether a route of the same path names HEAD. */
-function isForHead({ path }: Pattern, routes: readonly Route[]): boolean {
+function isForHead(pattern: Pattern, routes: readonly Route[]): boolean {
   return routes.some((route) => {
-    const { pattern } = declared(route);
-    return pattern.path === path && pattern.methods.includes("HEAD");
+    const { pattern: other } = declared(route);
+    return other.methods.includes("HEAD") &&
+      shapeOf(other) === shapeOf(pattern);
   });
+}
+
+/** A path without the names of its parameters, and without a slash at its end. */
+function shapeOf(pattern: Pattern): string {
+  return pattern.regex(true).source.replaceAll(/\(\?<\w+>/g, "(");
 }
