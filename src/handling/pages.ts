@@ -55,6 +55,14 @@ function failureOf(thrown: unknown): Failure {
   return { name: "error", thrown, error, status };
 }
 
+/** Why `error` responds to its parameter, which is an `Error` from now on; what was thrown is noted as it was. */
+function causeIn(params: unknown[]): () => Failure {
+  const [thrown] = params;
+  const error = toError(thrown);
+  params[0] = error;
+  return () => failureOf(params[0] === error ? thrown : params[0]);
+}
+
 /**
  * Runs `notFound` or `error`. A mapped or filtered one runs on an empty page: the content so far is dropped,
  * and what the method and its filters write, or return, is the whole response.
@@ -63,18 +71,15 @@ export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
     const { exchange, reply } = context;
     const within = context.failure;
-    if (name === "error") params[0] = toError(params[0]);
     for (let around = within; around; around = around.within) {
       if (around.name !== name) continue;
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
+    const cause = name === "error" ? causeIn(params) : () => NOT_FOUND;
     // Asked twice: filters of `error` may replace the error, in `params`, after the page was opened.
-    const failure = (): Failure => ({
-      ...name === "error" ? failureOf(params[0]) : NOT_FOUND,
-      within,
-    });
+    const failure = (): Failure => ({ ...cause(), within });
     const page = openPage(context, failure());
     if (page === undefined) return;
     const afterFilters = () => {
