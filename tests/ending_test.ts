@@ -208,6 +208,10 @@ onBothForms("`stop()` sends what un-awaited renders still add", async (app) => {
     app.stop();
   });
   assertEquals(await (await visit(app, "/")).text(), "ab");
+  app.before("stop", () => {});
+  assertEquals(await (await visit(app, "/")).text(), "ab");
+  app.after("stop", later);
+  assertEquals(await (await visit(app, "/")).text(), "ab");
 });
 
 onBothForms(

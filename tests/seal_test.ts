@@ -649,10 +649,15 @@ Deno.test("an error in an asynchronous `halt()` gets the page of `error`", async
   });
 });
 
+class Entry {
+  constructor(readonly title: string) {}
+}
+
 /** What a mapped `json` returns, and the body and type that the client gets. */
 const RETURNED: readonly [value: unknown, body: string, type: string][] = [
   ['{"a":"<b>"}', '{"a":"<b>"}', "application/json; charset=utf-8"],
   [{ a: 1 }, '{"a":1}', "application/json; charset=utf-8"],
+  [new Entry("b"), '{"title":"b"}', "application/json; charset=utf-8"],
   [new Uint8Array([97]), "a", "application/octet-stream"],
   [new Response("web"), "web", "text/plain;charset=UTF-8"],
 ];
@@ -685,4 +690,21 @@ Deno.test("a guard lets nobody pass after a mapped `redirect()` that only sets a
   app.route("/", () => "secret").addMiddleware(() => app.redirect("/login"));
   const { text, headers } = await read(await app.fetch("/"));
   assertEquals([text, headers.get("hx-redirect")], ["", "/login"]);
+});
+
+Deno.test("an asynchronous `halt()` that fails on a mapped page is followed by the default page", async () => {
+  for (const name of ["error", "notFound"] as const) {
+    const app = new Engine();
+    app.before(
+      "halt",
+      () => later().then(() => Promise.reject(new Error("filter"))),
+    );
+    app.map(name, () => app.halt(500, "sorry"));
+    app.route("/error", () => Promise.reject(new Error("first")));
+    await logOf(async () => {
+      const response = await app.fetch(`/${name}`);
+      assertEquals(response.status, 500);
+      assertMatch(await response.text(), /<h1>500 Internal Server Error/);
+    });
+  }
 });

@@ -43,6 +43,7 @@ export function dispatch({ context, plan }: Exchange): Waiting {
 function callStart(context: Context): Waiting {
   const { exchange } = context;
   firstRoute(exchange); // filters can ask for the route
+  // Not by `app.call`, which would note it: the guards in it would wait for it.
   const returned = exchange.plan.start?.call([], context);
   return isThenable(returned)
     ? Promise.resolve(returned).then((value) => respondWith(context, value))

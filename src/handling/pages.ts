@@ -113,11 +113,17 @@ function* fillBy(
   page: Context,
   reply: Reply,
 ): Steps<void> {
+  const { exchange, scope } = page;
   try {
-    const returned = yield make();
-    page.exchange.checkNotOver();
-    yield respondWith(page, returned);
-    yield settle(page.exchange, page.scope);
+    try {
+      const returned = yield make();
+      exchange.checkNotOver();
+      yield respondWith(page, returned);
+      yield settle(exchange, scope);
+    } catch (thrown) {
+      if (isStop(thrown)) yield exchange.pending?.takeEnd(); // `halt` or `stop` may be asynchronous
+      throw thrown;
+    }
   } catch (thrown) {
     if (!isStop(thrown)) reply.reopen();
     throw thrown;

@@ -150,12 +150,10 @@ function headOf({ status, headers }: Reply): string {
   return JSON.stringify([status, ...headers ?? []]);
 }
 
-/** Whether a value is content of a response; numbers and the like are for the caller of a method. */
+/** Whether a value is content of a response; numbers, booleans and nothing are for the caller of a method. */
 function hasContent(value: unknown): boolean {
-  if (typeof value === "string" || value instanceof Markup) return true;
-  return typeof value === "object" && value !== null &&
-    !isFrameworkObject(value) &&
-    (isListOrRecord(value) || bodyContentOf(value) !== undefined);
+  return typeof value === "string" ||
+    typeof value === "object" && value !== null && !isFrameworkObject(value);
 }
 
 /** Responds with what a method has returned instead of the content so far. */
@@ -167,7 +165,9 @@ function replaceBy(
   const { exchange: { app }, reply } = context;
   reply.clearBody();
   if (typeof returned !== "string") {
-    return name === "redirect" || !isListOrRecord(returned as object)
+    const isBody = returned instanceof Markup ||
+      bodyContentOf(returned) !== undefined;
+    return name === "redirect" || isBody
       ? respondWith(context, returned)
       : waitingFor(app.original("json")(returned)); // the mapped one has returned this
   }

@@ -68,10 +68,7 @@ export class Reply {
 
   /** Whether nothing was written, and no section was opened for later output. */
   get isEmpty(): boolean {
-    if (this.content !== undefined) return false;
-    // A section is not empty: something may still come.
-    return this.#text === "" ||
-      Array.isArray(this.#text) && this.#text.every((each) => each === "");
+    return this.content === undefined && this.#text === "";
   }
 
   /** This reply, or the page that is sent in its place. */
@@ -238,7 +235,8 @@ export class Reply {
     const copy = new (this.constructor as new () => Reply)();
     const { status, type, content } = this;
     Object.assign(copy, { status, type, content });
-    if (content === undefined) copy.#text = String(this.body);
+    // Sections stay the same lists: a call that was not awaited may still fill them.
+    copy.#text = typeof this.#text === "string" ? this.#text : [...this.#text];
     copy.headers = this.headers ??= new Map();
     return this.#page = copy;
   }

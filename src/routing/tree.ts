@@ -177,7 +177,7 @@ function indexAfter(routes: readonly Route[], after: Route): number {
 
 /**
  * Whether a pattern is for a method; without one, every pattern is. A pattern for GET is for HEAD, too, unless another
- * one of the same path names that: the `routes` are at least all those of the same path.
+ * one of the same path names HEAD: the `routes` are at least all those of that path.
  */
 export function takesMethod(
   pattern: Pattern,
@@ -199,7 +199,7 @@ function isForHead(pattern: Pattern, routes: readonly Route[]): boolean {
   });
 }
 
-/** A path without the names of its parameters, and without a slash at its end. */
+/** The expression of a pattern without the names of its parameters: the same for the same path, in the same case. */
 function shapeOf(pattern: Pattern): string {
   return pattern.regex(true).source.replaceAll(/\(\?<\w+>/g, "(");
 }

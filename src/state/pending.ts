@@ -52,6 +52,13 @@ export class Pending {
     call.catch(() => {}); // `settle` rejects with it
   }
 
+  /** Returns the call that ends the request, if any, and forgets it. */
+  takeEnd(): Promise<unknown> | undefined {
+    const end = this.#end;
+    this.#end = undefined;
+    return end;
+  }
+
   /** Keeps an error that no code has caught. */
   fail(reason: unknown, scope: object): void {
     this.#uncaught.push({ reason, scope });
@@ -79,11 +86,7 @@ export class Pending {
    * for all only after the call that ends the request.
    */
   async settle(seconds: number, scope?: object): Promise<string> {
-    if (scope === undefined) {
-      const end = this.#end;
-      this.#end = undefined;
-      await end;
-    }
+    if (scope === undefined) await this.takeEnd();
     const isMeant = (each: { scope: object }): boolean =>
       scope === undefined || each.scope === scope;
     const open = () => [...this.#calls].filter(([, each]) => isMeant(each));
