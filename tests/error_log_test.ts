@@ -295,10 +295,14 @@ Deno.test("what middleware gets and is no error is one line in the log", async (
   assertMatch(lines[0]!, /A non-Error value was thrown: "text"/);
 });
 
-for (const rest of ["a page", "none"]) {
+for (const rest of ["a page", "none", "a filter", "the original"]) {
   Deno.test(`what a handler gives to \`error()\`, and then throws, is one line in the log, with ${rest} mapped`, async () => {
     const app = new Engine();
     if (rest === "a page") app.map("error", () => "mapped");
+    if (rest === "a filter") app.before("error", () => {});
+    if (rest === "the original") {
+      app.map("error", (error: Error) => app.original("error")(error));
+    }
     app.route("/boom", () => {
       app.error("text");
       throw "text";

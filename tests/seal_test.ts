@@ -708,3 +708,58 @@ Deno.test("an asynchronous `halt()` that fails on a mapped page is followed by t
     });
   }
 });
+
+Deno.test("a guard whose asynchronous `halt()` fails lets nobody pass while it still runs", async () => {
+  const app = new Engine();
+  app.after(
+    "halt",
+    () => later().then(() => Promise.reject(new Error("audit"))),
+  );
+  app.route("/", () => new Response("secret")).addMiddleware(async () => {
+    await later().then(() => app.halt(403)).catch(() => {});
+    for (let turn = 0; turn < 5; turn++) await later();
+  });
+  await logOf(async () => {
+    const response = await app.fetch("/");
+    assertEquals(response.status, 500);
+    await response.body?.cancel();
+  });
+});
+
+Deno.test("a `halt()` in a call that nobody awaits is waited for, also when it fails", async () => {
+  for (
+    const [filter, status] of [[later, 403], [
+      () => later().then(() => Promise.reject(new Error("boom"))),
+      500,
+    ]] as const
+  ) {
+    const app = new Engine();
+    app.before("halt", filter);
+    app.map("render", async () => {
+      await later();
+      app.halt(403, "no");
+    });
+    app.route("/", () => {
+      app.response().write("secret");
+      app.render("x");
+    });
+    await logOf(async () => {
+      const response = await app.fetch("/");
+      assertEquals(response.status, status);
+      assertEquals((await response.text()).includes("secret"), false);
+    });
+  }
+});
+
+Deno.test("a mapped `halt()` can end by an asynchronous `stop()`", async () => {
+  const app = new Engine();
+  app.before("stop", later);
+  app.map("halt", async () => {
+    await later();
+    app.response().clearBody().write("x");
+    app.stop(402);
+  });
+  app.route("/", () => app.halt(403));
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [402, "x"]);
+});

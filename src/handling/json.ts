@@ -8,6 +8,9 @@ import { checkHeader } from "../response/header.ts";
 /** What the language calls the objects that JSON sends as the value in them, such as `Markup`. */
 const VALUES: ReadonlySet<string> = new Set(["String", "Number", "Boolean"]);
 
+/** The content type of JSONP. */
+export const SCRIPT = "application/javascript; charset=utf-8";
+
 export function json(
   app: Application,
   data: unknown,
@@ -44,7 +47,7 @@ export function jsonp(
   reply.respond("jsonp()", {
     status: code,
     text: `${callback}(${text});`,
-    type: typeIn(charset, "application/javascript; charset=utf-8"),
+    type: typeIn(charset, SCRIPT),
     headers: { "x-content-type-options": "nosniff" },
   });
 }

@@ -57,10 +57,13 @@ function failureOf(thrown: unknown): Failure {
 
 /** Why `error` responds to its parameter, which is an `Error` from now on; what was thrown is noted as it was. */
 function causeIn(params: unknown[]): () => Failure {
-  const [thrown] = params;
-  const error = toError(thrown);
-  params[0] = error;
-  return () => failureOf(params[0] === error ? thrown : params[0]);
+  let failure = failureOf(params[0]);
+  params[0] = failure.error;
+  return () => {
+    if (params[0] !== failure.error) failure = failureOf(params[0]);
+    params[0] = failure.error;
+    return failure;
+  };
 }
 
 /**
@@ -113,17 +116,11 @@ function* fillBy(
   page: Context,
   reply: Reply,
 ): Steps<void> {
-  const { exchange, scope } = page;
   try {
-    try {
-      const returned = yield make();
-      exchange.checkNotOver();
-      yield respondWith(page, returned);
-      yield settle(exchange, scope);
-    } catch (thrown) {
-      if (isStop(thrown)) yield exchange.pending?.takeEnd(); // `halt` or `stop` may be asynchronous
-      throw thrown;
-    }
+    const returned = yield make();
+    page.exchange.checkNotOver();
+    yield respondWith(page, returned);
+    yield settle(page.exchange, page.scope);
   } catch (thrown) {
     if (!isStop(thrown)) reply.reopen();
     throw thrown;
@@ -207,7 +204,9 @@ function openPage(context: Context, failure: Failure): Context | undefined {
  */
 function takeOver(page: Context, failure: Failure): void {
   const { failure: opened, reply } = page;
-  if (opened?.thrown === failure.thrown) return;
+  if (opened?.thrown === failure.thrown || opened?.error === failure.error) {
+    return;
+  }
   note(page, failure);
   if (opened !== undefined) dropHead(reply, opened);
   if (reply.status === opened?.status) setHead(page, failure);

@@ -19,7 +19,7 @@ import { enter } from "../state/current.ts";
 import { Pending } from "../state/pending.ts";
 import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
-import { hasJson } from "./json.ts";
+import { hasJson, SCRIPT } from "./json.ts";
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
 export function respondWith(
@@ -92,27 +92,33 @@ export function ending(name: "halt" | "stop"): Wrapper {
     const copy = reply.openCopy(`${name}()`);
     if (copy === undefined) throwStop();
     const part = exchange.part(copy, undefined, failure, scope);
-    const ended = enter(part, () => run(endBy(method, params, part, reply)));
+    let ended: Waiting | void;
+    try {
+      ended = enter(part, () => run(endBy(method, params, part)));
+    } catch (thrown) {
+      reply.reopen();
+      throw thrown;
+    }
     if (ended instanceof Promise) {
-      (exchange.pending ??= new Pending()).end(ended);
+      const open = (): void => exchange.context.reply.reopen();
+      (exchange.pending ??= new Pending()).end(ended, open);
     }
     throwStop();
   };
 }
 
-/** Ends a request by a method. When that fails, the response is open again. */
+/** Ends a request by a method, which need not throw the signal. */
 function* endBy(
   method: MappedMethod,
   params: unknown[],
   context: Context,
-  reply: Reply,
 ): Steps<void> {
   try {
-    yield respondWith(context, yield method.run(params, { isEnd: true }));
+    const returned = yield method.run(params, { isEnd: true });
+    if (hasContent(returned)) context.reply.setHeader("content-encoding", null);
+    yield respondWith(context, returned);
   } catch (thrown) {
-    if (isStop(thrown)) return;
-    reply.reopen();
-    throw thrown;
+    if (!isStop(thrown)) throw thrown;
   }
 }
 
@@ -164,15 +170,16 @@ function replaceBy(
 ): Waiting {
   const { exchange: { app }, reply } = context;
   reply.clearBody();
+  reply.setHeader("content-encoding", null); // that of the content so far
   if (typeof returned !== "string") {
-    const isBody = returned instanceof Markup ||
-      bodyContentOf(returned) !== undefined;
+    const isBody = returned instanceof Markup || isBodyContent(returned);
     return name === "redirect" || isBody
       ? respondWith(context, returned)
       : waitingFor(app.original("json")(returned)); // the mapped one has returned this
   }
   const hasType = name === "redirect" || reply.header("content-type") !== null;
-  reply.setBody(returned, hasType ? undefined : JSON_UTF8);
+  const type = name === "json" ? JSON_UTF8 : SCRIPT;
+  reply.setBody(returned, hasType ? undefined : type);
 }
 
 /** Whether a value is a list or record, and no stream. */
@@ -181,13 +188,22 @@ function isListOrRecord(value: object): boolean {
     !(Symbol.asyncIterator in value);
 }
 
-/** The body that a value is: a web response, bytes, or a stream; undefined for any other value. */
-function bodyContentOf(value: unknown): BodyContent | Response | undefined {
+/** Whether a value is a body: a web response, bytes, or a stream. */
+function isBodyContent(value: unknown): boolean {
+  return isWebContent(value) || Symbol.asyncIterator in Object(value);
+}
+
+function isWebContent(value: unknown): value is BodyContent | Response {
   // A list of these classes would have the runtime load all of them at the start.
-  const isContent = value instanceof Response || value instanceof Blob ||
-    value instanceof ReadableStream || value instanceof ArrayBuffer;
-  if (isContent || ArrayBuffer.isView(value)) return value as BodyContent;
-  if (!(Symbol.asyncIterator in Object(value))) return undefined;
+  return value instanceof Response || value instanceof Blob ||
+    value instanceof ReadableStream || value instanceof ArrayBuffer ||
+    ArrayBuffer.isView(value);
+}
+
+/** The body that a value is; undefined for any other value. */
+function bodyContentOf(value: unknown): BodyContent | Response | undefined {
+  if (isWebContent(value)) return value;
+  if (!isBodyContent(value)) return undefined;
   return streamOf(value as AsyncIterable<unknown>);
 }
 

@@ -235,8 +235,7 @@ export class Reply {
     const copy = new (this.constructor as new () => Reply)();
     const { status, type, content } = this;
     Object.assign(copy, { status, type, content });
-    // Sections stay the same lists: a call that was not awaited may still fill them.
-    copy.#text = typeof this.#text === "string" ? this.#text : [...this.#text];
+    copy.#text = this.#text; // with its sections, which calls that were not awaited may still fill
     copy.headers = this.headers ??= new Map();
     return this.#page = copy;
   }

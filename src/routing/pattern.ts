@@ -48,6 +48,7 @@ export class Pattern {
   readonly #valueSegments: readonly number[] | undefined;
   /** The values before any is read. */
   readonly #absent: Values;
+  #shape: string | undefined;
 
   /** Throws `SyntaxError` when the path is malformed, quoting it and the position. */
   constructor(methods: readonly string[], path: string) {
@@ -101,6 +102,12 @@ export class Pattern {
     const splat = splats.join("/");
     if (!PARENT_SEGMENT.test(splat)) return splat;
     throw refusal(400, 'The path has a segment ".." where "*" matches');
+  }
+
+  /** Its expression without the names of its parameters: the same for the same path, in the same case. */
+  get shape(): string {
+    return this.#shape ??= this.regex(true).source
+      .replaceAll(/\(\?<\w+>/g, "(");
   }
 
   /**

@@ -194,12 +194,6 @@ export function takesMethod(
 function isForHead(pattern: Pattern, routes: readonly Route[]): boolean {
   return routes.some((route) => {
     const { pattern: other } = declared(route);
-    return other.methods.includes("HEAD") &&
-      shapeOf(other) === shapeOf(pattern);
+    return other.methods.includes("HEAD") && other.shape === pattern.shape;
   });
-}
-
-/** The expression of a pattern without the names of its parameters: the same for the same path, in the same case. */
-function shapeOf(pattern: Pattern): string {
-  return pattern.regex(true).source.replaceAll(/\(\?<\w+>/g, "(");
 }

@@ -21,6 +21,12 @@ interface Call {
   readonly scope: object;
 }
 
+/** A call that ends the request, and what to do when it fails. */
+interface End {
+  readonly call: Promise<unknown>;
+  readonly failed: () => void;
+}
+
 /** An error that no code has caught, and the scope of its call. */
 interface Uncaught {
   readonly reason: unknown;
@@ -32,7 +38,7 @@ export class Pending {
   readonly #calls = new Map<Promise<unknown>, Call>();
   #hasRejected = false;
   #uncaught: Uncaught[] = [];
-  #end: Promise<unknown> | undefined;
+  #ends: End[] = [];
 
   /** Notes a call until it settles; the caller still handles its result. */
   track(name: string, call: Promise<unknown>, scope: object): void {
@@ -46,17 +52,13 @@ export class Pending {
     );
   }
 
-  /** Takes the call that ends the request: what comes out of it is the response, however long it takes. */
-  end(call: Promise<unknown>): void {
-    this.#end = call;
-    call.catch(() => {}); // `settle` rejects with it
-  }
-
-  /** Returns the call that ends the request, if any, and forgets it. */
-  takeEnd(): Promise<unknown> | undefined {
-    const end = this.#end;
-    this.#end = undefined;
-    return end;
+  /**
+   * Notes a call that ends the request: what comes out of it is the response, however long it takes. When it rejects,
+   * so does `settle`, and calls `failed` before.
+   */
+  end(call: Promise<unknown>, failed: () => void): void {
+    this.#ends.push({ call, failed });
+    call.catch(() => {});
   }
 
   /** Keeps an error that no code has caught. */
@@ -77,16 +79,16 @@ export class Pending {
   /** Whether a call is under way, or a rejection may still turn out to be unhandled. */
   get isUnsettled(): boolean {
     return this.#hasRejected || this.#uncaught.length > 0 ||
-      this.#calls.size > 0 || this.#end !== undefined;
+      this.#calls.size > 0 || this.#ends.length > 0;
   }
 
   /**
    * Waits for the calls, those of one scope or all, for the given seconds at most. Rejects with an error of theirs that
-   * nobody has caught. Returns the names of those that took too long, "" for none: they are not waited for again. Waits
-   * for all only after the call that ends the request.
+   * nobody has caught. Returns the names of those that took too long, "" for none: they are not waited for again.
+   * Without a scope, waits for the calls that end the request, too.
    */
   async settle(seconds: number, scope?: object): Promise<string> {
-    if (scope === undefined) await this.takeEnd();
+    if (scope === undefined) await this.#endAll();
     const isMeant = (each: { scope: object }): boolean =>
       scope === undefined || each.scope === scope;
     const open = () => [...this.#calls].filter(([, each]) => isMeant(each));
@@ -104,11 +106,23 @@ export class Pending {
       await new Promise((resolve) => setTimeout(resolve));
     }
     this.#hasRejected = false;
+    if (scope === undefined) await this.#endAll(); // one of the calls may have begun it
     const uncaught = this.#uncaught.find(isMeant);
     if (uncaught === undefined) {
       return late.map(([, { name }]) => name).join(", ");
     }
     this.#uncaught = this.#uncaught.filter((each) => each !== uncaught);
     throw uncaught.reason;
+  }
+
+  async #endAll(): Promise<void> {
+    for (let end = this.#ends.shift(); end; end = this.#ends.shift()) {
+      try {
+        await end.call;
+      } catch (thrown) {
+        end.failed();
+        throw thrown;
+      }
+    }
   }
 }
