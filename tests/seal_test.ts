@@ -763,3 +763,60 @@ Deno.test("a mapped `halt()` can end by an asynchronous `stop()`", async () => {
   const response = await app.fetch("/");
   assertEquals([response.status, await response.text()], [402, "x"]);
 });
+
+Deno.test("what a mapped `halt()` returns after it has written is no content", async () => {
+  for (const value of [7, new Set([1]), { logged: 1 }, "log"]) {
+    const app = new Engine();
+    app.map("halt", (code: number) => {
+      app.response().clearBody().status(code).write("no");
+      return value;
+    });
+    app.route("/", () => app.halt(403));
+    const response = await app.fetch("/");
+    assertEquals([response.status, await response.text()], [403, "no"]);
+  }
+});
+
+Deno.test("an object that a mapped `redirect()` returns is for its caller", async () => {
+  const app = new Engine();
+  app.map("redirect", (url: string) => {
+    app.response().status(303).header("location", url);
+    return new Set([url]);
+  });
+  app.route("/", () => void app.redirect("/x"));
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [303, ""]);
+});
+
+Deno.test("a `stop()` that fails keeps the content so far for code that catches the error", async () => {
+  const app = new Engine();
+  app.before("stop", () => {
+    throw new Error("boom");
+  });
+  app.route("/", () => {
+    app.response().write("a");
+    try {
+      app.stop();
+    } catch {
+      app.response().write("b");
+    }
+  });
+  assertEquals(await (await app.fetch("/")).text(), "ab");
+});
+
+Deno.test("a mapped `halt()` that begins calls in an un-awaited one is sent with what they write", async () => {
+  const app = new Engine();
+  app.map("halt", async (code: number) => {
+    await later();
+    app.response().clearBody().status(code);
+    app.render("page");
+  });
+  app.map("render", async (name: string) => {
+    await later();
+    if (name === "part") app.halt(403);
+    app.response().write(name);
+  });
+  app.route("/", () => void app.render("part"));
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [403, "page"]);
+});

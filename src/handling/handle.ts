@@ -96,7 +96,9 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
     } catch (thrown) {
       if (isStop(thrown)) yield* endStopped(exchange);
       else yield* runError(exchange, thrown);
-      yield settle(exchange)?.catch((late) => failLate(exchange, late));
+      while (exchange.pending?.isUnsettled) {
+        yield settle(exchange)?.catch((late) => failLate(exchange, late));
+      }
       return yield finish(exchange);
     }
   } catch (unhandled) {

@@ -96,7 +96,7 @@ export function ending(name: "halt" | "stop"): Wrapper {
     try {
       ended = enter(part, () => run(endBy(method, params, part)));
     } catch (thrown) {
-      reply.reopen();
+      reply.dropCopy();
       throw thrown;
     }
     if (ended instanceof Promise) {
@@ -114,9 +114,12 @@ function* endBy(
   context: Context,
 ): Steps<void> {
   try {
+    const { reply } = context;
+    const { body } = reply;
     const returned = yield method.run(params, { isEnd: true });
-    if (hasContent(returned)) context.reply.setHeader("content-encoding", null);
-    yield respondWith(context, returned);
+    // What a method returns that has written the body is for nobody.
+    const isFilled = reply.body !== body && !reply.isEmpty;
+    if (!isFilled && isContent(returned)) yield respondWith(context, returned);
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
   }
@@ -143,7 +146,8 @@ function* respondBy(
   const returned = yield method.run(params);
   if (reply.isSealed) return returned;
   // What a method returns that has written the body is for its caller.
-  const isBody = reply.body === body && hasContent(returned);
+  const isBody = reply.body === body && isContent(returned) &&
+    (name !== "redirect" || isText(returned) || isBodyContent(returned));
   if (isBody) yield replaceBy(context, returned, name);
   const hasResponded = isBody || reply.body !== body ||
     headOf(reply) !== before;
@@ -157,9 +161,13 @@ function headOf({ status, headers }: Reply): string {
 }
 
 /** Whether a value is content of a response; numbers, booleans and nothing are for the caller of a method. */
-function hasContent(value: unknown): boolean {
+function isContent(value: unknown): boolean {
   return typeof value === "string" ||
     typeof value === "object" && value !== null && !isFrameworkObject(value);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" || value instanceof Markup;
 }
 
 /** Responds with what a method has returned instead of the content so far. */
@@ -170,10 +178,9 @@ function replaceBy(
 ): Waiting {
   const { exchange: { app }, reply } = context;
   reply.clearBody();
-  reply.setHeader("content-encoding", null); // that of the content so far
   if (typeof returned !== "string") {
-    const isBody = returned instanceof Markup || isBodyContent(returned);
-    return name === "redirect" || isBody
+    const isBody = isText(returned) || isBodyContent(returned);
+    return isBody
       ? respondWith(context, returned)
       : waitingFor(app.original("json")(returned)); // the mapped one has returned this
   }

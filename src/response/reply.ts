@@ -240,6 +240,11 @@ export class Reply {
     return this.#page = copy;
   }
 
+  /** Removes the seal and the copy in place of this reply, whose content so far stays. */
+  dropCopy(): void {
+    this.sealedBy = this.#page = undefined;
+  }
+
   /**
    * Removes the seal, the page in place of this reply, and the body: making the response, or that page, has failed.
    * The status and the headers stay.

@@ -106,11 +106,12 @@ export class Pending {
       await new Promise((resolve) => setTimeout(resolve));
     }
     this.#hasRejected = false;
-    if (scope === undefined) await this.#endAll(); // one of the calls may have begun it
-    const uncaught = this.#uncaught.find(isMeant);
-    if (uncaught === undefined) {
-      return late.map(([, { name }]) => name).join(", ");
+    const names = late.map(([, { name }]) => name);
+    if (scope === undefined && this.#ends.length > 0) { // one of the calls has begun to end the request
+      return [...names, await this.settle(seconds)].filter(Boolean).join(", ");
     }
+    const uncaught = this.#uncaught.find(isMeant);
+    if (uncaught === undefined) return names.join(", ");
     this.#uncaught = this.#uncaught.filter((each) => each !== uncaught);
     throw uncaught.reason;
   }
