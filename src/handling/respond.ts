@@ -179,8 +179,7 @@ function replaceBy(
   const { exchange: { app }, reply } = context;
   reply.clearBody();
   if (typeof returned !== "string") {
-    const isBody = isText(returned) || isBodyContent(returned);
-    return isBody
+    return isText(returned) || isBodyContent(returned)
       ? respondWith(context, returned)
       : waitingFor(app.original("json")(returned)); // the mapped one has returned this
   }

@@ -116,6 +116,7 @@ export class Pending {
     throw uncaught.reason;
   }
 
+  /** Waits for the calls that end the request, one after the other. */
   async #endAll(): Promise<void> {
     for (let end = this.#ends.shift(); end; end = this.#ends.shift()) {
       try {
