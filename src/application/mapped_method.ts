@@ -21,7 +21,7 @@ export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
   : { [Key in Name]: Callback extends Method ? Callback : Method };
 
-/** What happens between the filters of a method; nothing where it has none. */
+/** What happens between and after the filters of a method; nothing where it has none. */
 export interface Between {
   /** Checks what a filter before the method returned, unless that is `false`: other values have no meaning. */
   check?(returned: unknown): void;

@@ -1,25 +1,20 @@
 /**
- * Owns making a response of the value that a callback returns; the default `stop`, `halt` and `redirect`; and what
- * holds for methods that respond when they are mapped or filtered.
+ * Owns making a response of the value that a callback returns, and the default `stop`, `halt` and
+ * `redirect`.
  */
 
 import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
-import type { MappedMethod, Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
-import { checkStatus, isStop, throwStop, wrongKind } from "../errors.ts";
+import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
-import { JSON_UTF8 } from "../media_type.ts";
 import { isPlainRecord } from "../plain_record.ts";
 import { locationOf } from "../response/location.ts";
-import type { Reply } from "../response/reply.ts";
 import { type BodyContent, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
-import { enter } from "../state/current.ts";
-import { Pending } from "../state/pending.ts";
-import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
+import { type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
-import { hasJson, SCRIPT } from "./json.ts";
+import { hasJson } from "./json.ts";
 
 /** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
 export function respondWith(
@@ -82,112 +77,6 @@ export function redirect(app: Application, url: string, code = 303): void {
   reply.respond("redirect()", { status: code, headers });
 }
 
-/**
- * Runs a mapped or filtered `halt` or `stop`, which the calling code never goes on after. It writes to a reply of its
- * own, since the one that the caller knows is sealed at once: an asynchronous method is waited for.
- */
-export function ending(name: "halt" | "stop"): Wrapper {
-  return (method, params, context) => {
-    const { exchange, failure, reply, scope } = context;
-    const copy = reply.openCopy(`${name}()`);
-    if (copy === undefined) throwStop();
-    const part = exchange.part(copy, undefined, failure, scope);
-    let ended: Waiting | void;
-    try {
-      ended = enter(part, () => run(endBy(method, params, part)));
-    } catch (thrown) {
-      reply.dropCopy();
-      throw thrown;
-    }
-    if (ended instanceof Promise) {
-      const open = (): void => exchange.context.reply.reopen();
-      (exchange.pending ??= new Pending()).end(ended, open);
-    }
-    throwStop();
-  };
-}
-
-/** Ends a request by a method, which need not throw the signal. */
-function* endBy(
-  method: MappedMethod,
-  params: unknown[],
-  context: Context,
-): Steps<void> {
-  try {
-    const { reply } = context;
-    const { body } = reply;
-    const returned = yield method.run(params, { isEnd: true });
-    // What a method returns that has written the body is for nobody.
-    const isFilled = reply.body !== body && !reply.isEmpty;
-    if (!isFilled && isContent(returned)) yield respondWith(context, returned);
-  } catch (thrown) {
-    if (!isStop(thrown)) throw thrown;
-  }
-}
-
-/**
- * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
- * default is the response all the same: no later code adds to it, and no guard lets pass.
- */
-export function responding(name: "redirect" | "json" | "jsonp"): Wrapper {
-  return (method, params, context) =>
-    run(respondBy(name, method, params, context));
-}
-
-function* respondBy(
-  name: string,
-  method: MappedMethod,
-  params: unknown[],
-  context: Context,
-): Steps<unknown> {
-  const { reply } = context;
-  const { body } = reply;
-  const before = headOf(reply);
-  const returned = yield method.run(params);
-  if (reply.isSealed) return returned;
-  // What a method returns that has written the body is for its caller.
-  const isBody = reply.body === body && isContent(returned) &&
-    (name !== "redirect" || isText(returned) || isBodyContent(returned));
-  if (isBody) yield replaceBy(context, returned, name);
-  const hasResponded = isBody || reply.body !== body ||
-    headOf(reply) !== before;
-  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`);
-  return isBody ? undefined : returned;
-}
-
-/** The status and the headers as one text. */
-function headOf({ status, headers }: Reply): string {
-  return JSON.stringify([status, ...headers ?? []]);
-}
-
-/** Whether a value is content of a response; numbers, booleans and nothing are for the caller of a method. */
-function isContent(value: unknown): boolean {
-  return typeof value === "string" ||
-    typeof value === "object" && value !== null && !isFrameworkObject(value);
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === "string" || value instanceof Markup;
-}
-
-/** Responds with what a method has returned instead of the content so far. */
-function replaceBy(
-  context: Context,
-  returned: unknown,
-  name: string,
-): Waiting {
-  const { exchange: { app }, reply } = context;
-  reply.clearBody();
-  if (typeof returned !== "string") {
-    return isText(returned) || isBodyContent(returned)
-      ? respondWith(context, returned)
-      : waitingFor(app.original("json")(returned)); // the mapped one has returned this
-  }
-  const hasType = name === "redirect" || reply.header("content-type") !== null;
-  const type = name === "json" ? JSON_UTF8 : SCRIPT;
-  reply.setBody(returned, hasType ? undefined : type);
-}
-
 /** Whether a value is a list or record, and no stream. */
 function isListOrRecord(value: object): boolean {
   return (isPlainRecord(value) || Array.isArray(value)) &&
@@ -195,7 +84,7 @@ function isListOrRecord(value: object): boolean {
 }
 
 /** Whether a value is a body: a web response, bytes, or a stream. */
-function isBodyContent(value: unknown): boolean {
+export function isBodyContent(value: unknown): boolean {
   return isWebContent(value) || Symbol.asyncIterator in Object(value);
 }
 

@@ -1,0 +1,131 @@
+/**
+ * Owns what holds for the methods that respond when they are mapped or filtered: code behind them does not run, or
+ * does not change the response, as if the default ones had been called.
+ */
+
+import type { Context } from "../application/exchange.ts";
+import type { MappedMethod, Wrapper } from "../application/mapped_method.ts";
+import { isStop, throwStop } from "../errors.ts";
+import { isFrameworkObject } from "../framework_object.ts";
+import { Markup } from "../html.ts";
+import { JSON_UTF8 } from "../media_type.ts";
+import type { Reply } from "../response/reply.ts";
+import { enter } from "../state/current.ts";
+import { Pending } from "../state/pending.ts";
+import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
+import { SCRIPT } from "./json.ts";
+import { isBodyContent, respondWith } from "./respond.ts";
+
+type Responding = "redirect" | "json" | "jsonp";
+
+/** The content types of text that such a method returns; without one, HTML. */
+const TYPES: Readonly<Record<Responding, string | undefined>> = {
+  redirect: undefined,
+  json: JSON_UTF8,
+  jsonp: SCRIPT,
+};
+
+/**
+ * Runs a mapped or filtered `halt` or `stop`, which the calling code never goes on after. It writes to a reply of its
+ * own, since the one that the caller knows is sealed at once: an asynchronous method is waited for.
+ */
+export function ending(name: "halt" | "stop"): Wrapper {
+  return (method, params, context) => {
+    const { exchange, failure, reply, scope } = context;
+    const copy = reply.openCopy(`${name}()`);
+    if (copy === undefined) throwStop();
+    const part = exchange.part(copy, undefined, failure, scope);
+    let ended: Waiting | void;
+    try {
+      ended = enter(part, () => run(endBy(method, params, part)));
+    } catch (thrown) {
+      reply.dropCopy();
+      throw thrown;
+    }
+    if (ended instanceof Promise) {
+      const open = (): void => exchange.context.reply.reopen();
+      (exchange.pending ??= new Pending()).end(ended, open);
+    }
+    throwStop();
+  };
+}
+
+/** Ends a request by a method, which need not throw the signal. */
+function* endBy(
+  method: MappedMethod,
+  params: unknown[],
+  context: Context,
+): Steps<void> {
+  try {
+    const { reply } = context;
+    const { body } = reply;
+    const returned = yield method.run(params, { isEnd: true });
+    // What a method returns that has written the body is for nobody.
+    const isFilled = reply.body !== body && !reply.isEmpty;
+    if (!isFilled && isContent(returned)) yield respondWith(context, returned);
+  } catch (thrown) {
+    if (!isStop(thrown)) throw thrown;
+  }
+}
+
+/**
+ * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
+ * default is the response all the same: no later code adds to it, and no guard lets pass.
+ */
+export function responding(name: Responding): Wrapper {
+  return (method, params, context) =>
+    run(respondBy(name, method, params, context));
+}
+
+function* respondBy(
+  name: Responding,
+  method: MappedMethod,
+  params: unknown[],
+  context: Context,
+): Steps<unknown> {
+  const { reply } = context;
+  const { body } = reply;
+  const before = headOf(reply);
+  const returned = yield method.run(params);
+  if (reply.isSealed) return returned;
+  // What a method returns that has written the body is for its caller.
+  const isBody = reply.body === body && isContent(returned) &&
+    (name !== "redirect" || isTextOrBody(returned));
+  if (isBody) yield replaceBy(context, returned, name);
+  const hasResponded = isBody || reply.body !== body ||
+    headOf(reply) !== before;
+  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`);
+  return isBody ? undefined : returned;
+}
+
+/** The status and the headers as one text. */
+function headOf({ status, headers }: Reply): string {
+  return JSON.stringify([status, ...headers ?? []]);
+}
+
+/** Whether a value is content of a response; numbers, booleans and nothing are for the caller of a method. */
+function isContent(value: unknown): boolean {
+  return typeof value === "string" ||
+    typeof value === "object" && value !== null && !isFrameworkObject(value);
+}
+
+function isTextOrBody(value: unknown): boolean {
+  return typeof value === "string" || value instanceof Markup ||
+    isBodyContent(value);
+}
+
+/** Responds with what a method has returned instead of the content so far. */
+function replaceBy(
+  context: Context,
+  returned: unknown,
+  name: Responding,
+): Waiting {
+  const { exchange: { app }, reply } = context;
+  reply.clearBody();
+  if (!isTextOrBody(returned)) {
+    return waitingFor(app.original("json")(returned)); // the mapped one has returned this
+  }
+  if (typeof returned !== "string") return respondWith(context, returned);
+  const hasType = reply.header("content-type") !== null;
+  reply.setBody(returned, hasType ? undefined : TYPES[name]);
+}
