@@ -28,8 +28,6 @@ export class Tree {
   /** The patterns by alias. */
   readonly aliases: Map<string, Pattern> = new Map();
   readonly #root: Node = newNode();
-  /** The routes that match a path which is itself a pattern, such as `/about`: most requests are for one. */
-  #routesByPath = new TextMap<readonly Route[]>();
 
   /** Appends a route; throws when its alias is that of another path. */
   add(route: Route): void {
@@ -46,7 +44,6 @@ export class Tree {
       if (routes.at(-1) !== route) routes.push(route);
     }
     this.routes.push(route);
-    this.#routesByPath = new TextMap();
   }
 
   has(route: Route): boolean {
@@ -55,39 +52,18 @@ export class Tree {
 
   /** The first route that matches, of those declared after `after`; without a method, one of any method. */
   find(path: Path, method?: string, after?: Route): Match | undefined {
-    if (path.caseSensitive) return this.#search(path, method, after);
-    const known = this.#routesByPath.get(path.received);
-    if (known !== undefined) return firstOf(known, path, method, after);
-    const match = this.#search(path, method, after);
-    if (match !== undefined && isLiteral(match)) {
-      this.#routesByPath.add(path.received, this.#matching(path));
-    }
-    return match;
+    return firstBelow(this.#root, 0, path, method, after);
   }
 
   /** The methods of the routes that match a path, `*` for those that take every method. */
   methods(path: Path): string[] {
-    return this.#matching(path).flatMap(({ methods }) => methods);
-  }
-
-  /** All routes that match a path, in the order of declaration. */
-  #matching(path: Path): Route[] {
-    const routes: Route[] = [];
-    let match = this.#search(path);
-    for (; match; match = this.#search(path, undefined, match.route)) {
-      routes.push(match.route);
+    const methods: string[] = [];
+    let match = this.find(path);
+    for (; match; match = this.find(path, undefined, match.route)) {
+      methods.push(...match.route.methods);
     }
-    return routes;
+    return methods;
   }
-
-  #search(path: Path, method?: string, after?: Route): Match | undefined {
-    return firstBelow(this.#root, 0, path, method, after);
-  }
-}
-
-/** Whether the path of a match is the pattern itself: there are no more such paths than patterns. */
-function isLiteral({ route, path }: Match): boolean {
-  return declared(route).pattern.literalPath === path.received;
 }
 
 export function newNode(): Node {
