@@ -132,7 +132,7 @@ function follow(
   const found: unknown[] = [];
   let match = firstMatch(router, method, new Path(path, caseSensitive), null);
   while (match) {
-    found.push([Number(match.route.alias.slice(1)), match.values]);
+    found.push([Number(match.declaration.alias.slice(1)), match.values]);
     match = nextMatch(router, match, null);
   }
   return found;

@@ -33,7 +33,7 @@ function matches(router: Router, method: string, path: string): string[] {
   const { layer } = layersOf(router);
   let match = firstMatch(router, method, new Path(path, false), layer);
   for (; match; match = nextMatch(router, match, layer)) {
-    found.push(match.route.alias);
+    found.push(match.declaration.alias);
   }
   return found;
 }
@@ -69,11 +69,13 @@ Deno.test("`firstMatch()` finds routes that were declared after a look-up", () =
 Deno.test("`firstMatch()` takes its case sensitivity from each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
   assertEquals(
-    firstMatch(router, "GET", new Path("/aBOUT", false), null)?.route.alias,
+    firstMatch(router, "GET", new Path("/aBOUT", false), null)?.declaration
+      .alias,
     "0",
   );
   assertEquals(
-    firstMatch(router, "GET", new Path("/about", true), null)?.route.alias,
+    firstMatch(router, "GET", new Path("/about", true), null)?.declaration
+      .alias,
     "1",
   );
   assertEquals(
@@ -132,7 +134,7 @@ Deno.test("`nextMatch()` continues on its own path after a malformed one", () =>
     () => firstMatch(router, "GET", new Path("/longer/%", false), null),
     HttpError,
   );
-  assertEquals(nextMatch(router, match, null)?.route.alias, "1");
+  assertEquals(nextMatch(router, match, null)?.declaration.alias, "1");
 });
 
 Deno.test("`nextMatch()` continues from its own match, whatever was matched in between", () => {
@@ -140,7 +142,7 @@ Deno.test("`nextMatch()` continues from its own match, whatever was matched in b
   const match = firstMatch(router, "GET", new Path("/x", false), null)!;
   firstMatch(router, "POST", new Path("/a/b/c", true), null);
   const next = nextMatch(router, match, null)!;
-  assertEquals([next.route.alias, next.values], ["1", ["x"]]);
+  assertEquals([next.declaration.alias, next.values], ["1", ["x"]]);
 });
 
 Deno.test("`firstMatch()` tries the routes of a request after those of the application", async () => {
@@ -643,7 +645,7 @@ Deno.test("`firstMatch()` tells long segments apart that begin alike", () => {
   const start = "x".repeat(100);
   const router = routerOf(`/${start}a`, `/${start}b/c`, `/${start}c/`);
   const found = (path: string) =>
-    firstMatch(router, "GET", new Path(path, false), null)?.route.alias;
+    firstMatch(router, "GET", new Path(path, false), null)?.declaration.alias;
   assertEquals(found(`/${start}a`), "0");
   assertEquals(found(`/${start}A/`), "0");
   assertEquals(found(`/${start}b/c`), "1");
@@ -800,7 +802,7 @@ Deno.test("`firstMatch()` tries every expression on segments of any ordinary len
     "/@year-@month-@slug:[a-z]+(?:-[a-z]+)*",
   );
   const found = (path: string) =>
-    firstMatch(router, "GET", new Path(path, false), null)?.route.alias;
+    firstMatch(router, "GET", new Path(path, false), null)?.declaration.alias;
   assertEquals(found(`/2024-05-${"x".repeat(60_000)}`), "0");
   assertEquals(found(`/${"x-".repeat(500)}1`), "1");
   assertEquals(found(`/${"7".repeat(60_000)}`), "2");

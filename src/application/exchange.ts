@@ -188,8 +188,8 @@ export class Exchange implements Delivery, Running {
   /** The pattern of its match, and those in the applications that are mounted there; null for no match. */
   get patterns(): (string | null)[] {
     if (this.match === undefined) return [null];
-    const { pattern } = this.match.route;
-    return [pattern, ...this.inner?.patterns ?? []];
+    const { pattern } = this.match.declaration;
+    return [pattern.path, ...this.inner?.patterns ?? []];
   }
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */

@@ -332,9 +332,10 @@ export class HttpRequest {
   getBytes(): Uint8Array<ArrayBuffer> {
     const { raw, body, isReceiving, match } = this.#exchange;
     if (body !== undefined) return body;
-    const isStream = isReceiving && (match?.route.takesStream || raw.bodyUsed);
+    const isStream = isReceiving &&
+      (match?.declaration.takesStream || raw.bodyUsed);
     if (!isStream) return this.#noBytes ??= new Uint8Array();
-    const why = match?.route.takesStream
+    const why = match?.declaration.takesStream
       ? "the route is streamed; read raw.body instead"
       : "it was read from raw.body before";
     throw new TypeError(`Cannot read the body: ${why}`);
@@ -456,7 +457,7 @@ export class HttpRequest {
   /** How much of a stream the route may read; undefined without a limit, and without a body. */
   get #streamLimit(): number | undefined {
     const { isReceiving, match } = this.#exchange;
-    return isReceiving ? match?.route.bodyLimit() : undefined;
+    return isReceiving ? match?.declaration.bodyLimit : undefined;
   }
 
   /** The host with the scheme in front; null when the host is not valid. */

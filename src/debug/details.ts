@@ -9,7 +9,7 @@ import { defaultSettings, type Settings } from "../application/settings.ts";
 import { TemplateError } from "../errors.ts";
 import { errorTitle } from "../error_text.ts";
 import { escape } from "../html.ts";
-import { routeText } from "../routing/route.ts";
+import { declared } from "../routing/route.ts";
 import { MASK, masked, maskedIfSecret } from "../secrets.ts";
 import { framesOf } from "../stack.ts";
 import { codeHtml, placeHtml, placeInCode, preformatted } from "./code.ts";
@@ -38,7 +38,12 @@ export async function detailsOf(
     error ? `<p>Reference: ${exchange.id}</p>\n` : "",
     errorHtml(error, settings["framework.editor"]),
     error || route ? "" : missesHtml(exchange),
-    route ? table("Route", [["Pattern", routeText(route)], ...parameters]) : "",
+    route
+      ? table("Route", [
+        ["Pattern", declared(route).pattern.text],
+        ...parameters,
+      ])
+      : "",
     bodyHtml(await sentBody(exchange, MASK)),
     error && status >= 500 ? testHtml(await testOf(exchange)) : "",
     settingsHtml(settings),
@@ -89,7 +94,7 @@ function missesHtml(exchange: Exchange): string {
   const near = nearRoutes(routes, method, pathBelowBase, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>
-    `<li>${escape(`${routeText(route)}: ${reason}`)}</li>\n`
+    `<li>${escape(`${declared(route).pattern.text}: ${reason}`)}</li>\n`
   );
   return section("Routes that nearly match", `<ul>\n${items.join("")}</ul>\n`);
 }

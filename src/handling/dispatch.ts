@@ -104,7 +104,7 @@ function callRoute(context: Context, match: Match): unknown {
 /** Calls the callback of a route, between its middleware; not after a response that came while a body was awaited. */
 function callGuarded(context: Context, match: Match): unknown {
   if (hasResponded(context)) return undefined;
-  const { middleware } = match.route;
+  const { middleware } = match.declaration;
   return middleware.length === 0
     ? match.call()
     : run(guarded(context, match, middleware));

@@ -15,7 +15,7 @@
 import type { Exchange } from "../application/exchange.ts";
 import type { HttpRequest } from "../application/request.ts";
 import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
-import { declared, type Route } from "../routing/route.ts";
+import type { Declaration } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
 import { hasRoute, search, searchNext, takeMethod } from "./search.ts";
@@ -33,9 +33,9 @@ export function receive(
   match: Match | undefined,
 ): Promise<void> | undefined {
   const isForm = mayOverride(exchange);
-  if (match?.route.takesStream) {
+  if (match?.declaration.takesStream) {
     const mayBeForAnother = isForm && hasOverride(exchange, match);
-    if (!mayBeForAnother) return void checkStream(exchange, match.route);
+    if (!mayBeForAnother) return void checkStream(exchange, match.declaration);
   }
   if (isForm) return receiveForm(exchange, match);
   return match && read(exchange, largestLimit(exchange, match));
@@ -49,23 +49,23 @@ async function receiveForm(
   if (!match && !hasRoute(exchange)) return;
   const others = OVERRIDES.map((method) => search(exchange, method));
   const limits = [match, ...others]
-    .filter((each) => each !== undefined && !each.route.takesStream)
+    .filter((each) => each !== undefined && !each.declaration.takesStream)
     .map((each) => largestLimit(exchange, each));
   if (limits.length === 0) limits.push(largestLimit(exchange));
   await read(exchange, Math.max(...limits));
   const method = methodOverride(exchange.app.request(exchange.context));
   const taken = method ? takeMethod(exchange, method) : match;
-  const limit = taken?.route.takesStream
-    ? taken.route.bodyLimit()
+  const limit = taken?.declaration.takesStream
+    ? taken.declaration.bodyLimit
     : largestLimit(exchange, taken);
   checkRead(exchange, limit);
 }
 
 /** Whether a form may ask for another route than the streamed one, if that takes everything below, such as a mount. */
-function hasOverride(exchange: Exchange, { route }: Match): boolean {
-  return declared(route).pattern.endsInStar &&
+function hasOverride(exchange: Exchange, { declaration }: Match): boolean {
+  return declaration.pattern.endsInStar &&
     OVERRIDES.some((method) =>
-      search(exchange, method)?.route.takesStream === false
+      search(exchange, method)?.declaration.takesStream === false
     );
 }
 
@@ -77,16 +77,16 @@ export function receiveFor(
   exchange: Exchange,
   match: Match,
 ): Promise<void> | undefined {
-  const { route } = match;
+  const { declaration } = match;
   if (exchange.body !== undefined) {
-    checkRead(exchange, limitOf(exchange, route));
+    checkRead(exchange, limitOf(exchange, declaration));
   }
   if (!exchange.hasUnreadBody) return undefined;
-  if (!route.takesStream) {
+  if (!declaration.takesStream) {
     return read(exchange, largestLimit(exchange, match))
-      .then(() => checkRead(exchange, limitOf(exchange, route)));
+      .then(() => checkRead(exchange, limitOf(exchange, declaration)));
   }
-  checkStream(exchange, route);
+  checkStream(exchange, declaration);
 }
 
 function checkRead({ body }: Exchange, limit = Infinity): void {
@@ -94,9 +94,8 @@ function checkRead({ body }: Exchange, limit = Infinity): void {
 }
 
 /** Refuses a stream whose declared length is above the route's own limit. */
-function checkStream({ raw }: Exchange, route: Route): void {
-  const limit = route.bodyLimit();
-  if (limit !== undefined) checkLength(raw, limit);
+function checkStream({ raw }: Exchange, { bodyLimit }: Declaration): void {
+  if (bodyLimit !== undefined) checkLength(raw, bodyLimit);
 }
 
 async function read(exchange: Exchange, limit: number): Promise<void> {
@@ -118,8 +117,10 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
 function largestLimit(exchange: Exchange, first?: Match): number {
   const limits: number[] = [];
   for (let match = first; match; match = searchNext(exchange, match)) {
-    const { route } = match;
-    const limit = route.takesStream ? undefined : limitOf(exchange, route);
+    const { declaration } = match;
+    const limit = declaration.takesStream
+      ? undefined
+      : limitOf(exchange, declaration);
     if (limit !== undefined) limits.push(limit);
   }
   return limits.length > 0
@@ -131,10 +132,13 @@ function largestLimit(exchange: Exchange, first?: Match): number {
  * The limit of one route, by default the setting. A stream has none by default, nor has a route for everything below,
  * such as one that logs: it takes what the routes behind it take, whose limits it would undo.
  */
-function limitOf({ plan }: Exchange, route: Route): number | undefined {
-  const limit = route.bodyLimit();
-  const isOpen = route.takesStream || declared(route).pattern.endsInStar;
-  return limit ?? (isOpen ? undefined : plan.settings["framework.body_limit"]);
+function limitOf(
+  { plan }: Exchange,
+  { bodyLimit, pattern, takesStream }: Declaration,
+): number | undefined {
+  const isOpen = takesStream || pattern.endsInStar;
+  return bodyLimit ??
+    (isOpen ? undefined : plan.settings["framework.body_limit"]);
 }
 
 /** Whether a request is a form whose field `_method` may replace its method. */

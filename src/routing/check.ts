@@ -3,9 +3,9 @@
  * that does not load. The router loads this module for `check()` alone.
  */
 
-import { declared, Route, routeText } from "./route.ts";
+import { type Declaration, declared, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
-import { newNode, type Node, routesAt, takesMethod } from "./tree.ts";
+import { declarationsAt, newNode, type Node, takesMethod } from "./tree.ts";
 
 /**
  * The warnings for routes whose literals match in the very same case only, or in any; and for the routes of what is
@@ -18,11 +18,12 @@ export async function check(
 ): Promise<string[]> {
   const warnings: string[] = [];
   const earlier = newNode();
-  for (const route of routes) {
+  const declarations = routes.map(declared);
+  for (const declaration of declarations) {
     warnings.push(
-      ...reachWarnings(route, earlier, routes, caseSensitive),
-      ...await loadWarnings(route),
-      ...await mountedWarnings(route, seen),
+      ...reachWarnings(declaration, earlier, declarations, caseSensitive),
+      ...await loadWarnings(declaration),
+      ...await mountedWarnings(declaration, seen),
     );
   }
   return warnings;
@@ -30,21 +31,23 @@ export async function check(
 
 /** Warns of a route that an `earlier` one hides, and adds it to those. */
 function reachWarnings(
-  route: Route,
+  declaration: Declaration,
   earlier: Node,
-  routes: readonly Route[],
+  declarations: readonly Declaration[],
   caseSensitive: boolean,
 ): string[] {
-  const { choices, methods } = declared(route).pattern;
-  const hides = (one: Route): boolean =>
-    takesMethods(one, methods, routes) &&
-    coversPaths(one, route, caseSensitive);
+  const { choices, methods, text } = declaration.pattern;
+  const hides = (one: Declaration): boolean =>
+    takesMethods(one, methods, declarations) &&
+    coversPaths(one, declaration, caseSensitive);
   const hiding = hidingBelow(earlier, choices[0]!, 0, hides);
-  for (const segments of choices) routesAt(earlier, segments).push(route);
+  for (const segments of choices) {
+    declarationsAt(earlier, segments).push(declaration);
+  }
   if (hiding === undefined) return [];
   return [
-    `The route "${routeText(route)}" can never be reached: ` +
-    `"${routeText(hiding)}" is declared earlier and matches all of its paths`,
+    `The route "${text}" can never be reached: ` +
+    `"${hiding.pattern.text}" is declared earlier and matches all of its paths`,
   ];
 }
 
@@ -56,8 +59,8 @@ function hidingBelow(
   { literals, other, ends, stars }: Node,
   segments: readonly Segment[],
   at: number,
-  hides: (earlier: Route) => boolean,
-): Route | undefined {
+  hides: (earlier: Declaration) => boolean,
+): Declaration | undefined {
   const { folded, isStar } = segments[at] ?? {};
   const literal = folded === undefined ? undefined : literals.get(folded);
   const found = at === segments.length
@@ -68,27 +71,28 @@ function hidingBelow(
   return found || stars.find(hides);
 }
 
-async function loadWarnings(route: Route): Promise<string[]> {
+async function loadWarnings(
+  { load, pattern }: Declaration,
+): Promise<string[]> {
   try {
-    await declared(route).load?.();
+    await load?.();
     return [];
   } catch (error) {
     const { message } = error as Error;
-    return [`The route "${routeText(route)}" cannot be called: ${message}`];
+    return [`The route "${pattern.text}" cannot be called: ${message}`];
   }
 }
 
 async function mountedWarnings(
-  route: Route,
+  { mounted, pattern }: Declaration,
   seen: Set<Route>,
 ): Promise<string[]> {
-  const { mounted } = declared(route);
   if (mounted === undefined) return [];
   const routes = routesOf(mounted).filter((one) => !seen.has(one));
   routes.forEach((one) => seen.add(one));
   if (routes.length === 0) return []; // it may be no application of this framework
   const warnings = await check(routes, isCaseSensitive(mounted), seen);
-  const prefix = route.pattern.slice(0, -"/*".length);
+  const prefix = pattern.path.slice(0, -"/*".length);
   return warnings.map((text) => `Below "${prefix}": ${text}`);
 }
 
@@ -111,23 +115,20 @@ function isCaseSensitive(mounted: object): boolean {
 
 /** Whether a route takes all methods of another; no methods are every method. */
 function takesMethods(
-  route: Route,
+  { pattern }: Declaration,
   methods: readonly string[],
-  routes: readonly Route[],
+  declarations: readonly Declaration[],
 ): boolean {
-  const { pattern } = declared(route);
   return pattern.methods.length === 0 || methods.length > 0 &&
-      methods.every((method) => takesMethod(pattern, method, routes));
+      methods.every((method) => takesMethod(pattern, method, declarations));
 }
 
 /** Whether a route takes every path of a later one. One that ends in `*` is taken for one that passes. */
 function coversPaths(
-  earlier: Route,
-  later: Route,
+  { mounted, pattern }: Declaration,
+  { pattern: hidden }: Declaration,
   caseSensitive: boolean,
 ): boolean {
-  const { pattern, mounted } = declared(earlier);
-  const { pattern: hidden } = declared(later);
   if (pattern.endsInStar && mounted === undefined) return false;
   return hidden.choices.every((segments) =>
     pattern.choices.some((choice) =>

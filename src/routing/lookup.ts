@@ -23,13 +23,15 @@ export function firstMatch(
 /** The next route in the order of declaration that matches the same method and path. */
 export function nextMatch(
   router: Router,
-  { route, path, method }: Match,
+  { declaration, path, method }: Match,
   layer: Layer | null,
 ): Match | undefined {
   const layers = layersOf(router);
   const ofRequest = layers.ofRequest(layer);
-  if (!layers.shared.has(route)) return ofRequest?.find(path, method, route);
-  return layers.shared.find(path, method, route) ??
+  if (!layers.shared.has(declaration)) {
+    return ofRequest?.find(path, method, declaration);
+  }
+  return layers.shared.find(path, method, declaration) ??
     ofRequest?.find(path, method);
 }
 
@@ -39,7 +41,9 @@ export function isTaken(
   path: Path,
   layer: Layer | null,
 ): boolean {
-  return methodsOfRoutes(router, path, layer).length > 0;
+  const layers = layersOf(router);
+  const match = layers.shared.find(path) ?? layers.ofRequest(layer)?.find(path);
+  return match !== undefined;
 }
 
 /** The methods named by the routes for a path, with HEAD where GET is one; routes for every method name none. */
@@ -48,20 +52,11 @@ export function namedMethods(
   path: Path,
   layer: Layer | null,
 ): string[] {
-  const methods = new Set(methodsOfRoutes(router, path, layer));
-  methods.delete("*");
+  const layers = layersOf(router);
+  const methods = new Set([
+    ...layers.shared.methods(path),
+    ...layers.ofRequest(layer)?.methods(path) ?? [],
+  ]);
   if (methods.has("GET")) methods.add("HEAD");
   return [...methods];
-}
-
-/** The methods of all routes that match a path; `*` for every method. */
-function methodsOfRoutes(
-  router: Router,
-  path: Path,
-  layer: Layer | null,
-): string[] {
-  const layers = layersOf(router);
-  const methods = layers.shared.methods(path);
-  const ofRequest = layers.ofRequest(layer);
-  return ofRequest ? [...methods, ...ofRequest.methods(path)] : methods;
 }

@@ -3,11 +3,11 @@
 import type { RouteParameters } from "./middleware.ts";
 import type { Path } from "./path.ts";
 import type { Values } from "./pattern.ts";
-import { declared, Route, routeText } from "./route.ts";
+import { type Declaration, Route } from "./route.ts";
 
 export class Match {
   constructor(
-    readonly route: Route,
+    readonly declaration: Declaration,
     readonly path: Path,
     /** The one that was searched for. */
     readonly method: string | undefined,
@@ -17,30 +17,30 @@ export class Match {
   /** The values by name, in a new object each time. */
   get params(): RouteParameters {
     const params: RouteParameters = Object.create(null);
-    const { names } = declared(this.route).pattern;
+    const { names } = this.declaration.pattern;
     names.forEach((name, index) => params[name] = this.values[index]!);
     return params;
   }
 
   /** What `*` matches; throws `HttpError` 400 when it has a segment `..`. */
   get splat(): string {
-    return declared(this.route).pattern.splat(this.path);
+    return this.declaration.pattern.splat(this.path);
   }
 
   /** Calls the callback with the values. */
   call(): unknown {
-    const { callback, passRoute } = declared(this.route);
+    const { callback, passRoute } = this.declaration;
     if (passRoute) return callback(...this.values, this.toRoute());
     return callback(...this.values);
   }
 
   /** A new route object, with the values of this request. */
   toRoute(): Route {
-    return new Route(declared(this.route), this);
+    return new Route(this.declaration, this);
   }
 }
 
 /** Names a route in messages. */
-export function routeName({ route }: Match): string {
-  return `the route "${routeText(route)}"`;
+export function routeName({ declaration: { pattern } }: Match): string {
+  return `the route "${pattern.text}"`;
 }

@@ -99,6 +99,12 @@ export class Pattern {
     throw refusal(400, 'The path has a segment ".." where "*" matches');
   }
 
+  /** The pattern with its methods, unless every method matches. */
+  get text(): string {
+    const { methods, path } = this;
+    return methods.length === 0 ? path : `${methods.join("|")} ${path}`;
+  }
+
   /** Its expression without the names of its parameters: the same for the same path, in the same case. */
   get shape(): string {
     return this.#shape ??= this.regex(true).source

@@ -56,7 +56,7 @@ export interface DeclareRoute {
 }
 
 /** A declaration of a route; users see it through `Route`. */
-export interface Declared {
+export interface Declaration {
   readonly pattern: Pattern;
   readonly callback: (...params: unknown[]) => unknown;
   /** Loads the class of the callback; undefined for a callback that needs none. */
@@ -75,7 +75,7 @@ export interface Declared {
 }
 
 /** Returns the declaration of a route: a private field of `Route`, so that users do not see it. */
-export let declared: (route: Route) => Declared;
+export let declared: (route: Route) => Declaration;
 
 /**
  * A route as declared, or, passed to its callback, as one request matched it.
@@ -110,7 +110,7 @@ export class Route {
   readonly alias: string;
   /** The middleware in the order in which it runs: that of groups first. */
   readonly middleware: readonly Middleware[];
-  readonly #declared: Declared;
+  readonly #declared: Declaration;
   /** The match that this object was made for; undefined for the route as it was declared. */
   readonly #match: Match | undefined;
 
@@ -123,7 +123,7 @@ export class Route {
    *
    * @ignore
    */
-  constructor(declaration: Declared, match?: Match) {
+  constructor(declaration: Declaration, match?: Match) {
     const { pattern, alias, middleware } = declaration;
     this.methods = pattern.methods.length > 0 ? [...pattern.methods] : ["*"];
     this.params = match?.params ?? {};
@@ -208,9 +208,4 @@ export class Route {
     const reason = "a request is being handled";
     throw new Error(`Cannot change the route "${this.pattern}": ${reason}`);
   }
-}
-
-/** A route as it is declared: its methods, unless it takes every method, and its pattern. */
-export function routeText({ methods, pattern }: Route): string {
-  return methods[0] === "*" ? pattern : `${methods.join("|")} ${pattern}`;
 }

@@ -6,7 +6,7 @@
 import { Match } from "./match.ts";
 import type { Path } from "./path.ts";
 import type { Pattern } from "./pattern.ts";
-import { declared, type Route } from "./route.ts";
+import { type Declaration, declared, type Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { TextMap } from "./text_map.ts";
 
@@ -17,9 +17,9 @@ export interface Node {
   /** The node for every other segment. */
   other: Node | undefined;
   /** The routes whose last segment leads here, in the order of declaration. */
-  readonly ends: Route[];
+  readonly ends: Declaration[];
   /** The routes that have their first star here. */
-  readonly stars: Route[];
+  readonly stars: Declaration[];
 }
 
 export class Tree {
@@ -31,7 +31,8 @@ export class Tree {
 
   /** Appends a route; throws when its alias is that of another path. */
   add(route: Route): void {
-    const { pattern, alias } = declared(route);
+    const declaration = declared(route);
+    const { pattern, alias } = declaration;
     const known = this.aliases.get(alias)?.path ?? pattern.path;
     if (known !== pattern.path) {
       throw new Error(
@@ -40,27 +41,28 @@ export class Tree {
     }
     if (alias !== "") this.aliases.set(alias, pattern);
     for (const segments of pattern.choices) {
-      const routes = routesAt(this.#root, segments);
-      if (routes.at(-1) !== route) routes.push(route);
+      const known = declarationsAt(this.#root, segments);
+      if (known.at(-1) !== declaration) known.push(declaration);
     }
     this.routes.push(route);
   }
 
-  has(route: Route): boolean {
-    return this.routes[declared(route).order] === route;
+  has(declaration: Declaration): boolean {
+    const route = this.routes[declaration.order];
+    return route !== undefined && declared(route) === declaration;
   }
 
   /** The first route that matches, of those declared after `after`; without a method, one of any method. */
-  find(path: Path, method?: string, after?: Route): Match | undefined {
+  find(path: Path, method?: string, after?: Declaration): Match | undefined {
     return firstBelow(this.#root, 0, path, method, after);
   }
 
-  /** The methods of the routes that match a path, `*` for those that take every method. */
+  /** The methods that the routes which match a path name; those that take every method name none. */
   methods(path: Path): string[] {
     const methods: string[] = [];
     let match = this.find(path);
-    for (; match; match = this.find(path, undefined, match.route)) {
-      methods.push(...match.route.methods);
+    for (; match; match = this.find(path, undefined, match.declaration)) {
+      methods.push(...match.declaration.pattern.methods);
     }
     return methods;
   }
@@ -71,7 +73,10 @@ export function newNode(): Node {
 }
 
 /** The list that a route with these segments is in; makes the missing nodes. */
-export function routesAt(root: Node, segments: readonly Segment[]): Route[] {
+export function declarationsAt(
+  root: Node,
+  segments: readonly Segment[],
+): Declaration[] {
   let node = root;
   for (const { folded, isStar } of segments) {
     if (isStar) return node.stars;
@@ -95,7 +100,7 @@ function firstBelow(
   from: number,
   path: Path,
   method?: string,
-  after?: Route,
+  after?: Declaration,
   known?: Match,
 ): Match | undefined {
   const { folded } = path;
@@ -120,32 +125,34 @@ function firstBelow(
 
 /** The first of some routes that matches, or the match that is known, if that is earlier. */
 function firstOf(
-  routes: readonly Route[],
+  declarations: readonly Declaration[],
   path: Path,
   method: string | undefined,
-  after: Route | undefined,
+  after: Declaration | undefined,
   known?: Match,
 ): Match | undefined {
-  const end = known === undefined ? Infinity : declared(known.route).order;
-  const start = after === undefined ? 0 : indexAfter(routes, after);
-  for (let n = start; n < routes.length; n++) {
-    const route = routes[n]!;
-    const { order, pattern } = declared(route);
+  const end = known?.declaration.order ?? Infinity;
+  const start = after === undefined ? 0 : indexAfter(declarations, after);
+  for (let n = start; n < declarations.length; n++) {
+    const declaration = declarations[n]!;
+    const { order, pattern } = declaration;
     if (order >= end) return known;
-    if (!takesMethod(pattern, method, routes)) continue;
+    if (!takesMethod(pattern, method, declarations)) continue;
     const values = pattern.matchFound(path);
-    if (values !== undefined) return new Match(route, path, method, values);
+    if (values) return new Match(declaration, path, method, values);
   }
   return known;
 }
 
-/** Where the routes that were declared after another begin in a list. */
-function indexAfter(routes: readonly Route[], after: Route): number {
-  const { order } = declared(after);
-  let [low, high] = [0, routes.length];
+/** Where those that were declared after another one begin in a list. */
+function indexAfter(
+  declarations: readonly Declaration[],
+  { order }: Declaration,
+): number {
+  let [low, high] = [0, declarations.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (declared(routes[middle]!).order > order) high = middle;
+    if (declarations[middle]!.order > order) high = middle;
     else low = middle + 1;
   }
   return low;
@@ -153,23 +160,26 @@ function indexAfter(routes: readonly Route[], after: Route): number {
 
 /**
  * Whether a pattern is for a method; without one, every pattern is. A pattern for GET is for HEAD, too, unless another
- * one of the same path names HEAD: the `routes` are at least all those of that path.
+ * one of the same path names HEAD: the `declarations` are at least all those of that path.
  */
 export function takesMethod(
   pattern: Pattern,
   method: string | undefined,
-  routes: readonly Route[],
+  declarations: readonly Declaration[],
 ): boolean {
   const { methods } = pattern;
   return methods.length === 0 || methods[0] === method ||
     method === undefined || methods.includes(method) ||
-    method === "HEAD" && methods.includes("GET") && !isForHead(pattern, routes);
+    method === "HEAD" && methods.includes("GET") &&
+      !isForHead(pattern, declarations);
 }
 
 /** Whether a route of the same path names HEAD. */
-function isForHead(pattern: Pattern, routes: readonly Route[]): boolean {
-  return routes.some((route) => {
-    const { pattern: other } = declared(route);
-    return other.methods.includes("HEAD") && other.shape === pattern.shape;
-  });
+function isForHead(
+  { shape }: Pattern,
+  declarations: readonly Declaration[],
+): boolean {
+  return declarations.some(({ pattern }) =>
+    pattern.methods.includes("HEAD") && pattern.shape === shape
+  );
 }
