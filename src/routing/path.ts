@@ -12,25 +12,32 @@ const NEEDS_WORK = /[A-Z%]|[^ -~]/;
 /** The texts that change in lower case, beyond ASCII one UTF-16 code unit each; U+0130 would become two. */
 const CASED = /[A-Z]+|[^ -~\u0130]/g;
 
-/** A path to be matched. It never changes. */
+/** A path to be matched. It never changes, but is only split and decoded when something reads its segments. */
 export class Path {
   /** The path as it was sent. */
   readonly received: string;
   readonly caseSensitive: boolean;
-  /** The decoded segments; a slash at the end of the path begins none. */
-  readonly segments: readonly string[];
-  /** The segments in lower case. */
-  readonly folded: readonly string[];
+  #segments: readonly string[] | undefined = undefined;
+  #folded: readonly string[] | undefined = undefined;
 
-  /** Throws `HttpError` 400 unless the path is percent-encoded UTF-8. */
   constructor(received: string, caseSensitive: boolean) {
-    const segments = split(received);
-    const isPlain = !NEEDS_WORK.test(received);
-    if (!isPlain) segments.forEach(decodeAt);
     this.received = received;
     this.caseSensitive = caseSensitive;
-    this.segments = segments;
-    this.folded = isPlain ? segments : segments.map(foldText);
+  }
+
+  /**
+   * The decoded segments; a slash at the end of the path begins none. Throws `HttpError` 400 unless the path is
+   * percent-encoded UTF-8.
+   */
+  get segments(): readonly string[] {
+    if (this.#segments === undefined) this.#read();
+    return this.#segments!;
+  }
+
+  /** The segments in lower case; throws as `segments` does. */
+  get folded(): readonly string[] {
+    if (this.#folded === undefined) this.#read();
+    return this.#folded!;
   }
 
   /** A segment in lower case, for comparing it; undefined when matching is case-sensitive. */
@@ -44,6 +51,15 @@ export class Path {
     const text = segments.slice(from, to).join("/");
     const isWhole = to > 0 && to === segments.length;
     return isWhole && received.endsWith("/") ? `${text}/` : text;
+  }
+
+  #read(): void {
+    const { received } = this;
+    const segments = split(received);
+    const isPlain = !NEEDS_WORK.test(received);
+    if (!isPlain) segments.forEach(decodeAt);
+    this.#segments = segments;
+    this.#folded = isPlain ? segments : segments.map(foldText);
   }
 }
 

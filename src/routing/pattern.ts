@@ -40,6 +40,8 @@ export class Pattern {
   readonly names: readonly string[];
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   readonly choices: readonly (readonly Segment[])[];
+  /** The one path that matches, in lower case, when the pattern consists of literals alone. */
+  readonly literalPath: string | undefined;
   /** Whether `*` is its last segment: unless it mounts, a route for everything below is taken for one that passes. */
   readonly endsInStar: boolean;
   /** The indexes of the segments that are values, for patterns as in `matchFound()`; undefined for any other. */
@@ -58,6 +60,9 @@ export class Pattern {
     this.#valueSegments = valueSegmentsOf(this.choices);
     this.#absent = this.names.map(() => null);
     this.endsInStar = this.choices.some((each) => each.at(-1)?.isStar);
+    this.literalPath = this.#valueSegments?.length === 0
+      ? `/${this.choices[0]!.map(({ folded }) => folded).join("/")}`
+      : undefined;
   }
 
   /**

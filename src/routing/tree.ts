@@ -28,6 +28,8 @@ export class Tree {
   /** The patterns by alias. */
   readonly aliases: Map<string, Pattern> = new Map();
   readonly #root: Node = newNode();
+  /** The routes that match a path which is itself a pattern, such as `/about`: most requests are for one. */
+  #matchingByPath = new TextMap<readonly Declaration[]>();
 
   /** Appends a route; throws when its alias is that of another path. */
   add(route: Route): void {
@@ -45,6 +47,7 @@ export class Tree {
       if (known.at(-1) !== declaration) known.push(declaration);
     }
     this.routes.push(route);
+    this.#matchingByPath = new TextMap();
   }
 
   has(declaration: Declaration): boolean {
@@ -54,18 +57,43 @@ export class Tree {
 
   /** The first route that matches, of those declared after `after`; without a method, one of any method. */
   find(path: Path, method?: string, after?: Declaration): Match | undefined {
-    return firstBelow(this.#root, 0, path, method, after);
+    if (path.caseSensitive) return this.#search(path, method, after);
+    const known = this.#matchingByPath.get(path.received);
+    if (known !== undefined) return firstOf(known, path, method, after);
+    const match = this.#search(path, method, after);
+    if (match !== undefined && isLiteral(match)) {
+      this.#matchingByPath.add(path.received, this.#matching(path));
+    }
+    return match;
   }
 
   /** The methods that the routes which match a path name; those that take every method name none. */
   methods(path: Path): string[] {
-    const methods: string[] = [];
-    let match = this.find(path);
-    for (; match; match = this.find(path, undefined, match.declaration)) {
-      methods.push(...match.declaration.pattern.methods);
-    }
-    return methods;
+    return this.#matching(path).flatMap(({ pattern }) => pattern.methods);
   }
+
+  /** All that match a path, in the order of declaration. */
+  #matching(path: Path): Declaration[] {
+    const matching: Declaration[] = [];
+    let match = this.#search(path);
+    for (; match; match = this.#search(path, undefined, match.declaration)) {
+      matching.push(match.declaration);
+    }
+    return matching;
+  }
+
+  #search(
+    path: Path,
+    method?: string,
+    after?: Declaration,
+  ): Match | undefined {
+    return firstBelow(this.#root, 0, path, method, after);
+  }
+}
+
+/** Whether the path of a match is the pattern itself: there are no more such paths than patterns. */
+function isLiteral({ declaration, path }: Match): boolean {
+  return declaration.pattern.literalPath === path.received;
 }
 
 export function newNode(): Node {
