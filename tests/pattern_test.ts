@@ -10,6 +10,7 @@ import {
 } from "@framework/core";
 import { firstMatch } from "../src/routing/lookup.ts";
 import { Path } from "../src/routing/path.ts";
+import { layersOf } from "../src/routing/router.ts";
 
 function routeOf(source: string): Route {
   return new Router().route<string>(source, () => {});
@@ -26,7 +27,12 @@ function urlOf(source: string, values: UrlParameters): string {
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const router = new Router();
   router.route<string>(source, () => {});
-  const match = firstMatch(router, "GET", new Path(sent, caseSensitive), null);
+  const match = firstMatch(
+    layersOf(router),
+    "GET",
+    new Path(sent, caseSensitive),
+    null,
+  );
   if (match === undefined) return undefined;
   const { values, splat } = match;
   return splat === "" ? values : [...values, { splat }];

@@ -31,8 +31,13 @@ function routerOf(...patterns: string[]): Router {
 function matches(router: Router, method: string, path: string): string[] {
   const found: string[] = [];
   const { layer } = layersOf(router);
-  let match = firstMatch(router, method, new Path(path, false), layer);
-  for (; match; match = nextMatch(router, match, layer)) {
+  let match = firstMatch(
+    layersOf(router),
+    method,
+    new Path(path, false),
+    layer,
+  );
+  for (; match; match = nextMatch(layersOf(router), match, layer)) {
     found.push(match.declaration.alias);
   }
   return found;
@@ -69,21 +74,24 @@ Deno.test("`firstMatch()` finds routes that were declared after a look-up", () =
 Deno.test("`firstMatch()` takes its case sensitivity from each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
   assertEquals(
-    firstMatch(router, "GET", new Path("/aBOUT", false), null)?.declaration
+    firstMatch(layersOf(router), "GET", new Path("/aBOUT", false), null)
+      ?.declaration
       .alias,
     "0",
   );
   assertEquals(
-    firstMatch(router, "GET", new Path("/about", true), null)?.declaration
+    firstMatch(layersOf(router), "GET", new Path("/about", true), null)
+      ?.declaration
       .alias,
     "1",
   );
   assertEquals(
-    firstMatch(router, "GET", new Path("/aBOUT", true), null),
+    firstMatch(layersOf(router), "GET", new Path("/aBOUT", true), null),
     undefined,
   );
   assertEquals(
-    firstMatch(router, "GET", new Path("/about/X", false), null)?.values,
+    firstMatch(layersOf(router), "GET", new Path("/about/X", false), null)
+      ?.values,
     ["X"],
   );
 });
@@ -115,12 +123,12 @@ Deno.test("`firstMatch()` throws a 400 for a malformed escape, whatever routes t
   for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
     for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {
       const error = assertThrows(
-        () => firstMatch(router, "GET", new Path(path, false), null),
+        () => firstMatch(layersOf(router), "GET", new Path(path, false), null),
         HttpError,
       );
       assertEquals(error.status, 400, path);
       assertThrows(
-        () => namedMethods(router, new Path(path, false), null),
+        () => namedMethods(layersOf(router), new Path(path, false), null),
         HttpError,
       );
     }
@@ -129,19 +137,33 @@ Deno.test("`firstMatch()` throws a 400 for a malformed escape, whatever routes t
 
 Deno.test("`nextMatch()` continues on its own path after a malformed one", () => {
   const router = routerOf("/a/@x", "/a/*");
-  const match = firstMatch(router, "GET", new Path("/a/b", false), null)!;
+  const match = firstMatch(
+    layersOf(router),
+    "GET",
+    new Path("/a/b", false),
+    null,
+  )!;
   assertThrows(
-    () => firstMatch(router, "GET", new Path("/longer/%", false), null),
+    () =>
+      firstMatch(layersOf(router), "GET", new Path("/longer/%", false), null),
     HttpError,
   );
-  assertEquals(nextMatch(router, match, null)?.declaration.alias, "1");
+  assertEquals(
+    nextMatch(layersOf(router), match, null)?.declaration.alias,
+    "1",
+  );
 });
 
 Deno.test("`nextMatch()` continues from its own match, whatever was matched in between", () => {
   const router = routerOf("/@a", "/@b", "/x");
-  const match = firstMatch(router, "GET", new Path("/x", false), null)!;
-  firstMatch(router, "POST", new Path("/a/b/c", true), null);
-  const next = nextMatch(router, match, null)!;
+  const match = firstMatch(
+    layersOf(router),
+    "GET",
+    new Path("/x", false),
+    null,
+  )!;
+  firstMatch(layersOf(router), "POST", new Path("/a/b/c", true), null);
+  const next = nextMatch(layersOf(router), match, null)!;
   assertEquals([next.declaration.alias, next.values], ["1", ["x"]]);
 });
 
@@ -172,7 +194,7 @@ Deno.test("`call()` passes the values in order, null for a part that is absent",
   const router = new Router();
   router.route("/@a(/@b(/@c))", (...values) => values);
   assertEquals(
-    firstMatch(router, "GET", new Path("/1/2", false), null)?.call(),
+    firstMatch(layersOf(router), "GET", new Path("/1/2", false), null)?.call(),
     [
       "1",
       "2",
@@ -185,7 +207,7 @@ Deno.test("`call()` passes a new route object last under `passRoute`", () => {
   const router = new Router();
   router.route("GET|POST /f/@id/*", (_id, route) => route, true, "files");
   const match = firstMatch(
-    router,
+    layersOf(router),
     "POST",
     new Path("/F/7/a%20b/c", false),
     null,
@@ -210,7 +232,7 @@ Deno.test("`namedMethods()` lists the methods that the routes for the path name"
   ];
   for (const [path, methods] of rows) {
     assertEquals(
-      namedMethods(router, new Path(path, false), null),
+      namedMethods(layersOf(router), new Path(path, false), null),
       methods,
       path,
     );
@@ -219,7 +241,8 @@ Deno.test("`namedMethods()` lists the methods that the routes for the path name"
 
 Deno.test("`isTaken()` tells whether a route matches the path by any method", () => {
   const router = routerOf("GET /x", "/any");
-  const taken = (path: string) => isTaken(router, new Path(path, false), null);
+  const taken = (path: string) =>
+    isTaken(layersOf(router), new Path(path, false), null);
   assertEquals(["/x", "/any", "/y"].map(taken), [true, true, false]);
 });
 
@@ -275,15 +298,16 @@ Deno.test("`route()` makes an instance of a class for each call", () => {
   router.route("/p/list", [Page, "list"]);
   assertEquals(made, 0);
   assertEquals(
-    firstMatch(router, "GET", new Path("/a", false), null)?.call(),
+    firstMatch(layersOf(router), "GET", new Path("/a", false), null)?.call(),
     "1:a",
   );
   assertEquals(
-    firstMatch(router, "GET", new Path("/b", false), null)?.call(),
+    firstMatch(layersOf(router), "GET", new Path("/b", false), null)?.call(),
     "2:b",
   );
   assertEquals(
-    firstMatch(router, "GET", new Path("/p/list", false), null)?.call(),
+    firstMatch(layersOf(router), "GET", new Path("/p/list", false), null)
+      ?.call(),
     "static",
   );
 });
@@ -307,7 +331,7 @@ Deno.test("`route()` takes the method of an object, and of an autoloaded class",
   router.route("/s/@id", "Page::show");
   router.route("/m/@id", "Page->missing");
   const call = (path: string) =>
-    firstMatch(router, "GET", new Path(path, false), null)!.call();
+    firstMatch(layersOf(router), "GET", new Path(path, false), null)!.call();
   assertEquals(call("/o/1"), "instance 1");
   assertEquals(await call("/i/1"), "instance 1");
   assertEquals(await call("/s/1"), "static 1");
@@ -424,7 +448,7 @@ Deno.test("`resource()` declares seven routes with their aliases", () => {
   ];
   for (const [method, path, outcome] of rows) {
     assertEquals(
-      firstMatch(router, method, new Path(path, false), null)?.call(),
+      firstMatch(layersOf(router), method, new Path(path, false), null)?.call(),
       outcome,
     );
   }
@@ -571,9 +595,9 @@ function milliseconds(work: () => void): number {
 
 /** Looks a path up, with all routes that pass and the methods of the path. */
 function lookUp(router: Router, path: string): void {
-  let match = firstMatch(router, "HEAD", new Path(path, false), null);
-  for (; match; match = nextMatch(router, match, null));
-  namedMethods(router, new Path(path, false), null);
+  let match = firstMatch(layersOf(router), "HEAD", new Path(path, false), null);
+  for (; match; match = nextMatch(layersOf(router), match, null));
+  namedMethods(layersOf(router), new Path(path, false), null);
 }
 
 Deno.test("`firstMatch()` takes about as long among thousands of routes as among ten", () => {
@@ -590,7 +614,7 @@ Deno.test("`firstMatch()` takes about as long among thousands of routes as among
       const router = routerOf(...Array.from({ length }, (_, n) => pattern(n)));
       return milliseconds(() => {
         for (let n = 0; n < 2_000; n++) {
-          firstMatch(router, "GET", new Path(path, false), null);
+          firstMatch(layersOf(router), "GET", new Path(path, false), null);
         }
       });
     });
@@ -645,7 +669,8 @@ Deno.test("`firstMatch()` tells long segments apart that begin alike", () => {
   const start = "x".repeat(100);
   const router = routerOf(`/${start}a`, `/${start}b/c`, `/${start}c/`);
   const found = (path: string) =>
-    firstMatch(router, "GET", new Path(path, false), null)?.declaration.alias;
+    firstMatch(layersOf(router), "GET", new Path(path, false), null)
+      ?.declaration.alias;
   assertEquals(found(`/${start}a`), "0");
   assertEquals(found(`/${start}A/`), "0");
   assertEquals(found(`/${start}b/c`), "1");
@@ -782,7 +807,7 @@ Deno.test("`route()` accepts a quick expression, and tries it on long segments i
       for (const length of [255, 2_000, 30_000]) {
         const path = `/${shape.repeat(length / shape.length)}?`;
         const time = milliseconds(() =>
-          firstMatch(router, "GET", new Path(path, false), null)
+          firstMatch(layersOf(router), "GET", new Path(path, false), null)
         );
         assert(
           time < 100,
@@ -802,7 +827,8 @@ Deno.test("`firstMatch()` tries every expression on segments of any ordinary len
     "/@year-@month-@slug:[a-z]+(?:-[a-z]+)*",
   );
   const found = (path: string) =>
-    firstMatch(router, "GET", new Path(path, false), null)?.declaration.alias;
+    firstMatch(layersOf(router), "GET", new Path(path, false), null)
+      ?.declaration.alias;
   assertEquals(found(`/2024-05-${"x".repeat(60_000)}`), "0");
   assertEquals(found(`/${"x-".repeat(500)}1`), "1");
   assertEquals(found(`/${"7".repeat(60_000)}`), "2");

@@ -11,9 +11,15 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import type { HttpRequest } from "./request.ts";
-import type { Router } from "../routing/router.ts";
+import { layersOf, type Router } from "../routing/router.ts";
+import type { Tree } from "../routing/tree.ts";
 import { Current, innermost } from "../state/current.ts";
-import { type Layer, type LayerSource, Store } from "../state/layer.ts";
+import {
+  type Layer,
+  type Layered,
+  type LayerSource,
+  Store,
+} from "../state/layer.ts";
 import { Unfinished } from "../state/unfinished.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
@@ -343,13 +349,18 @@ export class Application implements LayerSource {
     return this.call("request", [], context) as HttpRequest;
   }
 
-  /** The router; the plan has it, unless a mapped method returns it. */
-  router(context: Context | undefined = this.current.get()): Router {
-    const plan = context?.exchange.plan ?? this.plan;
-    if (plan.router !== undefined) return plan.router;
-    const router = this.call("router", [], context) as Router;
-    if (this.#method("router") === undefined) plan.router = router;
-    return router;
+  /** The router, by default that of the current context. */
+  router(context?: Context): Router {
+    return this.call("router", [], context) as Router;
+  }
+
+  /** The routes of the router; the plan has them, unless a mapped method returns the router. */
+  routes(context: Context): Layered<Tree> {
+    const { plan } = context.exchange;
+    if (plan.routes !== undefined) return plan.routes;
+    const routes = layersOf(this.router(context));
+    if (this.#method("router") === undefined) plan.routes = routes;
+    return routes;
   }
 
   /** The requests that a server has passed on and that have no response yet. */

@@ -1,7 +1,8 @@
 /** Owns what every request needs of an application, looked up once. */
 
 import { basePath } from "../base.ts";
-import type { Router } from "../routing/router.ts";
+import type { Tree } from "../routing/tree.ts";
+import type { Layered } from "../state/layer.ts";
 import { type DebugTools, debugTools, loadDebugTools } from "./debug_tools.ts";
 import type { MappedMethod } from "./mapped_method.ts";
 import type { Settings } from "./settings.ts";
@@ -17,8 +18,8 @@ export class Plan {
   readonly isDebugging: boolean;
   /** The tools of `src/debug/`, once they were loaded; undefined without debug. */
   debug: DebugTools | undefined;
-  /** The router, once it was asked for; undefined while a mapped method returns it. */
-  router: Router | undefined = undefined;
+  /** The routes of the router, once they were asked for; undefined while a mapped method returns the router. */
+  routes: Layered<Tree> | undefined = undefined;
 
   /** `start` and `send` are undefined for the default ones without filters. */
   constructor(

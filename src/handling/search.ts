@@ -51,7 +51,7 @@ export function search(
   method: string,
 ): Match | undefined {
   const { app, context, layer } = exchange;
-  return firstMatch(app.router(context), method, pathOf(exchange), layer);
+  return firstMatch(app.routes(context), method, pathOf(exchange), layer);
 }
 
 /** The next route that matches what a match was searched for. */
@@ -60,19 +60,19 @@ export function searchNext(
   match: Match,
 ): Match | undefined {
   const { app, context, layer } = exchange;
-  return nextMatch(app.router(context), match, layer);
+  return nextMatch(app.routes(context), match, layer);
 }
 
 /** Whether a route takes the path of a request, by any method. */
 export function hasRoute(exchange: Exchange): boolean {
   const { app, context, layer } = exchange;
-  return isTaken(app.router(context), pathOf(exchange), layer);
+  return isTaken(app.routes(context), pathOf(exchange), layer);
 }
 
 /** The methods that routes for the path of a request name. */
 export function methodsOfPath(exchange: Exchange): string[] {
   const { app, context, layer } = exchange;
-  return namedMethods(app.router(context), pathOf(exchange), layer);
+  return namedMethods(app.routes(context), pathOf(exchange), layer);
 }
 
 /** The path below the base, decoded once. */

@@ -61,7 +61,8 @@ export class Tree {
     const known = this.#matchingByPath.get(path.received);
     if (known !== undefined) return firstOf(known, path, method, after);
     const match = this.#search(path, method, after);
-    if (match !== undefined && isLiteral(match)) {
+    // There are no more paths than patterns to remember.
+    if (match?.declaration.pattern.literalPath === path.received) {
       this.#matchingByPath.add(path.received, this.#matching(path));
     }
     return match;
@@ -89,11 +90,6 @@ export class Tree {
   ): Match | undefined {
     return firstBelow(this.#root, 0, path, method, after);
   }
-}
-
-/** Whether the path of a match is the pattern itself: there are no more such paths than patterns. */
-function isLiteral({ declaration, path }: Match): boolean {
-  return declaration.pattern.literalPath === path.received;
 }
 
 export function newNode(): Node {
