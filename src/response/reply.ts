@@ -223,21 +223,24 @@ export class Reply {
   openPage(by: string): Reply | undefined {
     if (!this.seal(by)) return undefined;
     this.clearPage();
-    // Of the same class: `src/debug/` extends it.
-    const page = new (this.constructor as new () => Reply)();
-    page.headers = this.headers ??= new Map();
-    return this.#page = page;
+    return this.#openOther();
   }
 
   /** Seals this reply, and returns a copy to be sent in its place, which shares the headers. Undefined when it is sealed. */
   openCopy(by: string): Reply | undefined {
     if (!this.seal(by)) return undefined;
-    const copy = new (this.constructor as new () => Reply)();
+    const copy = this.#openOther();
     const { status, type, content } = this;
     Object.assign(copy, { status, type, content });
     copy.#text = this.#text; // with its sections, which calls that were not awaited may still fill
-    copy.headers = this.headers ??= new Map();
-    return this.#page = copy;
+    return copy;
+  }
+
+  #openOther(): Reply {
+    // Of the same class: `src/debug/` extends it.
+    const other = new (this.constructor as new () => Reply)();
+    other.headers = this.headers ??= new Map();
+    return this.#page = other;
   }
 
   /** Removes the seal and the copy in place of this reply, whose content so far stays. */
