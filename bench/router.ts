@@ -9,9 +9,8 @@ import findMyWay from "npm:find-my-way@9";
 import { RegExpRouter } from "npm:hono@4/router/reg-exp-router";
 import { TrieRouter } from "npm:hono@4/router/trie-router";
 import { addRoute, createRouter, findRoute } from "npm:rou3@1";
-import { firstMatch } from "../src/routing/lookup.ts";
 import { Path } from "../src/routing/path.ts";
-import { layersOf, Router } from "../src/routing/router.ts";
+import { Router, routesOf } from "../src/routing/router.ts";
 
 /** A router as it is measured: building a table returns the function that looks up one path. */
 type Contender = (routes: readonly Route[]) => (path: string) => unknown;
@@ -69,9 +68,8 @@ const contenders: Record<string, Contender> = {
     for (const route of routes) {
       router.route<string>(`GET ${ours(route)}`, () => {});
     }
-    const layers = layersOf(router);
-    return (path) =>
-      firstMatch(layers, "GET", new Path(path, false), null)?.values;
+    const found = routesOf(router);
+    return (path) => found.first(new Path(path, false), "GET")?.values;
   },
   "find-my-way": (routes) => {
     const router = findMyWay();

@@ -8,9 +8,7 @@ import {
   Router,
   type UrlParameters,
 } from "@framework/core";
-import { firstMatch } from "../src/routing/lookup.ts";
-import { Path } from "../src/routing/path.ts";
-import { layersOf } from "../src/routing/router.ts";
+import { firstMatch } from "./routes.ts";
 
 function routeOf(source: string): Route {
   return new Router().route<string>(source, () => {});
@@ -27,12 +25,7 @@ function urlOf(source: string, values: UrlParameters): string {
 function read(source: string, sent: string, caseSensitive = false): unknown {
   const router = new Router();
   router.route<string>(source, () => {});
-  const match = firstMatch(
-    layersOf(router),
-    "GET",
-    new Path(sent, caseSensitive),
-    null,
-  );
+  const match = firstMatch(router, sent, "GET", caseSensitive);
   if (match === undefined) return undefined;
   const { values, splat } = match;
   return splat === "" ? values : [...values, { splat }];

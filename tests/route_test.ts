@@ -2,9 +2,7 @@
 
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { type Middleware, type Route, Router } from "@framework/core";
-import { firstMatch } from "../src/routing/lookup.ts";
-import { Path } from "../src/routing/path.ts";
-import { layersOf } from "../src/routing/router.ts";
+import { firstMatch } from "./routes.ts";
 
 Deno.test("`Route` as declared has its pattern and no values", () => {
   const route = new Router().route("GET|POST a/@b", () => {}, false, "c");
@@ -21,12 +19,7 @@ Deno.test("`methods` is a star for every method", () => {
 Deno.test("`params` has every name, null for a part that is absent", () => {
   const router = new Router();
   router.route("/@a(/@b)", () => {});
-  const route = firstMatch(
-    layersOf(router),
-    "GET",
-    new Path("/x%2Fy", false),
-    null,
-  )!
+  const route = firstMatch(router, "/x%2Fy")!
     .toRoute();
   assertEquals({ ...route.params }, { a: "x/y", b: null });
 });
@@ -34,12 +27,7 @@ Deno.test("`params` has every name, null for a part that is absent", () => {
 Deno.test("`params` takes a name such as __proto__ as data", () => {
   const router = new Router();
   router.route("/@__proto__/@constructor", () => {});
-  const { params } = firstMatch(
-    layersOf(router),
-    "GET",
-    new Path("/x/y", false),
-    null,
-  )!
+  const { params } = firstMatch(router, "/x/y")!
     .toRoute();
   assertEquals(Object.entries(params), [["__proto__", "x"], [
     "constructor",
@@ -50,12 +38,7 @@ Deno.test("`params` takes a name such as __proto__ as data", () => {
 Deno.test("`Route` of a request shares nothing that can be changed", () => {
   const router = new Router();
   router.route("GET /@a", () => {});
-  const match = firstMatch(
-    layersOf(router),
-    "GET",
-    new Path("/x", false),
-    null,
-  )!;
+  const match = firstMatch(router, "/x")!;
   const route = match.toRoute();
   route.methods.push("PUT");
   route.params.a = "changed";
@@ -99,7 +82,7 @@ Deno.test("`addMiddleware()` throws for a value that is no middleware", () => {
 Deno.test("`addMiddleware()` throws on the route of a request", () => {
   const router = new Router();
   router.get("/", () => {});
-  const route = firstMatch(layersOf(router), "GET", new Path("/", false), null)!
+  const route = firstMatch(router, "/")!
     .toRoute();
   assertThrows(() => route.addMiddleware(() => {}), Error, "being handled");
 });

@@ -6,9 +6,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { type Route, Router } from "@framework/core";
-import { firstMatch, nextMatch } from "../src/routing/lookup.ts";
-import { Path } from "../src/routing/path.ts";
-import { layersOf } from "../src/routing/router.ts";
+import { routesOf } from "../src/routing/router.ts";
+import { firstMatch } from "./routes.ts";
 
 const methods = ["", "", "GET ", "POST ", "GET|POST ", "HEAD ", "OPTIONS "];
 const asked = ["GET", "POST", "HEAD", "PUT", "OPTIONS"];
@@ -131,15 +130,10 @@ function follow(
   caseSensitive: boolean,
 ): unknown[] {
   const found: unknown[] = [];
-  let match = firstMatch(
-    layersOf(router),
-    method,
-    new Path(path, caseSensitive),
-    null,
-  );
+  let match = firstMatch(router, path, method, caseSensitive);
   while (match) {
     found.push([Number(match.declaration.alias.slice(1)), match.values]);
-    match = nextMatch(layersOf(router), match, null);
+    match = routesOf(router).next(match);
   }
   return found;
 }
@@ -238,12 +232,7 @@ Deno.test("`getUrl()` makes URLs that match with the same parameters", () => {
     made++;
     const method = methods[0] === "*" ? "GET" : methods[0]!;
     for (const caseSensitive of [true, false]) {
-      const params = firstMatch(
-        layersOf(router),
-        method,
-        new Path(url, caseSensitive),
-        null,
-      )!.params;
+      const params = firstMatch(router, url, method, caseSensitive)!.params;
       const found = Object.entries(params).filter(([, value]) =>
         value !== null
       );

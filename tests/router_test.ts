@@ -9,14 +9,9 @@ import {
 } from "@std/assert";
 import { Engine, HttpError, Router } from "@framework/core";
 import { longestText, TooComplex, Work } from "../src/routing/backtracking.ts";
-import {
-  firstMatch,
-  isTaken,
-  namedMethods,
-  nextMatch,
-} from "../src/routing/lookup.ts";
 import { Path } from "../src/routing/path.ts";
-import { layersOf } from "../src/routing/router.ts";
+import { routesOf } from "../src/routing/router.ts";
+import { firstMatch } from "./routes.ts";
 
 /** A router with these routes; the alias of each is its place. */
 function routerOf(...patterns: string[]): Router {
@@ -30,39 +25,33 @@ function routerOf(...patterns: string[]): Router {
 /** The aliases of all matches, in the order of passing on. */
 function matches(router: Router, method: string, path: string): string[] {
   const found: string[] = [];
-  const { layer } = layersOf(router);
-  let match = firstMatch(
-    layersOf(router),
-    method,
-    new Path(path, false),
-    layer,
-  );
-  for (; match; match = nextMatch(layersOf(router), match, layer)) {
+  let match = firstMatch(router, path, method);
+  for (; match; match = routesOf(router).next(match)) {
     found.push(match.declaration.alias);
   }
   return found;
 }
 
-Deno.test("`firstMatch()` finds the first route in the order of definition", () => {
+Deno.test("`Routes.first()` finds the first route in the order of definition", () => {
   const router = routerOf("/a/@x", "/a/b", "/*", "/@x/b", "/a/(?:b|c)", "/a/b");
   assertEquals(matches(router, "GET", "/a/b"), ["0", "1", "2", "3", "4", "5"]);
   assertEquals(matches(router, "GET", "/x/b"), ["2", "3"]);
 });
 
-Deno.test("`firstMatch()` takes the methods before the path, or every method", () => {
+Deno.test("`Routes.first()` takes the methods before the path, or every method", () => {
   const router = routerOf("GET|POST /x", "/x", "PUT /x");
   assertEquals(matches(router, "GET", "/x"), ["0", "1"]);
   assertEquals(matches(router, "PUT", "/x"), ["1", "2"]);
   assertEquals(matches(router, "BREW", "/x"), ["1"]);
 });
 
-Deno.test("`firstMatch()` takes HEAD for GET, unless a route for the path names HEAD", () => {
+Deno.test("`Routes.first()` takes HEAD for GET, unless a route for the path names HEAD", () => {
   const router = routerOf("GET /x", "/x", "HEAD /y", "GET /y", "HEAD /@a/z");
   assertEquals(matches(router, "HEAD", "/x"), ["0", "1"]);
   assertEquals(matches(router, "HEAD", "/y"), ["2"]);
 });
 
-Deno.test("`firstMatch()` finds routes that were declared after a look-up", () => {
+Deno.test("`Routes.first()` finds routes that were declared after a look-up", () => {
   const router = routerOf("GET /x", "/y");
   assertEquals(matches(router, "GET", "/x"), ["0"]);
   assertEquals(matches(router, "POST", "/x"), []);
@@ -71,32 +60,32 @@ Deno.test("`firstMatch()` finds routes that were declared after a look-up", () =
   assertEquals(matches(router, "POST", "/x"), ["2"]);
 });
 
-Deno.test("`firstMatch()` takes its case sensitivity from each call", () => {
+Deno.test("`Routes.first()` takes its case sensitivity from each call", () => {
   const router = routerOf("/About", "/about", "/ABOUT/@x");
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/aBOUT", false), null)
+    firstMatch(router, "/aBOUT")
       ?.declaration
       .alias,
     "0",
   );
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/about", true), null)
+    firstMatch(router, "/about", "GET", true)
       ?.declaration
       .alias,
     "1",
   );
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/aBOUT", true), null),
+    firstMatch(router, "/aBOUT", "GET", true),
     undefined,
   );
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/about/X", false), null)
+    firstMatch(router, "/about/X")
       ?.values,
     ["X"],
   );
 });
 
-Deno.test("`firstMatch()` tells texts with the same hash apart", () => {
+Deno.test("`Routes.first()` tells texts with the same hash apart", () => {
   const router = routerOf("/a~", "/b_", "/c_/@id");
   assertEquals(matches(router, "GET", "/a~"), ["0"]);
   assertEquals(matches(router, "GET", "/B_"), ["1"]);
@@ -104,7 +93,7 @@ Deno.test("`firstMatch()` tells texts with the same hash apart", () => {
   assertEquals(matches(routerOf("/a~"), "GET", "/b_"), []);
 });
 
-Deno.test("`firstMatch()` tells similar texts apart", () => {
+Deno.test("`Routes.first()` tells similar texts apart", () => {
   const router = routerOf("/a_/x", "/b\\@/x", "/@any/x", "/b`/y");
   assertEquals(matches(router, "GET", "/a_/x"), ["0", "2"]);
   assertEquals(matches(router, "GET", "/B@/x"), ["1", "2"]);
@@ -113,61 +102,50 @@ Deno.test("`firstMatch()` tells similar texts apart", () => {
   assertEquals(matches(router, "GET", "/a_/y"), []);
 });
 
-Deno.test("`firstMatch()` finds a text with a percent sign; half a surrogate pair matches no path", () => {
+Deno.test("`Routes.first()` finds a text with a percent sign; half a surrogate pair matches no path", () => {
   const router = routerOf("/\\%", "/\ud800", "/100\\%");
   assertEquals(matches(router, "GET", "/%25"), ["0"]);
   assertEquals(matches(router, "GET", "/100%25"), ["2"]);
 });
 
-Deno.test("`firstMatch()` throws a 400 for a malformed escape, whatever routes there are", () => {
+Deno.test("`Routes.first()` throws a 400 for a malformed escape, whatever routes there are", () => {
   for (const router of [routerOf(), routerOf("/a"), routerOf("*")]) {
     for (const path of ["/%zz", "/a/%", "/a%2", "/%ff", "/x/%c3%28/y"]) {
       const error = assertThrows(
-        () => firstMatch(layersOf(router), "GET", new Path(path, false), null),
+        () => firstMatch(router, path),
         HttpError,
       );
       assertEquals(error.status, 400, path);
       assertThrows(
-        () => namedMethods(layersOf(router), new Path(path, false), null),
+        () => routesOf(router).methods(new Path(path, false)),
         HttpError,
       );
     }
   }
 });
 
-Deno.test("`nextMatch()` continues on its own path after a malformed one", () => {
+Deno.test("`Routes.next()` continues on its own path after a malformed one", () => {
   const router = routerOf("/a/@x", "/a/*");
-  const match = firstMatch(
-    layersOf(router),
-    "GET",
-    new Path("/a/b", false),
-    null,
-  )!;
+  const match = firstMatch(router, "/a/b")!;
   assertThrows(
-    () =>
-      firstMatch(layersOf(router), "GET", new Path("/longer/%", false), null),
+    () => firstMatch(router, "/longer/%"),
     HttpError,
   );
   assertEquals(
-    nextMatch(layersOf(router), match, null)?.declaration.alias,
+    routesOf(router).next(match)?.declaration.alias,
     "1",
   );
 });
 
-Deno.test("`nextMatch()` continues from its own match, whatever was matched in between", () => {
+Deno.test("`Routes.next()` continues from its own match, whatever was matched in between", () => {
   const router = routerOf("/@a", "/@b", "/x");
-  const match = firstMatch(
-    layersOf(router),
-    "GET",
-    new Path("/x", false),
-    null,
-  )!;
-  firstMatch(layersOf(router), "POST", new Path("/a/b/c", true), null);
-  const next = nextMatch(layersOf(router), match, null)!;
+  const match = firstMatch(router, "/x")!;
+  firstMatch(router, "/a/b/c", "POST", true);
+  const next = routesOf(router).next(match)!;
   assertEquals([next.declaration.alias, next.values], ["1", ["x"]]);
 });
 
-Deno.test("`firstMatch()` tries the routes of a request after those of the application", async () => {
+Deno.test("`Routes.first()` tries the routes of a request after those of the application", async () => {
   const app = new Engine();
   app.get("/a", () => "", false, "a");
   app.route("HEAD /b", () => "", false, "b");
@@ -194,7 +172,7 @@ Deno.test("`call()` passes the values in order, null for a part that is absent",
   const router = new Router();
   router.route("/@a(/@b(/@c))", (...values) => values);
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/1/2", false), null)?.call(),
+    firstMatch(router, "/1/2")?.call(),
     [
       "1",
       "2",
@@ -206,12 +184,7 @@ Deno.test("`call()` passes the values in order, null for a part that is absent",
 Deno.test("`call()` passes a new route object last under `passRoute`", () => {
   const router = new Router();
   router.route("GET|POST /f/@id/*", (_id, route) => route, true, "files");
-  const match = firstMatch(
-    layersOf(router),
-    "POST",
-    new Path("/F/7/a%20b/c", false),
-    null,
-  )!;
+  const match = firstMatch(router, "/F/7/a%20b/c", "POST")!;
   const [first, second] = [match.toRoute(), match.toRoute()];
   assertEquals({ ...first.params }, { id: "7" });
   assertEquals([first.methods, first.splat], [["GET", "POST"], "a b/c"]);
@@ -220,7 +193,7 @@ Deno.test("`call()` passes a new route object last under `passRoute`", () => {
   assert(first !== second && first.params !== second.params);
 });
 
-Deno.test("`namedMethods()` lists the methods that the routes for the path name", () => {
+Deno.test("`Routes.methods()` lists the methods that the routes for the path name", () => {
   const router = routerOf("GET /x", "POST /@a", "/any", "HEAD /h", "PUT /x/*");
   const rows: [string, string[]][] = [
     ["/x", ["GET", "POST", "PUT", "HEAD"]],
@@ -232,17 +205,17 @@ Deno.test("`namedMethods()` lists the methods that the routes for the path name"
   ];
   for (const [path, methods] of rows) {
     assertEquals(
-      namedMethods(layersOf(router), new Path(path, false), null),
+      routesOf(router).methods(new Path(path, false)),
       methods,
       path,
     );
   }
 });
 
-Deno.test("`isTaken()` tells whether a route matches the path by any method", () => {
+Deno.test("`Routes.isTaken()` tells whether a route matches the path by any method", () => {
   const router = routerOf("GET /x", "/any");
   const taken = (path: string) =>
-    isTaken(layersOf(router), new Path(path, false), null);
+    routesOf(router).isTaken(new Path(path, false));
   assertEquals(["/x", "/any", "/y"].map(taken), [true, true, false]);
 });
 
@@ -298,15 +271,15 @@ Deno.test("`route()` makes an instance of a class for each call", () => {
   router.route("/p/list", [Page, "list"]);
   assertEquals(made, 0);
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/a", false), null)?.call(),
+    firstMatch(router, "/a")?.call(),
     "1:a",
   );
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/b", false), null)?.call(),
+    firstMatch(router, "/b")?.call(),
     "2:b",
   );
   assertEquals(
-    firstMatch(layersOf(router), "GET", new Path("/p/list", false), null)
+    firstMatch(router, "/p/list")
       ?.call(),
     "static",
   );
@@ -330,8 +303,7 @@ Deno.test("`route()` takes the method of an object, and of an autoloaded class",
   router.route("/i/@id", "Page->show");
   router.route("/s/@id", "Page::show");
   router.route("/m/@id", "Page->missing");
-  const call = (path: string) =>
-    firstMatch(layersOf(router), "GET", new Path(path, false), null)!.call();
+  const call = (path: string) => firstMatch(router, path)!.call();
   assertEquals(call("/o/1"), "instance 1");
   assertEquals(await call("/i/1"), "instance 1");
   assertEquals(await call("/s/1"), "static 1");
@@ -448,7 +420,7 @@ Deno.test("`resource()` declares seven routes with their aliases", () => {
   ];
   for (const [method, path, outcome] of rows) {
     assertEquals(
-      firstMatch(layersOf(router), method, new Path(path, false), null)?.call(),
+      firstMatch(router, path, method)?.call(),
       outcome,
     );
   }
@@ -595,12 +567,12 @@ function milliseconds(work: () => void): number {
 
 /** Looks a path up, with all routes that pass and the methods of the path. */
 function lookUp(router: Router, path: string): void {
-  let match = firstMatch(layersOf(router), "HEAD", new Path(path, false), null);
-  for (; match; match = nextMatch(layersOf(router), match, null));
-  namedMethods(layersOf(router), new Path(path, false), null);
+  let match = firstMatch(router, path, "HEAD");
+  for (; match; match = routesOf(router).next(match));
+  routesOf(router).methods(new Path(path, false));
 }
 
-Deno.test("`firstMatch()` takes about as long among thousands of routes as among ten", () => {
+Deno.test("`Routes.first()` takes about as long among thousands of routes as among ten", () => {
   const kinds: [(n: number) => string, string][] = [
     [(n) => `/page${n}`, "/page7"],
     [(n) => `/thing${n}/@id/x`, "/thing7/42/x"],
@@ -614,7 +586,7 @@ Deno.test("`firstMatch()` takes about as long among thousands of routes as among
       const router = routerOf(...Array.from({ length }, (_, n) => pattern(n)));
       return milliseconds(() => {
         for (let n = 0; n < 2_000; n++) {
-          firstMatch(layersOf(router), "GET", new Path(path, false), null);
+          firstMatch(router, path);
         }
       });
     });
@@ -625,7 +597,7 @@ Deno.test("`firstMatch()` takes about as long among thousands of routes as among
   }
 });
 
-Deno.test("`firstMatch()` takes time in proportion to a hostile path", () => {
+Deno.test("`Routes.first()` takes time in proportion to a hostile path", () => {
   const router = routerOf(
     "/@a(/@b(/@c(/@d(/@e))))/end",
     "/*/a/*/a/*/a/*/b",
@@ -655,7 +627,7 @@ Deno.test("`firstMatch()` takes time in proportion to a hostile path", () => {
   }
 });
 
-Deno.test("`firstMatch()` reads a long segment once for hundreds of routes", () => {
+Deno.test("`Routes.first()` reads a long segment once for hundreds of routes", () => {
   const items = Array.from({ length: 200 }, (_, n) => `/item${n}-@id`);
   const passing = Array.from({ length: 500 }, () => "/@id");
   const router = routerOf(...items, ...passing, "/@id-x");
@@ -665,11 +637,11 @@ Deno.test("`firstMatch()` reads a long segment once for hundreds of routes", () 
   assert(time < 50, `${time} ms`);
 });
 
-Deno.test("`firstMatch()` tells long segments apart that begin alike", () => {
+Deno.test("`Routes.first()` tells long segments apart that begin alike", () => {
   const start = "x".repeat(100);
   const router = routerOf(`/${start}a`, `/${start}b/c`, `/${start}c/`);
   const found = (path: string) =>
-    firstMatch(layersOf(router), "GET", new Path(path, false), null)
+    firstMatch(router, path)
       ?.declaration.alias;
   assertEquals(found(`/${start}a`), "0");
   assertEquals(found(`/${start}A/`), "0");
@@ -806,9 +778,7 @@ Deno.test("`route()` accepts a quick expression, and tries it on long segments i
     for (const shape of shapes) {
       for (const length of [255, 2_000, 30_000]) {
         const path = `/${shape.repeat(length / shape.length)}?`;
-        const time = milliseconds(() =>
-          firstMatch(layersOf(router), "GET", new Path(path, false), null)
-        );
+        const time = milliseconds(() => firstMatch(router, path));
         assert(
           time < 100,
           `${expression} on ${length} of ${shape}: ${time} ms`,
@@ -818,7 +788,7 @@ Deno.test("`route()` accepts a quick expression, and tries it on long segments i
   }
 });
 
-Deno.test("`firstMatch()` tries every expression on segments of any ordinary length", () => {
+Deno.test("`Routes.first()` tries every expression on segments of any ordinary length", () => {
   const router = routerOf(
     "/@y:[0-9]{4}-@m:[0-9]{2}-@slug",
     "/@slug-@id:[0-9]+",
@@ -827,7 +797,7 @@ Deno.test("`firstMatch()` tries every expression on segments of any ordinary len
     "/@year-@month-@slug:[a-z]+(?:-[a-z]+)*",
   );
   const found = (path: string) =>
-    firstMatch(layersOf(router), "GET", new Path(path, false), null)
+    firstMatch(router, path)
       ?.declaration.alias;
   assertEquals(found(`/2024-05-${"x".repeat(60_000)}`), "0");
   assertEquals(found(`/${"x-".repeat(500)}1`), "1");

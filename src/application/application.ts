@@ -11,15 +11,10 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import type { HttpRequest } from "./request.ts";
-import { layersOf, type Router } from "../routing/router.ts";
-import type { Tree } from "../routing/tree.ts";
+import { type Router, routesOf } from "../routing/router.ts";
+import type { Routes } from "../routing/routes.ts";
 import { Current, innermost } from "../state/current.ts";
-import {
-  type Layer,
-  type Layered,
-  type LayerSource,
-  Store,
-} from "../state/layer.ts";
+import { type Layer, type LayerSource, Store } from "../state/layer.ts";
 import { Unfinished } from "../state/unfinished.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
@@ -355,10 +350,10 @@ export class Application implements LayerSource {
   }
 
   /** The routes of the router; the plan has them, unless a mapped method returns the router. */
-  routes(context: Context): Layered<Tree> {
+  routes(context: Context): Routes {
     const { plan } = context.exchange;
     if (plan.routes !== undefined) return plan.routes;
-    const routes = layersOf(this.router(context));
+    const routes = routesOf(this.router(context));
     if (this.#method("router") === undefined) plan.routes = routes;
     return routes;
   }

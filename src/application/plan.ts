@@ -1,8 +1,7 @@
 /** Owns what every request needs of an application, looked up once. */
 
 import { basePath } from "../base.ts";
-import type { Tree } from "../routing/tree.ts";
-import type { Layered } from "../state/layer.ts";
+import type { Routes } from "../routing/routes.ts";
 import { type DebugTools, debugTools, loadDebugTools } from "./debug_tools.ts";
 import type { MappedMethod } from "./mapped_method.ts";
 import type { Settings } from "./settings.ts";
@@ -19,7 +18,7 @@ export class Plan {
   /** The tools of `src/debug/`, once they were loaded; undefined without debug. */
   debug: DebugTools | undefined;
   /** The routes of the router, once they were asked for; undefined while a mapped method returns the router. */
-  routes: Layered<Tree> | undefined = undefined;
+  routes: Routes | undefined = undefined;
 
   /** `start` and `send` are undefined for the default ones without filters. */
   constructor(

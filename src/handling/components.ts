@@ -10,15 +10,15 @@ import { mountingOf } from "./mount.ts";
 import { HttpRequest } from "../application/request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
-import { Tree } from "../routing/tree.ts";
+import { Routes } from "../routing/routes.ts";
 import { Reply } from "../response/reply.ts";
-import { Layered, Store } from "../state/layer.ts";
+import { Store } from "../state/layer.ts";
 import { View } from "../view/view.ts";
 
 export function components(
   app: Application,
 ): Record<ComponentName, Component> {
-  const routes = new Layered(() => new Tree(), app);
+  const routes = new Routes(app);
   const variables = new Store(app);
   return {
     // One object for a whole request: extensions keep what they know of a request by it.

@@ -1,15 +1,9 @@
 /**
  * Owns asking the router about the path of a request, which it sees below the application's base, and the match that
- * the exchange keeps. Nothing else calls `routing/lookup.ts`, and nothing else sets `Exchange.match`.
+ * the exchange keeps. Nothing else searches `routing/routes.ts`, and nothing else sets `Exchange.match`.
  */
 
 import type { Exchange } from "../application/exchange.ts";
-import {
-  firstMatch,
-  isTaken,
-  namedMethods,
-  nextMatch,
-} from "../routing/lookup.ts";
 import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 
@@ -51,7 +45,7 @@ export function search(
   method: string,
 ): Match | undefined {
   const { app, context, layer } = exchange;
-  return firstMatch(app.routes(context), method, pathOf(exchange), layer);
+  return app.routes(context).first(pathOf(exchange), method, layer);
 }
 
 /** The next route that matches what a match was searched for. */
@@ -60,19 +54,19 @@ export function searchNext(
   match: Match,
 ): Match | undefined {
   const { app, context, layer } = exchange;
-  return nextMatch(app.routes(context), match, layer);
+  return app.routes(context).next(match, layer);
 }
 
 /** Whether a route takes the path of a request, by any method. */
 export function hasRoute(exchange: Exchange): boolean {
   const { app, context, layer } = exchange;
-  return isTaken(app.routes(context), pathOf(exchange), layer);
+  return app.routes(context).isTaken(pathOf(exchange), layer);
 }
 
 /** The methods that routes for the path of a request name. */
 export function methodsOfPath(exchange: Exchange): string[] {
   const { app, context, layer } = exchange;
-  return namedMethods(app.routes(context), pathOf(exchange), layer);
+  return app.routes(context).methods(pathOf(exchange), layer);
 }
 
 /** The path below the base, decoded once. */

@@ -88,7 +88,7 @@ async function mountedWarnings(
   seen: Set<Route>,
 ): Promise<string[]> {
   if (mounted === undefined) return [];
-  const routes = routesOf(mounted).filter((one) => !seen.has(one));
+  const routes = mountedRoutes(mounted).filter((one) => !seen.has(one));
   routes.forEach((one) => seen.add(one));
   if (routes.length === 0) return []; // it may be no application of this framework
   const warnings = await check(routes, isCaseSensitive(mounted), seen);
@@ -97,7 +97,7 @@ async function mountedWarnings(
 }
 
 /** The routes of a mounted application, if it is one of this framework. */
-function routesOf(mounted: object): Route[] {
+function mountedRoutes(mounted: object): Route[] {
   const { router }: { router?: unknown } = Object(mounted);
   const found = typeof router === "function" ? router.call(mounted) : {};
   const routes = typeof found?.routes === "function" ? found.routes() : [];

@@ -1,6 +1,6 @@
 /**
  * Owns declaring routes, also in groups and as resources. Patterns are parsed in `notation.ts`, routes are searched
- * in `lookup.ts`, and called in `handling/dispatch.ts`.
+ * in `routes.ts`, and called in `handling/dispatch.ts`.
  */
 
 import { type Classes, loaderOf, resolveCallback } from "../callback.ts";
@@ -12,6 +12,7 @@ import { didYouMean } from "../suggestions.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
 import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import type { Mountable, Mounting } from "./mountable.ts";
+import { Routes } from "./routes.ts";
 import {
   declared,
   type DeclareRoute,
@@ -20,14 +21,12 @@ import {
   type RouteCallback,
 } from "./route.ts";
 import { track } from "../state/current.ts";
-import { Layered } from "../state/layer.ts";
 import { isThenable } from "../steps.ts";
 import { withoutRequest } from "../without_request.ts";
-import { Tree } from "./tree.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
-/** Returns the routes of a router: a private field, so that users do not see it. `lookup.ts` searches them. */
-export let layersOf: (router: Router) => Layered<Tree>;
+/** Returns the routes of a router: a private field, so that users do not see it. */
+export let routesOf: (router: Router) => Routes;
 
 /**
  * The routes of an application, followed by those of the current request.
@@ -52,13 +51,13 @@ export let layersOf: (router: Router) => Layered<Tree>;
  * ```
  */
 export class Router {
-  readonly #layers: Layered<Tree>;
+  readonly #routes: Routes;
   readonly #classes: Classes;
   readonly #mounting: Mounting;
   readonly #isCaseSensitive: () => boolean;
 
   static {
-    layersOf = (router) => router.#layers;
+    routesOf = (router) => router.#routes;
   }
 
   /** The prefix and the middleware of the current group. */
@@ -80,18 +79,18 @@ export class Router {
   readonly delete: DeclareRoute = this.#declarer("DELETE");
 
   /**
-   * `layers` has the trees of routes, `classes` finds the classes of callbacks such as `"Class->method"`,
+   * `routes` are those of the application, `classes` finds the classes of callbacks such as `"Class->method"`,
    * `mounting` hands requests over to other applications, `isCaseSensitive` returns `framework.case_sensitive`.
    *
    * @ignore
    */
   constructor(
-    layers: Layered<Tree> = new Layered(() => new Tree()),
+    routes: Routes = new Routes(),
     classes: Classes = NO_CLASSES,
     mounting: Mounting = cannotMount,
     isCaseSensitive: () => boolean = () => false,
   ) {
-    this.#layers = layers;
+    this.#routes = routes;
     this.#classes = classes;
     this.#mounting = mounting;
     this.#isCaseSensitive = isCaseSensitive;
@@ -131,7 +130,7 @@ export class Router {
     const parsed = new Pattern(methods, joinPaths(this.#group.prefix, path));
     const owner = `the route "${parsed.path}"`;
     const called = resolveCallback(callback, this.#classes, owner);
-    const tree = this.#layers.writable;
+    const tree = this.#routes.writable;
     const route = new Route({
       pattern: parsed,
       callback: called,
@@ -140,7 +139,7 @@ export class Router {
       alias,
       order: tree.routes.length,
       // `writable` throws once the application serves, and is another tree in a request.
-      isOpen: () => this.#layers.writable === tree,
+      isOpen: () => this.#routes.writable === tree,
       middleware: [...this.#group.middleware],
       takesStream: false,
       bodyLimit: undefined,
@@ -236,7 +235,7 @@ export class Router {
     params: UrlParameters = {},
     query: UrlQuery = {},
   ): string {
-    const known = this.#trees().map(({ aliases }) => aliases);
+    const known = this.#routes.trees.map(({ aliases }) => aliases);
     const pattern = known.findLast((one) => one.has(alias))?.get(alias);
     if (pattern) return pattern.build(params) + queryText(query);
     const hint = didYouMean(alias, known.flatMap((one) => [...one.keys()]));
@@ -247,7 +246,7 @@ export class Router {
 
   /** The declared routes, in order. */
   routes(): Route[] {
-    return this.#trees().flatMap(({ routes }) => routes);
+    return this.#routes.trees.flatMap(({ routes }) => routes);
   }
 
   /**
@@ -261,12 +260,6 @@ export class Router {
     const checked = withoutRequest(() => import("./check.ts"))
       .then(({ check }) => check(routes, isCaseSensitive));
     return track("check", checked);
-  }
-
-  #trees(): Tree[] {
-    const { shared } = this.#layers;
-    const ofRequest = this.#layers.ofRequest();
-    return ofRequest ? [shared, ofRequest] : [shared];
   }
 
   /** Makes `get` and the like: each declares routes of one method, typed from the path. */
