@@ -3,14 +3,14 @@
 import { Context } from "../application/exchange.ts";
 import { report } from "../report.ts";
 import { routeName } from "../routing/match.ts";
-import { Reply, RETURNED } from "../response/reply.ts";
+import { Reply, RETURNED, type Section } from "../response/reply.ts";
 import { callSite } from "./frames.ts";
 import { innermost } from "../state/current.ts";
 
 /** A reply that remembers the line that sealed it, and reports later calls. */
 export class ReportingReply extends Reply {
-  override seal(by: string): boolean {
-    return super.seal(this.isSealed ? by : by + callPlace(by));
+  override seal(by: string, section?: Section): boolean {
+    return super.seal(this.isSealed ? by : by + callPlace(by), section);
   }
 
   override ignore(call: string): void {

@@ -31,15 +31,15 @@ const TYPES: Readonly<Record<Responding, string | undefined>> = {
  */
 export function ending(name: "halt" | "stop"): Wrapper {
   return (method, params, context) => {
-    const { exchange, failure, reply, scope } = context;
-    const copy = reply.openCopy(`${name}()`);
+    const { exchange, failure, reply, scope, section } = context;
+    const copy = reply.openCopy(`${name}()`, section);
     if (copy === undefined) throwStop();
     const part = exchange.part(copy, undefined, failure, scope);
     let ended: Waiting | void;
     try {
       ended = enter(part, () => run(endBy(method, params, part)));
     } catch (thrown) {
-      reply.dropCopy();
+      reply.takeBack();
       throw thrown;
     }
     if (ended instanceof Promise) {
@@ -58,10 +58,9 @@ function* endBy(
 ): Steps<void> {
   try {
     const { reply } = context;
-    const { body } = reply;
     const returned = yield method.run(params, { isEnd: true });
     // What a method returns that has written the body is for nobody.
-    const isFilled = reply.body !== body && !reply.isEmpty;
+    const isFilled = reply.hasNewBody && !reply.isEmpty;
     if (!isFilled && isContent(returned)) yield respondWith(context, returned);
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
@@ -70,37 +69,39 @@ function* endBy(
 
 /**
  * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
- * default is the response all the same: no later code adds to it, and no guard lets pass.
+ * default is the response all the same: no later code adds to it, and no guard lets pass. It writes to a reply of its
+ * own, by which that is told from what other code does meanwhile.
  */
 export function responding(name: Responding): Wrapper {
-  return (method, params, context) =>
-    run(respondBy(name, method, params, context));
+  return (method, params, context) => {
+    const { exchange, failure, reply, scope } = context;
+    if (reply.isSealed) return method.run(params);
+    const part = exchange.part(reply.copy(), undefined, failure, scope);
+    return enter(part, () => run(respondBy(name, method, params, part, reply)));
+  };
 }
 
+/** Runs a method on a copy of a reply, which gives way to it once the method has responded. */
 function* respondBy(
   name: Responding,
   method: MappedMethod,
   params: unknown[],
   context: Context,
+  reply: Reply,
 ): Steps<unknown> {
-  const { reply } = context;
-  const { body } = reply;
-  const before = headOf(reply);
-  const returned = yield method.run(params);
-  if (reply.isSealed) return returned;
-  // What a method returns that has written the body is for its caller.
-  const isBody = reply.body === body && isContent(returned) &&
-    (name !== "redirect" || isTextOrBody(returned));
-  if (isBody) yield replaceBy(context, returned, name);
-  const hasResponded = isBody || reply.body !== body ||
-    headOf(reply) !== before;
-  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`);
-  return isBody ? undefined : returned;
-}
-
-/** The status and the headers as one text. */
-function headOf({ status, headers }: Reply): string {
-  return JSON.stringify([status, ...headers ?? []]);
+  const { reply: copy } = context;
+  try {
+    const returned = yield method.run(params);
+    // What a method returns that has written the body is for its caller.
+    const isBody = !copy.isSealed && !copy.hasNewBody && isContent(returned) &&
+      (name !== "redirect" || isTextOrBody(returned));
+    if (isBody) yield replaceBy(context, returned, name);
+    const hasResponded = copy.hasNewHead || copy.hasNewBody;
+    if (hasResponded && !copy.isSealed) copy.seal(`${name}()`);
+    return isBody ? undefined : returned;
+  } finally {
+    if (copy.isSealed) reply.giveWay(copy);
+  }
 }
 
 /** Whether a value is content of a response; numbers, booleans and nothing are for the caller of a method. */

@@ -48,9 +48,9 @@ function sendJson(context: Context, data: unknown): Waiting {
 
 /** Ends the request with the content so far. */
 export function stop(app: Application, code?: number): never {
-  const { reply } = app.context("stop()");
+  const { reply, section } = app.context("stop()");
   if (code !== undefined) reply.setStatus(code);
-  reply.seal("stop()");
+  reply.seal("stop()", section);
   throwStop();
 }
 

@@ -56,10 +56,18 @@ export class Reply {
   init: ReplyInit | undefined = undefined;
   /** Whether the web response was made: no header and no cookie can be added any more. */
   isMade = false;
-  /** The reply that is sent instead of this one. */
-  #page: Reply | undefined = undefined;
+  /** Whether the status or a header was set since this reply was made. */
+  hasNewHead = false;
+  /** Whether the body was written since this reply was made. */
+  hasNewBody = false;
+  /** The page or the copy that is sent in place of this reply. */
+  #successor: Reply | undefined = undefined;
   /** The texts; a list once a section was opened. */
   #text: string | Section = "";
+  /** The section whose code has sealed the reply, and which takes no further text. */
+  #closed: Section | undefined = undefined;
+  /** Of a copy: the content that is still that of the other reply, too. */
+  #shared: Reply["content"] = undefined;
 
   /** Whether the status and the body cannot be changed any more. */
   get isSealed(): boolean {
@@ -71,9 +79,9 @@ export class Reply {
     return this.content === undefined && this.#text === "";
   }
 
-  /** This reply, or the page that is sent in its place. */
+  /** This reply, or the one that is sent in its place. */
   get final(): Reply {
-    return this.#page?.final ?? this;
+    return this.#successor?.final ?? this;
   }
 
   get body(): BodyContent | Response {
@@ -89,8 +97,9 @@ export class Reply {
   /** Sets the status; throws `RangeError` unless it is from 200 to 599. */
   setStatus(code: number): void {
     checkStatus("respond", code, 200, 599);
-    if (this.isSealed) this.ignore("status()");
-    else this.status = code;
+    if (this.isSealed) return this.ignore("status()");
+    this.status = code;
+    this.hasNewHead = true;
   }
 
   /**
@@ -132,13 +141,17 @@ export class Reply {
     const others = headers.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
     headers.set("set-cookie", [...others, line]);
+    this.hasNewHead = true;
   }
 
-  /** Appends text to the body, or to a section of it. Bytes and streams take no further text. */
+  /**
+   * Appends text to the body, or to a section of it. Bytes and streams take no further text, and neither does a sealed
+   * reply, but for the sections that were opened before: it waits for their output.
+   */
   write(text: string, section?: Section): void {
-    const isOver = this.isSealed || this.content !== undefined;
-    if (isOver && section === undefined) this.ignore("write()");
-    else if (section !== undefined) section.push(text);
+    if (!this.#takes(section)) return this.ignore("write()");
+    this.hasNewBody = true;
+    if (section !== undefined) section.push(text);
     else if (typeof this.#text === "string") this.#text += text;
     else this.#text.push(text);
   }
@@ -146,11 +159,18 @@ export class Reply {
   /** Keeps a place in the body, or in a section of it, for later output. */
   openSection(section?: Section): Section {
     const opened: Section = [];
+    if (!this.#takes(section)) return opened; // nothing of it is sent
+    this.hasNewBody = true;
     if (section !== undefined) section.push(opened);
-    else if (this.isSealed) return opened; // nothing of it is sent
     else if (Array.isArray(this.#text)) this.#text.push(opened);
     else this.#text = [this.#text, opened];
     return opened;
+  }
+
+  #takes(section: Section | undefined): boolean {
+    return section === undefined
+      ? !this.isSealed && this.content === undefined
+      : section !== this.#closed;
   }
 
   /** Drops the body, but not the given section, which is only emptied. */
@@ -206,13 +226,17 @@ export class Reply {
     for (const name in headers) this.#putHeader(name, [headers[name]!]);
   }
 
-  /** Seals status and body as they are; returns false when they are sealed already. */
-  seal(by: string): boolean {
+  /**
+   * Seals status and body as they are, with the section of the code that does it; returns false when they are sealed
+   * already.
+   */
+  seal(by: string, section?: Section): boolean {
     if (this.isSealed) {
       this.ignore(by);
       return false;
     }
     this.sealedBy = by;
+    this.#closed = section;
     return true;
   }
 
@@ -223,39 +247,56 @@ export class Reply {
   openPage(by: string): Reply | undefined {
     if (!this.seal(by)) return undefined;
     this.clearPage();
-    return this.#openOther();
+    return this.#successor = this.#another();
   }
 
-  /** Seals this reply, and returns a copy to be sent in its place, which shares the headers. Undefined when it is sealed. */
-  openCopy(by: string): Reply | undefined {
-    if (!this.seal(by)) return undefined;
-    const copy = this.#openOther();
-    const { status, type, content } = this;
-    Object.assign(copy, { status, type, content });
-    copy.#text = this.#text; // with its sections, which calls that were not awaited may still fill
-    return copy;
-  }
-
-  #openOther(): Reply {
-    // Of the same class: `src/debug/` extends it.
-    const other = new (this.constructor as new () => Reply)();
-    other.headers = this.headers ??= new Map();
-    return this.#page = other;
-  }
-
-  /** Removes the seal and the copy in place of this reply, whose content so far stays. */
-  dropCopy(): void {
-    this.sealedBy = this.#page = undefined;
+  /** Seals this reply, and returns a copy to be sent in its place. Undefined when it is sealed. */
+  openCopy(by: string, section?: Section): Reply | undefined {
+    if (!this.seal(by, section)) return undefined;
+    return this.#successor = this.copy();
   }
 
   /**
-   * Removes the seal, the page in place of this reply, and the body: making the response, or that page, has failed.
+   * A copy, which shares the headers. What lands in the sections of this reply lands in the copy, too; what is written
+   * to the copy is written there alone.
+   */
+  copy(): Reply {
+    const copy = this.#another();
+    const { status, type, content } = this;
+    Object.assign(copy, { status, type, content });
+    copy.#shared = content;
+    copy.#text = typeof this.#text === "string" ? this.#text : [this.#text];
+    return copy;
+  }
+
+  /** Has a sealed copy sent in place of this reply, unless this one is sealed. */
+  giveWay(copy: Reply): void {
+    if (this.isSealed) return this.ignore(copy.sealedBy!);
+    this.sealedBy = copy.sealedBy;
+    this.#successor = copy;
+  }
+
+  /** Removes the seal, and what is sent in place of this reply, whose content so far stays. */
+  takeBack(): void {
+    this.sealedBy = this.#successor = this.#closed = undefined;
+  }
+
+  /**
+   * Removes the seal, what is sent in place of this reply, and the body: making the response, or that page, has failed.
    * The status and the headers stay.
    */
   reopen(): void {
-    this.sealedBy = this.#page = undefined;
+    this.takeBack();
     this.isMade = false;
     this.#replaceBody("");
+  }
+
+  /** One that shares the headers. */
+  #another(): Reply {
+    // Of the same class: `src/debug/` extends it.
+    const another = new (this.constructor as new () => Reply)();
+    another.headers = this.headers ??= new Map();
+    return another;
   }
 
   /**
@@ -272,11 +313,15 @@ export class Reply {
     }
   }
 
-  /** Seals this reply and the page that is sent in its place, headers and all; returns what is sent. */
+  /** Seals this reply and the one that is sent in its place, headers and all; returns what is sent. */
   #close(): Reply {
     this.sealedBy ??= "the end of the request";
     this.isMade = true;
-    return this.#page === undefined ? this : this.#page.#close();
+    if (this.#successor === undefined) return this;
+    const sent = this.#successor.#close();
+    const { content } = this;
+    if (content !== undefined && content !== sent.content) discard(content);
+    return sent;
   }
 
   /** Called instead of a change after the seal; `src/debug/` reports the ignored call. */
@@ -284,6 +329,7 @@ export class Reply {
 
   /** Sets a header by its name in lower case, or removes it. */
   #putHeader(name: string, lines: readonly string[]): void {
+    this.hasNewHead = true;
     if (name === "content-type") this.type = undefined;
     if (lines.length > 0) (this.headers ??= new Map()).set(name, lines);
     else this.headers?.delete(name);
@@ -292,7 +338,9 @@ export class Reply {
   /** Replaces the body. A type replaces that of the header, unless both are JSON. */
   #replaceBody(content: BodyContent | Response, type?: string): void {
     const isText = typeof content === "string";
-    if (this.content !== undefined) discard(this.content);
+    const { content: before } = this;
+    if (before !== undefined && before !== this.#shared) discard(before);
+    this.hasNewBody = true;
     this.content = isText ? undefined : content;
     this.#text = isText ? content : "";
     this.type = type;
