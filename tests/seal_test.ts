@@ -711,7 +711,7 @@ Deno.test("an asynchronous `halt()` that fails on a mapped page is followed by t
 
 Deno.test("a guard whose asynchronous `halt()` fails lets nobody pass while it still runs", async () => {
   const app = new Engine();
-  app.after(
+  app.before(
     "halt",
     () => later().then(() => Promise.reject(new Error("audit"))),
   );

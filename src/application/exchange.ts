@@ -271,19 +271,9 @@ export class Exchange implements Delivery, Running {
     void this.raw.headers;
   }
 
-  /**
-   * A context for a part of this request: a page, which has its own reply, or a section of a reply. It is a scope of
-   * its own for calls that nobody awaits, unless it is given that of the context around it.
-   */
-  part(
-    reply: Reply,
-    section?: Section,
-    failure?: Failure,
-    scope?: object,
-  ): Context {
-    const context = new Context(this, reply, section, failure, scope);
-    (this.#parts ??= []).push(context);
-    return context;
+  /** Adds a context for a part of this request, which is over with it. */
+  add(part: Context): void {
+    (this.#parts ??= []).push(part);
   }
 
   /**
@@ -349,6 +339,17 @@ export interface Failure {
   readonly within?: Failure | undefined;
 }
 
+/** What a context for a part of a request has of its own. */
+interface Part {
+  readonly reply?: Reply;
+  readonly section?: Section | undefined;
+  readonly failure?: Failure | undefined;
+  readonly scope?: object;
+}
+
+/** How many contexts of one request may be inside each other. */
+const MAX_DEPTH = 1_000;
+
 /** What `request()` and `response()` mean to the code that runs: an exchange, and a reply. */
 export class Context implements Enterable {
   readonly id: number = nextId();
@@ -368,9 +369,36 @@ export class Context implements Enterable {
     readonly section?: Section,
     public failure?: Failure,
     scope?: object,
+    readonly depth = 0,
   ) {
     this.current = exchange.app.current;
     this.scope = scope ?? this;
+  }
+
+  /**
+   * A context for a part of the request: a page or a copy, which has a reply of its own, or a section of a reply. It is
+   * a scope of its own for calls that nobody awaits, unless it is given one. Throws `Error` when too many are inside
+   * each other: an asynchronous method that calls itself would never end.
+   */
+  part(
+    { reply = this.reply, section, failure = this.failure, scope }: Part,
+  ): Context {
+    const { depth, exchange } = this;
+    if (depth === MAX_DEPTH) {
+      throw new Error(
+        `Cannot call a mapped method here: ${MAX_DEPTH} of them are inside each other; a method that means its default calls original()`,
+      );
+    }
+    const part = new Context(
+      exchange,
+      reply,
+      section,
+      failure,
+      scope,
+      depth + 1,
+    );
+    exchange.add(part);
+    return part;
   }
 
   /** Whether the connection is secure, as the cookies of `HttpResponse` then are. */

@@ -99,11 +99,12 @@ export class MappedMethod {
     } catch (thrown) {
       if (!between?.isEnd || !isStop(thrown)) throw thrown;
       end = thrown;
+      output.value = undefined; // what filters may set from here on
     }
     for (const filter of this.filters.after) {
       if ((yield filter(params, output)) === false) break;
     }
-    if (end !== undefined) throw end;
+    if (end !== undefined && output.value === undefined) throw end;
     return output.value;
   }
 }

@@ -28,7 +28,7 @@ import {
 } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
-import { respondWith } from "./respond.ts";
+import { isBodyContent, isListOrRecord, respondWith } from "./respond.ts";
 import { firstRoute, methodsOfPath, nextRoute, restart } from "./search.ts";
 import { callsEnd } from "./unawaited.ts";
 
@@ -62,7 +62,9 @@ export const startAfterFilters: Wrapper = (method, params, context) =>
 
 /** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {
-  if (!isResponse(returned)) return;
+  const isContent = isResponse(returned) || isBodyContent(returned) ||
+    isListOrRecord(returned);
+  if (!isContent) return;
   const rule =
     "it must not return a response (call halt() or redirect() instead)";
   throw wrongKind('continue after a before("start") filter', rule, returned);
@@ -75,11 +77,11 @@ function checkFiltered(returned: unknown): void {
  */
 export function start(app: Application): Waiting {
   const context = app.context("start()");
-  const { exchange, failure, reply, section } = context;
+  const { exchange, section } = context;
   if (hasResponded(context)) return undefined;
   if (exchange.plan.start?.isDefault) return callRoutes(context);
   restart(exchange); // a mapped one may call it more than once
-  return enter(exchange.part(reply, section, failure), callRoutes);
+  return enter(context.part({ section }), callRoutes);
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */

@@ -27,24 +27,28 @@ const TYPES: Readonly<Record<Responding, string | undefined>> = {
 
 /**
  * Runs a mapped or filtered `halt` or `stop`, which the calling code never goes on after. It writes to a reply of its
- * own, since the one that the caller knows is sealed at once: an asynchronous method is waited for.
+ * own, since the one that the caller knows is sealed at once: an asynchronous method is waited for. When it fails after
+ * it has sealed that, it has responded all the same.
  */
 export function ending(name: "halt" | "stop"): Wrapper {
   return (method, params, context) => {
-    const { exchange, failure, reply, scope, section } = context;
+    const { exchange, reply, scope, section } = context;
     const copy = reply.openCopy(`${name}()`, section);
     if (copy === undefined) throwStop();
-    const part = exchange.part(copy, undefined, failure, scope);
+    if (name === "halt") copy.clearBody();
     let ended: Waiting | void;
     try {
+      const part = context.part({ reply: copy, scope });
       ended = enter(part, () => run(endBy(method, params, part)));
     } catch (thrown) {
-      reply.takeBack();
+      if (!copy.isSealed) reply.takeBack();
       throw thrown;
     }
     if (ended instanceof Promise) {
-      const open = (): void => exchange.context.reply.reopen();
-      (exchange.pending ??= new Pending()).end(ended, open);
+      const failed = (): void => {
+        if (!copy.isSealed) exchange.context.reply.reopen();
+      };
+      (exchange.pending ??= new Pending()).end(ended, failed);
     }
     throwStop();
   };
@@ -59,9 +63,12 @@ function* endBy(
   try {
     const { reply } = context;
     const returned = yield method.run(params, { isEnd: true });
+    if (!isContent(returned)) return;
+    // The default one returns nothing: it is the value of a filter, in place of the content.
+    if (method.isDefault) reply.reopen();
     // What a method returns that has written the body is for nobody.
     const isFilled = reply.hasNewBody && !reply.isEmpty;
-    if (!isFilled && isContent(returned)) yield respondWith(context, returned);
+    if (!isFilled) yield respondWith(context, returned);
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
   }
@@ -69,15 +76,18 @@ function* endBy(
 
 /**
  * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
- * default is the response all the same: no later code adds to it, and no guard lets pass. It writes to a reply of its
- * own, by which that is told from what other code does meanwhile.
+ * default is the response all the same: no later code adds to it, and no guard lets pass. It writes to a copy of the
+ * reply, by which that is told from what other code does meanwhile. The default one responds for certain, so the reply
+ * is sealed at once, however long its filters take.
  */
 export function responding(name: Responding): Wrapper {
   return (method, params, context) => {
-    const { exchange, failure, reply, scope } = context;
+    const { reply, scope } = context;
     if (reply.isSealed) return method.run(params);
-    const part = exchange.part(reply.copy(), undefined, failure, scope);
-    return enter(part, () => run(respondBy(name, method, params, part, reply)));
+    const copy = method.isDefault ? reply.openCopy(`${name}()`)! : reply.copy();
+    const steps = (part: Context) =>
+      run(respondBy(name, method, params, part, reply));
+    return enter(context.part({ reply: copy, scope }), steps);
   };
 }
 
@@ -94,13 +104,14 @@ function* respondBy(
     const returned = yield method.run(params);
     // What a method returns that has written the body is for its caller.
     const isBody = !copy.isSealed && !copy.hasNewBody && isContent(returned) &&
-      (name !== "redirect" || isTextOrBody(returned));
+      (name !== "redirect" || !copy.hasNewHead || isTextOrBody(returned));
     if (isBody) yield replaceBy(context, returned, name);
     const hasResponded = copy.hasNewHead || copy.hasNewBody;
     if (hasResponded && !copy.isSealed) copy.seal(`${name}()`);
     return isBody ? undefined : returned;
   } finally {
-    if (copy.isSealed) reply.giveWay(copy);
+    if (!method.isDefault && copy.isSealed) reply.giveWay(copy);
+    if (method.isDefault && !copy.isSealed) reply.takeBack();
   }
 }
 

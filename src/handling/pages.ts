@@ -189,11 +189,11 @@ function show(context: Context, failure: Failure): unknown {
 
 /** Puts an empty page in place of the response; returns its context, or undefined when the response is sealed. */
 function openPage(context: Context, failure: Failure): Context | undefined {
-  const { exchange, reply } = context;
+  const { reply } = context;
   note(context, failure);
   const empty = reply.openPage(`${failure.name}()`);
   if (empty === undefined) return undefined;
-  const page = exchange.part(empty, undefined, failure);
+  const page = context.part({ reply: empty, failure });
   setHead(page, failure);
   return page;
 }

@@ -16,11 +16,9 @@ export function renderInPlace(
   params: unknown[],
   context: Context,
 ): unknown {
-  const { exchange, reply, failure } = context;
+  const { reply, scope } = context;
   const section = reply.openSection(context.section);
-  // With the failure, by which a page that renders is told from one that calls itself.
-  const part = exchange.part(reply, section, failure, context.scope);
-  return enter(part, () => method.run(params));
+  return enter(context.part({ section, scope }), () => method.run(params));
 }
 
 /** Renders a template into a section or, with a key, into a view variable for later templates. */

@@ -27,7 +27,7 @@ export function respondWith(
   if (typeof returned === "string" || returned instanceof Markup) {
     return void reply.write(String(returned), section);
   }
-  if (typeof returned === "object" && isListOrRecord(returned)) {
+  if (isListOrRecord(returned)) {
     return sendJson(context, returned);
   }
   // `true` means passing on; `false` and the application itself are what an expression body such as
@@ -41,9 +41,11 @@ export function respondWith(
   return sendJson(context, returned);
 }
 
-/** Calls the method `json`: a mapped one may be asynchronous. */
+/** Calls the method `json`, with the status that was set: a mapped one may be asynchronous, and have a default for it. */
 function sendJson(context: Context, data: unknown): Waiting {
-  return waitingFor(context.exchange.app.call("json", [data], context));
+  const { exchange: { app }, reply: { status } } = context;
+  const params = status === 200 ? [data] : [data, status];
+  return waitingFor(app.call("json", params, context));
 }
 
 /** Ends the request with the content so far. */
@@ -78,8 +80,9 @@ export function redirect(app: Application, url: string, code = 303): void {
 }
 
 /** Whether a value is a list or record, and no stream. */
-function isListOrRecord(value: object): boolean {
-  return (isPlainRecord(value) || Array.isArray(value)) &&
+export function isListOrRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null &&
+    (isPlainRecord(value) || Array.isArray(value)) &&
     !(Symbol.asyncIterator in value);
 }
 

@@ -1,0 +1,274 @@
+/** Tests mapped and filtered methods that respond: `halt`, `stop`, `redirect`, `json`, `jsonp`. */
+
+import { Engine } from "@framework/core";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { logOf } from "./log.ts";
+
+function later(milliseconds = 0): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+function fail(): never {
+  throw new Error("boom");
+}
+
+/** Status and body of the response to a GET. */
+async function get(app: Engine, path = "/"): Promise<[number, string]> {
+  const response = await app.fetch(path);
+  return [response.status, await response.text()];
+}
+
+Deno.test("a `redirect()` with an asynchronous filter stands against the code after it", async () => {
+  const app = new Engine();
+  app.before("redirect", () => later());
+  const returned: Record<string, () => unknown> = {
+    object: () => ({ secret: 1 }),
+    response: () => new Response("secret"),
+    json: () => app.json({ secret: 1 }),
+    text: () => "secret",
+  };
+  for (const [name, end] of Object.entries(returned)) {
+    app.route(`/${name}`, () => {
+      app.redirect("/login");
+      return end();
+    });
+    assertEquals(await get(app, `/${name}`), [303, ""], name);
+  }
+});
+
+Deno.test("an asynchronous filter of `redirect()` that fails is an error of the request", async () => {
+  const app = new Engine();
+  app.before("redirect", () => later().then(fail));
+  app.route("/", () => void app.redirect("/login"));
+  await logOf(async () => assertEquals((await get(app))[0], 500));
+});
+
+Deno.test("a mapped `json()` that nobody awaits is the response, whatever is written meanwhile", async () => {
+  const app = new Engine();
+  app.map("json", async (data: unknown) => {
+    await later();
+    return JSON.stringify({ data });
+  });
+  app.route("/", () => {
+    app.json(1);
+    app.response().write("tail").header("x-a", "1");
+  });
+  const response = await app.fetch("/");
+  assertEquals(response.headers.get("x-a"), "1");
+  assertEquals(await response.json(), { data: 1 });
+});
+
+Deno.test("a mapped `json()` that does not respond leaves the response to others", async () => {
+  const app = new Engine();
+  app.map("json", () => later());
+  app.route("/write", async () => {
+    const call: unknown = app.json({});
+    app.response().write("first half, ").header("x-a", "1");
+    await call;
+    app.response().write("second half");
+  });
+  app.route("/return", async () => {
+    const call: unknown = app.json({});
+    app.response().cookie("a", "1");
+    return `content ${await call}`;
+  });
+  assertEquals(await get(app, "/write"), [200, "first half, second half"]);
+  assertEquals(await get(app, "/return"), [200, "content undefined"]);
+});
+
+Deno.test("renders that nobody awaits are no response of a mapped `redirect()`", async () => {
+  const app = new Engine();
+  app.map("render", async (text: string) => {
+    await later();
+    app.response().write(text);
+  });
+  app.map("redirect", () => later(5));
+  app.route("/", () => {
+    app.render("rendered ");
+    app.redirect("/x");
+    return "text";
+  });
+  assertEquals(await get(app), [200, "rendered text"]);
+});
+
+Deno.test("a guard lets nobody pass after a mapped `redirect()` that returns an object", async () => {
+  const app = new Engine();
+  app.map("redirect", (location: string) => ({ location }));
+  app.route("/", () => "secret").addMiddleware(() => app.redirect("/login"));
+  assertEquals(await get(app), [200, '{"location":"/login"}']);
+});
+
+Deno.test("a mapped `halt()` drops the content so far, and cancels a stream", async () => {
+  for (const isAsync of [false, true]) {
+    for (const writes of [false, true]) {
+      const app = new Engine();
+      let isCancelled = false;
+      app.map("halt", (code: number, text: string) => {
+        const respond = () => {
+          app.response().status(code);
+          if (!writes) return text;
+          app.response().write(text);
+        };
+        return isAsync ? later().then(respond) : respond();
+      });
+      app.route("/text", () => {
+        app.response().write("secret");
+        app.halt(403, "no");
+      });
+      app.route("/stream", () => {
+        app.response().events({
+          async *[Symbol.asyncIterator]() {
+            await later();
+            yield { data: "secret" };
+          },
+        });
+        app.halt(403, "no");
+      });
+      app.route("/body", () => {
+        const cancel = () => void (isCancelled = true);
+        const stream = new ReadableStream({ cancel });
+        app.response().events(stream as AsyncIterable<never>);
+        app.halt(403, "no");
+      });
+      assertEquals(await get(app, "/text"), [403, "no"]);
+      assertEquals(await get(app, "/stream"), [403, "no"]);
+      assertEquals(await get(app, "/body"), [403, "no"]);
+      await later();
+      assertEquals(isCancelled, true);
+    }
+  }
+});
+
+Deno.test("a mapped `halt()` that fails leaves the content so far to code that catches the error", async () => {
+  const app = new Engine();
+  app.map("halt", () => {
+    app.response().write("never").clearBody();
+    fail();
+  });
+  const halt = () => {
+    try {
+      app.halt(403);
+    } catch {
+      // the content is still there
+    }
+  };
+  app.map("render", () => later().then(() => app.response().write("r ")));
+  app.route("/text", () => {
+    app.response().write("a ");
+    app.render("x");
+    halt();
+    app.response().write("b");
+  });
+  app.route("/stream", () => {
+    app.response().events([{ data: "a" }]);
+    halt();
+  });
+  assertEquals(await get(app, "/text"), [200, "a r b"]);
+  assertEquals(await get(app, "/stream"), [200, "data: a\n\n"]);
+});
+
+Deno.test("a `halt()` whose after filter fails has responded, and the failure is logged", async () => {
+  for (const filter of [fail, () => later().then(fail)]) {
+    const app = new Engine();
+    app.after("halt", filter);
+    app.route("/", () => "secret").addMiddleware(() => {
+      try {
+        app.halt(401, "no");
+      } catch {
+        // nobody passes all the same
+      }
+    });
+    app.route("/open", () => app.halt(401, "no"));
+    await logOf(async () => assertEquals((await get(app))[0], 401));
+    const log = await logOf(async () => {
+      assertEquals((await get(app, "/open"))[0], 401);
+    });
+    assertStringIncludes(log.join("\n"), "boom");
+  }
+});
+
+Deno.test("after filters of `halt()` and `stop()` can replace the content", async () => {
+  for (const name of ["halt", "stop"] as const) {
+    const app = new Engine();
+    app.before(name, (_params, output) => void (output.value = "too early"));
+    app.after(name, (_params, output) => {
+      assertEquals(output.value, undefined);
+      output.value = "filtered";
+    });
+    app.route("/", () => {
+      app.response().write("content");
+      if (name === "halt") app.halt(402, "no");
+      app.stop(402);
+    });
+    assertEquals(await get(app), [402, "filtered"]);
+  }
+});
+
+Deno.test("asynchronous methods that call themselves are an error", async () => {
+  const call: Record<string, (app: Engine) => unknown> = {
+    halt: (app) => app.halt(403),
+    stop: (app) => app.stop(),
+    redirect: (app) => app.redirect("/"),
+    json: (app) => app.json({}),
+    render: (app) => app.render("x"),
+  };
+  for (const [name, again] of Object.entries(call)) {
+    const app = new Engine();
+    app.map(name as "halt", async () => {
+      await null;
+      await again(app);
+    });
+    app.route("/", () => again(app) as Promise<void>);
+    const [status, text] = await get(app);
+    assertEquals(status, 500, name);
+    assertStringIncludes(text, "Cannot call a mapped method here: 1000 of");
+  }
+});
+
+Deno.test("a mapped `json()` gets the status that an object is returned with", async () => {
+  const app = new Engine();
+  app.map("json", (data: unknown, code = 200) => {
+    app.original("json")({ data }, code);
+  });
+  app.map("notFound", () => ({ is: "missing" }));
+  app.map("error", () => ({ is: "failed" }));
+  app.route("/made", () => {
+    app.response().status(201);
+    return { is: "made" };
+  });
+  app.route("/failed", fail);
+  await logOf(async () => {
+    assertEquals(await get(app, "/made"), [201, '{"data":{"is":"made"}}']);
+    assertEquals(await get(app, "/x"), [404, '{"data":{"is":"missing"}}']);
+    assertEquals(await get(app, "/failed"), [500, '{"data":{"is":"failed"}}']);
+  });
+});
+
+Deno.test('a `before("start")` filter that returns content is an error', async () => {
+  for (const content of ["text", {}, [], new Uint8Array(), new Response()]) {
+    const app = new Engine();
+    app.before("start", () => content as unknown as void);
+    app.route("/", () => "secret");
+    await logOf(async () => assertEquals((await get(app))[0], 500));
+  }
+});
+
+Deno.test("a `stop()` that a render catches closes its section, and no other", async () => {
+  const app = new Engine();
+  app.map("render", async (text: string) => {
+    app.response().write("before ");
+    await later();
+    if (text === "late") return void app.response().write("late");
+    try {
+      app.stop();
+    } catch {
+      app.response().write("never");
+      app.render("never");
+    }
+  });
+  app.route("/", () => {
+    app.render("stop");
+    app.render("late");
+  });
+  assertEquals(await get(app), [200, "before before late"]);
+});
