@@ -123,7 +123,7 @@ export class Engine {
     request: Request | URL | string,
     info?: ConnectionInfo,
   ) => Response | Promise<Response> = (request, info) =>
-    handleRequest(this.#app, webRequest(request), info);
+    handleRequest(this.#app, webRequest(request, info), info);
 
   readonly #app = new Application(defaults);
   #server: Server | undefined;
@@ -215,6 +215,7 @@ export class Engine {
     name: FilteredName<Name>,
     filter: FilterOf<Name>,
   ): void {
+    checkSingle("before", arguments);
     this.#app.filter(name, "before", filter);
   }
 
@@ -226,6 +227,7 @@ export class Engine {
     name: FilteredName<Name>,
     filter: FilterOf<Name>,
   ): void {
+    checkSingle("after", arguments);
     this.#app.filter(name, "after", filter);
   }
 
@@ -520,4 +522,12 @@ export interface Engine {
 
   /** The view, the default one or that of a class registered as `view`; with false a new one. */
   view<Type extends object = View>(shared?: boolean): Type;
+}
+
+/** Throws `TypeError` for a further filter, which would be ignored. */
+function checkSingle(name: "before" | "after", params: IArguments): void {
+  if (params.length <= 2) return;
+  throw new TypeError(
+    `Cannot call ${name}() with several filters: call it once for each`,
+  );
 }

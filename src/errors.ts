@@ -67,6 +67,7 @@ export class HttpError extends Error {
   /** Throws `RangeError` when the status is not an integer from 400 to 599. */
   constructor(status: number, message = "", options: HttpErrorOptions = {}) {
     checkStatus("make an HttpError", status, 400, 599);
+    checkErrorOptions(options);
     super(message, options);
     this.status = status;
     this.problem = options.problem ?? {};
@@ -77,6 +78,24 @@ export class HttpError extends Error {
   get headers(): Headers {
     return this.#headers ??= new Headers();
   }
+}
+
+const ERROR_OPTIONS: readonly string[] = ["cause", "headers", "problem"];
+
+/** `options.ts` has the rule for other options, but imports this file. */
+function checkErrorOptions(options: HttpErrorOptions): void {
+  const action = "make an HttpError";
+  if (Object(options) !== options) {
+    throw wrongKind(action, "the options must be a record", options);
+  }
+  const wrong = Object.keys(options).find((name) =>
+    !ERROR_OPTIONS.includes(name)
+  );
+  if (wrong === undefined) return;
+  const known = "it takes cause, headers and problem";
+  throw new TypeError(
+    `Cannot ${action}: there is no option "${wrong}": ${known}`,
+  );
 }
 
 /** The error by which the framework itself refuses a request: see `isRefusal`. */

@@ -1,6 +1,11 @@
 /** Tests that options with an unknown name are refused where they are given, and what is no record. */
 
-import { Engine, type StartOptions } from "@framework/core";
+import {
+  Engine,
+  HttpError,
+  HttpResponse,
+  type StartOptions,
+} from "@framework/core";
 import { cors } from "@framework/core/cors";
 import { files } from "@framework/core/files";
 import { guard } from "@framework/core/guard";
@@ -79,6 +84,13 @@ const TAKERS: readonly [
     { headers: {} },
     { header: {} },
     'Cannot make a visitor: there is no option "header": did you mean "headers"?',
+  ],
+  [
+    "cookie()",
+    (_app, options) => new HttpResponse().cookie("s", "1", options),
+    { sameSite: "Strict" },
+    { samesite: "Strict" },
+    'Cannot set the cookie "s": there is no option "samesite": did you mean "sameSite"?',
   ],
 ];
 
@@ -171,4 +183,107 @@ Deno.test("`start()` takes options with names that it does not know", async () =
   const options = { port: 0, name: "shop", host: undefined, onListen() {} };
   const server = new Engine().start(options);
   await server.shutdown();
+});
+
+/** Calls that had a part of what they were given ignored, with the messages that say so now. */
+const REFUSED: readonly [call: (app: Engine) => unknown, message: string][] = [
+  [
+    () => new HttpResponse().cookie("s", "1", { secure: "false" as never }),
+    'Cannot set the cookie "s": secure must be true or false, got the string "false"',
+  ],
+  [
+    () => new HttpError(503, "", { header: {} } as never),
+    'Cannot make an HttpError: there is no option "header": it takes cause, headers and problem',
+  ],
+  [
+    () => new HttpError(503, "", "no-store" as never),
+    'Cannot make an HttpError: the options must be a record, got the string "no-store"',
+  ],
+  [
+    (app) => (app.mount as Method)("/inner", new Engine(), [() => false]),
+    "Cannot mount an application with middleware: mount it in a group() that has the middleware",
+  ],
+  [
+    (app) => (app.before as Method).call(app, "start", () => {}, () => {}),
+    "Cannot call before() with several filters: call it once for each",
+  ],
+  [
+    (app) => (app.after as Method).call(app, "send", () => {}, () => {}),
+    "Cannot call after() with several filters: call it once for each",
+  ],
+  [
+    (app) => log(app, { write: "file" as never }),
+    'Cannot log requests: "write" must be a function, got the string "file"',
+  ],
+  [
+    (app) => log(app, { secrets: "token" as never }),
+    'Cannot log requests: "secrets" must be a regular expression, got the string "token"',
+  ],
+  [
+    (app) => files(app, "GET /public", "."),
+    'Cannot serve files: the prefix must name no method, got the string "GET /public"',
+  ],
+  [
+    (app) => app.fetch("/", { method: "POST" } as never),
+    "Cannot fetch with options: pass a new Request(url, options)",
+  ],
+  [
+    (app) => app.set(["a"] as never),
+    "Cannot set variables: the first argument must be a name, or a record of values by name, got",
+  ],
+  [
+    (app) => app.view().set(5 as never),
+    "Cannot set variables of the view: the first argument must be a name, or a record of values by name, got 5",
+  ],
+  [
+    (app) => {
+      app.route("/", () => {}, false, "home");
+      app.getUrl("home", {}, new URLSearchParams("a=1") as never);
+    },
+    "Cannot make the query of a URL: it must be a record of values by name, got",
+  ],
+];
+
+type Method = (...params: unknown[]) => unknown;
+
+for (const [call, message] of REFUSED) {
+  Deno.test(`nothing is ignored: ${message}`, () => {
+    assertThrows(() => call(new Engine()), TypeError, message);
+  });
+}
+
+Deno.test("`json()` refuses an indentation that is no number", async () => {
+  const app = new Engine();
+  app.map("error", (error: Error) => error.message);
+  const indentation = "x" as never;
+  app.route("/", () => app.json({ a: 1 }, 200, true, "utf8", indentation));
+  assertEquals(
+    await (await app.fetch("/")).text(),
+    'Cannot send JSON: the option must be how many spaces indent a level, got the string "x"',
+  );
+});
+
+Deno.test("`start()` refuses names of options that are mistaken, and hooks that are none", () => {
+  const options: readonly [Record<string, unknown>, string][] = [
+    [{ certFile: "c" }, 'there is no option "certFile": did you mean "cert"?'],
+    [{ keyFile: "k" }, 'there is no option "keyFile": did you mean "key"?'],
+    [{ prt: 0 }, 'there is no option "prt": did you mean "port"?'],
+    [{ onShutdown: "x" }, "onShutdown must be a function"],
+    [{ signals: "no" }, "signals must be true or false"],
+  ];
+  for (const [given, message] of options) {
+    const start = () => new Engine().start(given as StartOptions);
+    assertThrows(start, TypeError, `Cannot start the server: ${message}`);
+  }
+});
+
+Deno.test("`upgrade()` refuses an unknown option", async () => {
+  const app = new Engine();
+  app.map("error", (error: Error) => error.message);
+  const options = { idleTimeot: 1 } as never;
+  app.route("/", () => app.request().upgrade(options).response);
+  assertEquals(
+    await (await app.fetch("/")).text(),
+    'Cannot make a WebSocket: there is no option "idleTimeot": did you mean "idleTimeout"?',
+  );
 });

@@ -10,6 +10,7 @@ import {
   resolveCallback,
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
+import { checkRecord } from "../options.ts";
 import type { HttpRequest } from "./request.ts";
 import { type Router, routesOf } from "../routing/router.ts";
 import type { Routes } from "../routing/routes.ts";
@@ -140,9 +141,7 @@ export class Application implements LayerSource {
   set(values: Readonly<Record<string, unknown>>): void {
     const rule =
       "the first argument must be a name, or a record of values by name";
-    if (Object(values) !== values) {
-      throw wrongKind("set variables", rule, values);
-    }
+    checkRecord("set variables", rule, values);
     const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
     for (const [name, value] of entries) {

@@ -7,6 +7,7 @@ import { accepts } from "@std/http/negotiation";
 import { isWithinBase } from "../base.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { refusal, unreadable, wrongKind } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 import { addressOf } from "../request/address.ts";
 import {
   decode,
@@ -351,9 +352,11 @@ export class HttpRequest {
    * The request lives until the socket has closed, so that the socket's handlers keep its state. The socket of a
    * client for which more than `framework.socket_limit` bytes would wait is closed with 1013. Throws `HttpError` 426
    * when the client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400
-   * when its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2).
+   * when its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2). Throws
+   * `TypeError` for an unknown option.
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
+    checkOptions("make a WebSocket", options, ["protocol", "idleTimeout"]);
     // Deno sends 101 for other methods, too, and the socket never opens (RFC 6455, section 4.1).
     const isGet = this.#exchange.raw.method === "GET";
     if (!isGet || !/\bwebsocket\b/i.test(this.getHeader("upgrade"))) {

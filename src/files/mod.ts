@@ -105,7 +105,7 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
  * URL of a file: with the base, the prefixes of groups, and a version that changes with the content. A request
  * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
- * Throws `TypeError` when the prefix has parameters or optional parts, the folder is no path, or an option has an
+ * Throws `TypeError` when the prefix has methods, parameters or optional parts, the folder is no path, or an option has an
  * unknown name or is no text. A folder that is missing when a file is asked for is an error, a 500.
  */
 export function files(
@@ -117,6 +117,9 @@ export function files(
   if (typeof prefix !== "string" || /[@(*]/.test(prefix)) {
     const rule = "the prefix must be a path without parameters";
     throw wrongKind("serve files", rule, prefix);
+  }
+  if (/^[A-Z|]+ /i.test(prefix)) {
+    throw wrongKind("serve files", "the prefix must name no method", prefix);
   }
   if (typeof folder !== "string" && !(folder instanceof URL)) {
     const rule = "the folder must be a path or a file: URL";

@@ -69,6 +69,10 @@ function jsonText(
     const action = "send JSON that is already encoded";
     throw wrongKind(action, "it must be text", data);
   }
+  if (typeof indentation !== "number") {
+    const rule = "the option must be how many spaces indent a level";
+    throw wrongKind("send JSON", rule, indentation);
+  }
   const text = encode ? encoded(data, indentation) : String(data);
   // The body is UTF-8 whatever the header says; nearly every charset agrees with it on ASCII.
   return isUtf8(charset) ? text : escapeJson(text, /[\u0080-\uffff]/g);

@@ -46,6 +46,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { wrongKind } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";
@@ -90,13 +91,20 @@ export interface LogOptions {
 /** How long a server that drains waits for the reader of the log: one that reads takes far less. */
 const STALLED_SECONDS = 0.1;
 
-/** Logs each request of an application. Throws `TypeError` for an unknown option. */
+/** Logs each request of an application. Throws `TypeError` for an unknown option, or one of the wrong type. */
 export function log(
   app: Engine | typeof Framework,
   options: LogOptions = {},
 ): void {
   checkOptions("log requests", options, ["write", "secrets"]);
   const { write = printer(app), secrets = SECRETS } = options;
+  if (typeof write !== "function") {
+    throw wrongKind("log requests", '"write" must be a function', write);
+  }
+  if (!(secrets instanceof RegExp)) {
+    const rule = '"secrets" must be a regular expression';
+    throw wrongKind("log requests", rule, secrets);
+  }
   app.after("send", ([given], { value: sent }) => {
     // An error must not take the response with it.
     const fail = (error: unknown): void =>

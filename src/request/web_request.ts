@@ -1,6 +1,7 @@
 /** Owns what a web request can be made of: which methods, and a URL or a path, for a GET of it. */
 
 import { wrongKind } from "../errors.ts";
+import type { ConnectionInfo } from "../fetch.ts";
 import { DOT_SEGMENT } from "./target.ts";
 
 /** The methods of which no web request can be made (Fetch standard, "forbidden method"). */
@@ -8,9 +9,20 @@ export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(
   ["CONNECT", "TRACE", "TRACK"],
 );
 
-/** A web request as it is, or the GET of a URL or of a path of this machine. Throws `TypeError` for anything else. */
-export function webRequest(request: Request | URL | string): Request {
+/**
+ * A web request as it is, or the GET of a URL or of a path of this machine. Throws `TypeError` for anything else, and for
+ * the options of the runtime's `fetch()` in place of what a server passes on.
+ */
+export function webRequest(
+  request: Request | URL | string,
+  info: ConnectionInfo = {},
+): Request {
   if (request instanceof Request) return request;
+  if ("method" in info || "body" in info || "headers" in info) {
+    throw new TypeError(
+      "Cannot fetch with options: pass a new Request(url, options)",
+    );
+  }
   const url = urlOf(request);
   if (url !== null && /^https?:$/.test(url.protocol)) {
     const made = new Request(url);

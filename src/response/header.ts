@@ -5,6 +5,7 @@
 
 import { setCookie } from "@std/http/cookie";
 import { wrongKind } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 
 /** The attributes of a cookie (RFC 6265, section 4.1.2). */
 export type CookieOptions = {
@@ -71,6 +72,18 @@ const COOKIE_RULES: Record<string, [pattern: RegExp, expected: string]> = {
   sameSite: [/^(?:Strict|Lax|None)$/, "Strict, Lax or None"],
 };
 
+/** The attributes of a cookie that are set or not. */
+const COOKIE_FLAGS = ["secure", "httpOnly", "partitioned"] as const;
+
+const COOKIE_ATTRIBUTES: readonly (keyof CookieOptions)[] = [
+  ...COOKIE_FLAGS,
+  "expires",
+  "maxAge",
+  "domain",
+  "path",
+  "sameSite",
+];
+
 /** Throws `TypeError` when the name of a header is not a token, or its value cannot be sent. */
 export function checkHeader(name: string, value: string): void {
   const isToken = TOKEN.test(name);
@@ -81,17 +94,29 @@ export function checkHeader(name: string, value: string): void {
   throw new TypeError(`Cannot set the header "${name}": ${why}`);
 }
 
-/** A `Set-Cookie` line. Throws `TypeError` or `SyntaxError` for what clients would drop or misread. */
+/**
+ * A `Set-Cookie` line; `isSecure` is the default of `secure`. Throws `TypeError` or `SyntaxError` for what clients would
+ * drop or misread.
+ */
 export function cookieLine(
   name: string,
   text: string,
   options: CookieOptions,
+  isSecure: boolean,
 ): string {
+  const action = `set the cookie "${name}"`;
+  checkOptions(action, options, COOKIE_ATTRIBUTES);
   const { expires, maxAge, sameSite, partitioned } = options;
+  for (const flag of COOKIE_FLAGS) {
+    const value: unknown = options[flag] ?? false;
+    if (typeof value === "boolean") continue;
+    throw wrongKind(action, `${flag} must be true or false`, value);
+  }
   const cookie = {
     path: "/",
     httpOnly: true,
     sameSite: "Lax" as const,
+    secure: isSecure,
     ...definedOf(options),
     name,
     value: encodeURIComponent(String(text).toWellFormed()),
@@ -99,7 +124,7 @@ export function cookieLine(
   if (expires !== undefined) cookie.expires = new Date(expires);
   // Clients drop a cookie for other sites that is not secure.
   if (sameSite === "None" || partitioned) cookie.secure = true;
-  const refused = `Cannot set the cookie "${name}"`;
+  const refused = `Cannot ${action}`;
   if (name.length + cookie.value.length > MAX_COOKIE_BYTES) {
     throw new TypeError(`${refused}: more than ${MAX_COOKIE_BYTES} bytes`);
   }

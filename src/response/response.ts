@@ -102,8 +102,8 @@ export class HttpResponse {
    * or an attribute is malformed (RFC 6265, section 4.1), and `TypeError` above 4,096 bytes of name and value.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const { secure = this.#connection?.isSecure ?? false } = options;
-    const line = cookieLine(name, value, { ...options, secure });
+    const isSecure = this.#connection?.isSecure ?? false;
+    const line = cookieLine(name, value, options, isSecure);
     this.#reply.addCookie(name, line);
     return this;
   }

@@ -210,6 +210,11 @@ export class Router {
    * anything else, and when the prefix has optional parts; `SyntaxError` when it names a method.
    */
   mount(prefix: string, app: Mountable): void {
+    if (arguments.length > 2) {
+      throw new TypeError(
+        "Cannot mount an application with middleware: mount it in a group() that has the middleware",
+      );
+    }
     const path = typeof prefix === "string"
       ? joinPaths(this.#group.prefix, pathOnly(prefix))
       : prefix;

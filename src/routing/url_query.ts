@@ -1,6 +1,7 @@
 /** Owns the query of a URL that `getUrl` makes. */
 
 import { wrongKind } from "../errors.ts";
+import { checkRecord } from "../options.ts";
 import { isPrintable, type UrlParameters } from "./pattern.ts";
 
 /** The values of a query by name. A list repeats the name; null and undefined are left out. */
@@ -11,9 +12,7 @@ export type UrlQuery = Readonly<
 /** The encoded query with its question mark, or nothing. Throws `TypeError` for what is not a record of values. */
 export function queryText(query: UrlQuery): string {
   const action = "make the query of a URL";
-  if (Object(query) !== query || Array.isArray(query)) {
-    throw wrongKind(action, "it must be a record of values by name", query);
-  }
+  checkRecord(action, "it must be a record of values by name", query);
   const fields = new URLSearchParams();
   for (const [name, values] of Object.entries(query)) {
     for (const value of [values].flat()) {

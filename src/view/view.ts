@@ -5,6 +5,7 @@
  */
 
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
+import { checkRecord } from "../options.ts";
 import { track } from "../state/current.ts";
 import type { Store } from "../state/layer.ts";
 import { withoutRequest } from "../without_request.ts";
@@ -81,9 +82,12 @@ export class View {
     return true;
   }
 
-  /** Sets one variable, or each of a record. */
+  /** Sets one variable, or each of a record. Throws `TypeError` for anything else. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
     const variables = typeof name === "string" ? { [name]: value } : name;
+    const rule =
+      "the first argument must be a name, or a record of values by name";
+    checkRecord("set variables of the view", rule, variables);
     Object.entries(variables).forEach((each) => this.#variables.set(...each));
   }
 
