@@ -213,19 +213,59 @@ Deno.test("`log()` masks the names that it is given", async () => {
   assertEquals(list[0]!.url, "/?isbn=••••&isbn=••••&token=3");
 });
 
-Deno.test("`log()` gives the bytes of a response that another filter has replaced only where it says them", async () => {
-  const list: LogRecord[] = [];
-  for (const headers of [{}, { "content-length": "3" }]) {
+/** Filters of `send` that replace a response, and how many bytes the new one has. */
+const REPLACING: Readonly<
+  Record<string, [(app: Engine) => void, number | undefined]>
+> = {
+  "by a text": [
+    (app) =>
+      app.after("send", (_params, output) => {
+        output.value = new Response("new");
+      }),
+    3,
+  ],
+  "by a text, before `send`": [
+    (app) =>
+      app.before("send", (params) => {
+        params[0] = new Response("new");
+      }),
+    3,
+  ],
+  "with a length that it says": [
+    (app) =>
+      app.after("send", (_params, output) => {
+        const headers = { "content-length": "3" };
+        output.value = new Response("new", { headers });
+      }),
+    3,
+  ],
+  "by a stream": [
+    (app) =>
+      app.after("send", (_params, output) => {
+        output.value = new Response(ReadableStream.from([new Uint8Array(3)]));
+      }),
+    undefined,
+  ],
+  "by failing": [
+    (app) =>
+      app.before("send", () => {
+        throw new Error("boom");
+      }),
+    "Internal Server Error".length,
+  ],
+};
+
+for (const [how, [replace, expected]] of Object.entries(REPLACING)) {
+  Deno.test(`\`log()\` gives the bytes of a response that a filter of "send" replaces ${how}`, async () => {
+    const records: LogRecord[] = [];
     const app = new Engine();
-    app.after("send", (_params, output) => {
-      output.value = new Response("new", { headers });
-    });
-    log(app, { write: (record) => list.push(record) });
+    replace(app);
+    log(app, { write: (record) => records.push(record) });
     app.route("/", () => "a longer text");
-    await visit(app, "/");
-  }
-  assertEquals(list.map(({ bytes }) => bytes), [undefined, 3]);
-});
+    await logOf(async () => await (await visit(app, "/")).body?.cancel());
+    assertEquals(records.map(({ bytes }) => bytes), [expected]);
+  });
+}
 
 /** Writers that fail: at once, and later. */
 const FAILING: Readonly<Record<string, () => unknown>> = {

@@ -6,6 +6,7 @@ import {
   assertInstanceOf,
   assertMatch,
   assertStrictEquals,
+  assertStringIncludes,
   assertThrows,
 } from "@std/assert";
 import { Engine, HttpResponse, Router } from "@framework/core";
@@ -297,3 +298,56 @@ onEngine(
     return Promise.resolve().then(() => assertEquals(begun, false));
   },
 );
+
+Deno.test("an autoloaded or mapped `request` decides neither the `Secure` of cookies nor the method of a form", async () => {
+  for (
+    const declare of [
+      (app: Engine) => app.register("request", "Greeting"),
+      (app: Engine) => app.map("request", () => ({})),
+    ]
+  ) {
+    const app = new Engine();
+    app.path(new URL("fixtures/classes", import.meta.url));
+    app.set("framework.method_override", true);
+    declare(app);
+    app.route("POST /", () => "post");
+    app.route("PUT /", () => void app.response().cookie("a", "b").write("put"));
+    const body = new URLSearchParams({ _method: "PUT" });
+    const init = { method: "POST", body };
+    const response = await app.fetch(new Request("https://localhost/", init));
+    assertEquals(await response.text(), "put");
+    assertEquals(
+      response.headers.get("set-cookie"),
+      "a=b; Secure; HttpOnly; SameSite=Lax; Path=/",
+    );
+  }
+});
+
+Deno.test("a request that has its object cannot register another class for it", async () => {
+  for (const name of ["request", "response"] as const) {
+    const app = new Engine();
+    app.map("error", (error: Error) => error.message);
+    class Other {}
+    app.route("/used", () => {
+      app[name]();
+      app.register(name, Other);
+    });
+    app.route("/unused", () => {
+      app.register(name, Other);
+      return String((app[name]() as object) instanceof Other);
+    });
+    assertEquals(
+      await (await app.fetch("/used")).text(),
+      `Cannot register "${name}" here: the request already has an object of another class`,
+    );
+    assertEquals(await (await app.fetch("/unused")).text(), "true");
+  }
+});
+
+Deno.test("a `router` that is none is an error that says so", async () => {
+  const app = new Engine();
+  app.path(new URL("fixtures/classes", import.meta.url));
+  app.register("router", "Greeting");
+  const text = await (await app.fetch("/")).text();
+  assertStringIncludes(text, "router() must return a Router, got");
+});

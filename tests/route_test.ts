@@ -1,7 +1,7 @@
 /** Tests the route object: as declared, and as the callback of a request gets it. */
 
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { type Middleware, type Route, Router } from "@framework/core";
+import { Engine, type Middleware, type Route, Router } from "@framework/core";
 import { firstMatch } from "./routes.ts";
 
 Deno.test("`Route` as declared has its pattern and no values", () => {
@@ -85,4 +85,12 @@ Deno.test("`addMiddleware()` throws on the route of a request", () => {
   const route = firstMatch(router, "/")!
     .toRoute();
   assertThrows(() => route.addMiddleware(() => {}), Error, "being handled");
+});
+
+Deno.test("`regex` tells upper and lower case apart where the application does", () => {
+  const app = new Engine();
+  const route = app.route("/about", () => {});
+  assertEquals(route.regex.test("/About"), true);
+  app.set("framework.case_sensitive", true);
+  assertEquals(route.regex.test("/About"), false);
 });

@@ -507,3 +507,25 @@ Deno.test("`settled()` waits for the deferred work of a mounted engine", async (
   await settled(outer);
   assertEquals(isDone, true);
 });
+
+Deno.test("`submit()` sends what the button says, and no field of a disabled `fieldset`", async () => {
+  const app = new Engine();
+  app.route("GET /", () =>
+    `<form action="/save">
+      <fieldset disabled>
+        <legend><input name="legend" value="1"></legend>
+        <legend><input name="second" value="2"></legend>
+        <input name="off" value="3">
+      </fieldset>
+      <input name="long" maxlength="" required>
+      <button>Save</button>
+      <button formaction="/draft" formmethod="post" formnovalidate>Draft</button>
+    </form>`);
+  app.route("/save", () => ({ saved: app.request().query }));
+  app.route("POST /draft", () => ({ draft: app.request().data }));
+  const page = await new Visitor(app).visit("/");
+  const saved = await page.form("Save").fill({ long: "text" }).submit();
+  assertEquals(saved.json(), { saved: { legend: "1", long: "text" } });
+  const draft = await page.form("Draft").fill({ long: "" }).submit();
+  assertEquals(draft.json(), { draft: { legend: "1", long: "" } });
+});

@@ -11,8 +11,8 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import { checkRecord } from "../options.ts";
-import type { HttpRequest } from "./request.ts";
-import { type Router, routesOf } from "../routing/router.ts";
+import { HttpRequest } from "./request.ts";
+import { Router, routesOf } from "../routing/router.ts";
 import type { Routes } from "../routing/routes.ts";
 import { Current, innermost } from "../state/current.ts";
 import { type Layer, type LayerSource, Store } from "../state/layer.ts";
@@ -206,6 +206,12 @@ export class Application implements LayerSource {
     }
     if (this.#method(name)) return;
     const component = this.#components[name];
+    const context = this.context();
+    if (context !== undefined && component?.isMade?.(context)) {
+      throw new Error(
+        `Cannot ${action} here: the request already has an object of another class`,
+      );
+    }
     this.#declare(
       name,
       new RegisteredClass(name, type, params, callback, component, this),
@@ -338,9 +344,15 @@ export class Application implements LayerSource {
     return (...params) => tracked(name, method(...params), this.context());
   }
 
-  /** What `request()` returns in a context, by default in the current one. */
-  request(context?: Context): HttpRequest {
-    return this.call("request", [], context) as HttpRequest;
+  /**
+   * What `request()` returns in a context, by default in the current one. Where that is no `HttpRequest`, since it is
+   * mapped or autoloaded, the framework's own.
+   */
+  request(context: Context = this.context("request()")): HttpRequest {
+    const request = this.call("request", [], context);
+    return request instanceof HttpRequest
+      ? request
+      : new HttpRequest(context.exchange);
   }
 
   /** The router, by default that of the current context. */
@@ -352,7 +364,11 @@ export class Application implements LayerSource {
   routes(context: Context): Routes {
     const { plan } = context.exchange;
     if (plan.routes !== undefined) return plan.routes;
-    const routes = routesOf(this.router(context));
+    const router: unknown = this.router(context);
+    if (!(router instanceof Router)) {
+      throw wrongKind("find a route", "router() must return a Router", router);
+    }
+    const routes = routesOf(router);
     if (this.#method("router") === undefined) plan.routes = routes;
     return routes;
   }

@@ -29,6 +29,8 @@ export interface Component {
     context: Context,
     registered: RegisteredClass,
   ) => object;
+  /** Whether the request has its instance. */
+  readonly isMade?: (context: Context) => boolean;
 }
 
 type Instance = object | Promise<object>;

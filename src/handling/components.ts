@@ -27,6 +27,7 @@ export function components(
       params: (context) => [context?.exchange],
       ofRequest: (context, registered) =>
         context.exchange.request ??= registered.make(context) as HttpRequest,
+      isMade: ({ exchange }) => exchange.request !== undefined,
     },
     response: {
       type: HttpResponse,
@@ -42,6 +43,7 @@ export function components(
         const owner = isSame ? main : context;
         return owner.response ??= registered.make(owner) as HttpResponse;
       },
+      isMade: ({ exchange }) => exchange.context.response !== undefined,
     },
     router: {
       type: Router,

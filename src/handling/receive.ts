@@ -14,6 +14,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 import type { HttpRequest } from "../application/request.ts";
+import { isRefusal, toError } from "../errors.ts";
 import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Declaration } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
@@ -153,7 +154,8 @@ function methodOverride(request: HttpRequest): string {
   try {
     const method = String(request.data._method).toUpperCase();
     return OVERRIDES.includes(method) ? method : "";
-  } catch {
+  } catch (error) {
+    if (!isRefusal(toError(error))) throw error;
     return ""; // a malformed form is an error only for the handler that reads it
   }
 }

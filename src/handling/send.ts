@@ -30,30 +30,37 @@ export function* send(
   response: Response,
 ): Steps<Response> {
   let current = mutable(response);
+  const take = (next: Response): void => {
+    if (next === current) return;
+    current = next;
+    exchange.context.reply.replaceMade(next);
+  };
   const params: unknown[] = [current];
   const output: { value: unknown } = { value: undefined };
   for (const filter of filters.before) {
     try {
       const returned = yield filter(params, output);
-      params[0] = current = replaced(current, params[0]);
+      take(replaced(current, params[0]));
+      params[0] = current;
       if (returned === false) break;
     } catch (thrown) {
-      params[0] = current = yield* failed(exchange, current, thrown);
+      take(yield* failed(exchange, current, thrown));
+      params[0] = current;
     }
   }
   try {
-    current = replaced(current, yield method(...params));
+    take(replaced(current, yield method(...params)));
   } catch (thrown) {
-    current = yield* failed(exchange, current, thrown);
+    take(yield* failed(exchange, current, thrown));
   }
   for (const filter of filters.after) {
     output.value = current;
     try {
       const returned = yield filter(params, output);
-      current = replaced(current, output.value);
+      take(replaced(current, output.value));
       if (returned === false) break;
     } catch (thrown) {
-      current = yield* failed(exchange, current, thrown);
+      take(yield* failed(exchange, current, thrown));
     }
   }
   // A stream that a filter has put in its place may still read it, but a text or nothing does not.

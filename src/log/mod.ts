@@ -105,12 +105,12 @@ export function log(
     const rule = '"secrets" must be a regular expression';
     throw wrongKind("log requests", rule, secrets);
   }
-  app.after("send", ([given], { value: sent }) => {
+  app.after("send", (_params, { value: sent }) => {
     // An error must not take the response with it.
     const fail = (error: unknown): void =>
       reportError(error, "while writing the log");
     try {
-      const written = write(recordOf(app, given, sent, secrets));
+      const written = write(recordOf(app, sent, secrets));
       if (written instanceof Promise) written.catch(fail);
     } catch (error) {
       fail(error);
@@ -120,7 +120,6 @@ export function log(
 
 function recordOf(
   app: Engine | typeof Framework,
-  given: Response,
   sent: Response,
   secrets: RegExp,
 ): LogRecord {
@@ -134,7 +133,7 @@ function recordOf(
     url: maskedUrl(request.url, secrets),
     status,
     milliseconds: request.elapsed ?? 0,
-    bytes: isEmpty ? 0 : bytesOf(app, given, sent),
+    bytes: isEmpty ? 0 : bytesOf(app, sent),
     route: routeOf(request),
     ip: request.ip,
     id: request.id,
@@ -150,13 +149,10 @@ function routeOf(request: HttpRequest): string | null {
 
 function bytesOf(
   app: Engine | typeof Framework,
-  given: Response,
   sent: Response,
 ): number | undefined {
   const length = sent.headers.get("content-length");
-  if (length !== null) return Number(length);
-  // A filter may have replaced the response, and its body.
-  return sent === given ? app.response().length : undefined;
+  return length === null ? app.response().length : Number(length);
 }
 
 /** A URL with the values of secrets in its query masked. Their names are matched decoded. */

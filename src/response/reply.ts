@@ -324,6 +324,13 @@ export class Reply {
     return sent;
   }
 
+  /** Takes the web response that `send` puts in place of the made one: it is what the status and the length are of. */
+  replaceMade(response: Response): void {
+    const { final } = this;
+    final.content = response;
+    final.status = response.status;
+  }
+
   /** Called instead of a change after the seal; `src/debug/` reports the ignored call. */
   ignore(_call: string): void {}
 

@@ -67,6 +67,8 @@ export interface Declaration {
   readonly order: number;
   /** Whether the route may still change. */
   readonly isOpen: () => boolean;
+  /** Whether the application tells upper and lower case apart. */
+  readonly isCaseSensitive: () => boolean;
   readonly middleware: Middleware[];
   takesStream: boolean;
   bodyLimit: number | undefined;
@@ -141,7 +143,8 @@ export class Route {
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    const caseSensitive = this.#match?.path.caseSensitive ?? false;
+    const caseSensitive = this.#match?.path.caseSensitive ??
+      this.#declared.isCaseSensitive();
     return this.#declared.pattern.regex(caseSensitive);
   }
 

@@ -140,6 +140,7 @@ export class Router {
       order: tree.routes.length,
       // `writable` throws once the application serves, and is another tree in a request.
       isOpen: () => this.#routes.writable === tree,
+      isCaseSensitive: this.#isCaseSensitive,
       middleware: [...this.#group.middleware],
       takesStream: false,
       bodyLimit: undefined,

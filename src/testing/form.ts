@@ -138,14 +138,13 @@ export class Form<Result> {
     const empty = this.#fields.find((field) =>
       field.required && this.#isEmpty(field)
     );
-    if (empty !== undefined) {
+    if (empty !== undefined && this.#attribute("novalidate") === undefined) {
       throw new RangeError(
         `Cannot submit the form: the field "${empty.name}" is required`,
       );
     }
-    const method = attribute(this.#element, "method") ?? "";
-    const isPost = /^post$/i.test(method);
-    const type = attribute(this.#element, "enctype") ?? "";
+    const isPost = /^post$/i.test(this.#attribute("method") ?? "");
+    const type = this.#attribute("enctype") ?? "";
     const isMultipart = isPost && /^multipart\/form-data$/i.test(type);
     const file = this.#fields.find(({ values }) =>
       values.some((value) => value instanceof File)
@@ -161,10 +160,16 @@ export class Form<Result> {
       for (const value of values) data.append(name, value);
     }
     return await this.#send({
-      action: attribute(this.#element, "action") ?? "",
+      action: this.#attribute("action") ?? "",
       method: isPost ? "POST" : "GET",
       body: isMultipart ? data : urlEncoded(data),
     });
+  }
+
+  /** An attribute of the submission: that of the button, such as `formaction`, or that of the form. */
+  #attribute(name: string): string | undefined {
+    const ofButton = this.#button && attribute(this.#button, `form${name}`);
+    return ofButton ?? attribute(this.#element, name);
   }
 
   /** Whether a field has no value. Of several radio buttons with one name, one that has a value is enough. */
@@ -178,7 +183,7 @@ export class Form<Result> {
 
 /** The request of a submission. */
 export interface FormRequest {
-  /** The `action` attribute, relative to the page. */
+  /** The `action` of the form, or the `formaction` of the button, relative to the page. */
   readonly action: string;
   /** `POST` when the form says so. */
   readonly method: "GET" | "POST";
@@ -236,8 +241,20 @@ function isSubmit(button: Element): boolean {
     : type === "submit" || type === "image";
 }
 
+/** Whether an element is disabled, perhaps by a `fieldset` around it, outside of the first `legend` of that. */
 function isDisabled(element: Element): boolean {
-  return attribute(element, "disabled") !== undefined;
+  if (attribute(element, "disabled") !== undefined) return true;
+  let inner: Node = element;
+  for (let node = element.parentNode; node !== null;) {
+    if (!("tagName" in node)) return false;
+    const isOff = node.tagName === "fieldset" &&
+      attribute(node, "disabled") !== undefined;
+    const legend = node.childNodes.find((child) => child.nodeName === "legend");
+    if (isOff && legend !== inner) return true;
+    inner = node;
+    node = node.parentNode;
+  }
+  return false;
 }
 
 /** What a button that submits its form sends: its value, if it has a name; an image, where it was pressed. */
@@ -269,7 +286,7 @@ function fieldOf(element: Element): Field[] {
   const common = {
     name,
     required: attribute(element, "required") !== undefined,
-    maxLength: Number(attribute(element, "maxlength") ?? Infinity),
+    maxLength: maxLengthOf(element),
     isMultiple: attribute(element, "multiple") !== undefined,
   };
   switch (element.tagName) {
@@ -281,6 +298,12 @@ function fieldOf(element: Element): Field[] {
       return [{ ...common, type: "select", ...selectOf(element, common) }];
   }
   return [];
+}
+
+/** How long the text may be; what is no number is no limit. */
+function maxLengthOf(element: Element): number {
+  const length = attribute(element, "maxlength") ?? "";
+  return /^\d+$/.test(length) ? Number(length) : Infinity;
 }
 
 type Common = Pick<Field, "name" | "required" | "maxLength" | "isMultiple">;
