@@ -310,7 +310,7 @@ export class Exchange implements Delivery, Running {
    * Reports why the stream of its body has failed. Not where code of the program reads that and gets the error: of an
    * application that is mounted, the outer one reports it.
    */
-  fail(error: Error): void {
+  reportFailure(error: Error): void {
     if (this.outer === undefined && this.isServed) {
       reportStream(error, this.title);
     }
@@ -335,7 +335,7 @@ export interface Failure {
   readonly error: Error;
   /** The status that the page begins with. */
   readonly status: number;
-  /** That of the page whose code has called the method, if any. */
+  /** The failure of the page whose code has called the method, if any. */
   readonly within?: Failure | undefined;
 }
 

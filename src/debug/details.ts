@@ -29,18 +29,17 @@ export async function detailsOf(
 ): Promise<Details> {
   const { raw, method, target, match, wholePath } = exchange;
   const { settings } = exchange.plan;
-  const route = match?.toRoute();
-  const parameters = Object.entries(route?.params ?? {})
+  const parameters = Object.entries(match?.params ?? {})
     .map(([name, value]): Row => [`@${name}`, value]);
   const asked = `${method} ${wholePath}${target.search}`;
   const html = [
     styleHtml(exchange),
     error ? `<p>Reference: ${exchange.id}</p>\n` : "",
     errorHtml(error, settings["framework.editor"]),
-    error || route ? "" : missesHtml(exchange),
-    route
+    error || match ? "" : missesHtml(exchange),
+    match
       ? table("Route", [
-        ["Pattern", declared(route).pattern.text],
+        ["Pattern", match.declaration.pattern.text],
         ...parameters,
       ])
       : "",

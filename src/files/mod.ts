@@ -7,7 +7,7 @@
  * It needs permission to read the folder and the targets of links in it.
  *
  * Clients that accept it get `style.css.br` or `style.css.gz` instead of `style.css`, unless the compressed file
- * is older. Compressed files have an `ETag` of their own and no `Last-Modified`. Ranges are always those of the
+ * is older. Compressed files have an `ETag` of their own. Ranges are always those of the
  * file itself, so a resumed download never mixes two forms.
  *
  * Guide: [docs/extensions.md](./docs/extensions.md)

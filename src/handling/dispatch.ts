@@ -79,8 +79,9 @@ export function start(app: Application): Waiting {
   const context = app.context("start()");
   const { exchange, section } = context;
   if (hasResponded(context)) return undefined;
+  // With filters alone, this is the only call. A mapped one, also for this request alone, may make several.
   if (exchange.plan.start?.isDefault) return callRoutes(context);
-  restart(exchange); // a mapped one may call it more than once
+  restart(exchange);
   return enter(context.part({ section }), callRoutes);
 }
 

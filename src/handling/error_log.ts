@@ -10,7 +10,7 @@
  * | a filter of `send`, or `send` itself, has failed                         | `logError`                                            |
  * | a callback threw it after the seal, or gave it to `error()`              | `reportLate`, in place of the note (`forgetError`)    |
  * | deferred work threw it or, too late for a page, work that nobody awaited | `reportLate`                                          |
- * | a stream that is being sent has failed                                   | `Exchange.fail`                                       |
+ * | a stream that is being sent has failed                                   | `Exchange.reportFailure`                              |
  * | work that nobody awaited threw it once the request was over              | `state/uncaught.ts`, which does not know the request  |
  */
 

@@ -80,8 +80,8 @@ function handle({ exchange }: Context): MaybePromise<Response> {
 }
 
 /**
- * The steps of a request. When one throws, the method `error` responds: `runError`. Only what has to be waited for is
- * yielded: a `yield` costs time even without a promise.
+ * The steps of a request. When one throws, the method `error` responds: `runError`. Until then, only what has to be
+ * waited for is yielded: a `yield` costs time even without a promise.
  */
 function* lifecycle(exchange: Exchange): Steps<Response> {
   try {
@@ -172,7 +172,10 @@ function* endStopped(exchange: Exchange): Steps<void> {
   }
 }
 
-/** Calls `error`; when that fails too, responds with the default page. */
+/**
+ * Calls `error`; when that fails too, responds with the default page. A sealed reply has its response: whoever fails
+ * before that is whole, such as a page, opens the reply again.
+ */
 function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { app, context, plan: { settings } } = exchange;
   const { reply } = context;

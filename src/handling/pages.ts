@@ -55,7 +55,10 @@ function failureOf(thrown: unknown): Failure {
   return { name: "error", thrown, error, status };
 }
 
-/** Why `error` responds to its parameter, which is an `Error` from now on; what was thrown is noted as it was. */
+/**
+ * Returns what tells why `error` responds, by its parameter, and makes an `Error` of that. The failure keeps what was
+ * thrown as it was.
+ */
 function causeIn(params: unknown[]): () => Failure {
   let failure = failureOf(params[0]);
   params[0] = failure.error;
@@ -97,7 +100,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
   };
 }
 
-/** What comes out of the default method, which returns nothing: the value of a filter, in place of the page. */
+/** Clears the page where a filter of the default method, which returns nothing, has put a value in its place. */
 function replacing(page: Reply, made: unknown): unknown {
   if (isThenable(made)) {
     return Promise.resolve(made).then((value) => replacing(page, value));

@@ -1,5 +1,5 @@
 /**
- * Owns asking the router about the path of a request, which it sees below the application's base, and the match that
+ * Owns searching the routes for the path of a request, which they see below the application's base, and the match that
  * the exchange keeps. Nothing else searches `routing/routes.ts`, and nothing else sets `Exchange.match`.
  */
 
@@ -17,7 +17,7 @@ export function firstRoute(exchange: Exchange): Match | undefined {
   return isKnown ? match : exchange.match = search(exchange, method);
 }
 
-/** Has the routes begin anew with the first one. */
+/** Has `firstRoute` search again. */
 export function restart(exchange: Exchange): void {
   exchange.match = undefined;
 }

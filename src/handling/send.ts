@@ -29,7 +29,7 @@ export function* send(
   { method, filters }: MappedMethod,
   response: Response,
 ): Steps<Response> {
-  let current = mutable(response);
+  let current = mutable(response); // filters set headers on it
   const take = (next: Response): void => {
     if (next === current) return;
     current = next;

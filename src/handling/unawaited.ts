@@ -11,11 +11,8 @@ import type { Waiting } from "../steps.ts";
  * Waits for the calls, those of one scope or all, and rejects with the error of one that nobody has caught. Reports
  * those that take too long: what follows does without them.
  */
-export function settle({ pending, plan }: Exchange, scope?: object): Waiting {
-  if (!pending?.isUnsettled) return undefined;
-  const seconds = plan.settings["framework.wait_timeout"];
-  return pending.settle(seconds, scope).then((late) => {
-    if (late === "") return;
+export function settle(exchange: Exchange, scope?: object): Waiting {
+  return settled(exchange, scope, (late, seconds) => {
     report(
       `Sent the response without waiting for: ${late} (over ${seconds} s)`,
     );
@@ -26,16 +23,23 @@ export function settle({ pending, plan }: Exchange, scope?: object): Waiting {
  * Waits for the calls that code of this context has begun and did not await: each of them may still respond or throw.
  * Rejects when they take too long, so that a guard lets nobody in.
  */
-export function callsEnd(
-  { exchange: { pending, plan }, scope }: Context,
-  name: string,
-): Waiting {
-  if (!pending?.isUnsettled) return undefined;
-  const seconds = plan.settings["framework.wait_timeout"];
-  return pending.settle(seconds, scope).then((late) => {
-    if (late === "") return;
+export function callsEnd({ exchange, scope }: Context, name: string): Waiting {
+  return settled(exchange, scope, (late, seconds) => {
     throw new Error(
       `Cannot continue after ${name}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
+  });
+}
+
+/** Waits for calls; `onLate` gets the names of those that take too long, and how many seconds they had. */
+function settled(
+  { pending, plan }: Exchange,
+  scope: object | undefined,
+  onLate: (late: string, seconds: number) => void,
+): Waiting {
+  if (!pending?.isUnsettled) return undefined;
+  const seconds = plan.settings["framework.wait_timeout"];
+  return pending.settle(seconds, scope).then((names) => {
+    if (names !== "") onLate(names, seconds);
   });
 }

@@ -22,7 +22,7 @@ import { bytesIn, type Delivery, webResponse } from "./web_response.ts";
 /** Texts in the order of the calls; a list among them is a section. */
 export type Section = (string | Section)[];
 
-/** What `respond()` replaces the content so far by. A status or header that is not given stays. */
+/** The content that `respond()` puts in place of the content so far. A status or header that is not given stays. */
 export interface ReplyInit {
   readonly status?: number | undefined;
   readonly text?: string;

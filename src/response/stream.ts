@@ -73,7 +73,7 @@ export function bindStream(
         if (bytes !== undefined) return controller.enqueue(bytes);
       } catch (thrown) {
         const error = failureOf(thrown);
-        if (!isGivenUp && error !== ABORTED) open?.fail(error);
+        if (!isGivenUp && error !== ABORTED) open?.reportFailure(error);
         giveUp(thrown);
         throw error;
       }

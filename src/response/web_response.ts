@@ -20,7 +20,7 @@ export interface Delivery {
    */
   hold(abort: (reason: unknown) => void, end?: () => void): () => void;
   /** Reports why the stream has failed: no page can show it. */
-  fail(error: Error): void;
+  reportFailure(error: Error): void;
 }
 
 /** The content type of a text. */

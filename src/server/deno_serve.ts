@@ -32,12 +32,12 @@ let reads = 0;
  * Calls back when the runtime reads `onListen` of the main module's default export, which no other code does.
  * The property stays undefined, so that the runtime prints the address itself.
  */
-export function whenServed<Application extends object>(
-  application: Application,
-  callback: (application: Application) => void,
+export function whenServed<App extends object>(
+  app: App,
+  callback: (app: App) => void,
 ): void {
-  Object.defineProperty(application, "onListen", {
-    get(this: Application): undefined {
+  Object.defineProperty(app, "onListen", {
+    get(this: App): undefined {
       return void callback(this);
     },
   });
