@@ -990,3 +990,36 @@ for (const kind of ["a mounted application", "the application"]) {
     assertEquals(charged, 0);
   });
 }
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+/** Mapped `start` methods that do not await the default one. */
+const FORGETFUL: Readonly<Record<string, (app: Engine) => unknown>> = {
+  "a mapped `start`": (app) => void app.original("start")(),
+  "an asynchronous mapped `start`": async (app) => {
+    await later();
+    void app.original("start")();
+  },
+};
+
+for (const [what, start] of Object.entries(FORGETFUL)) {
+  Deno.test(`${what} that does not await the default one has its response`, async () => {
+    const app = new Engine();
+    app.map("start", () => start(app));
+    app.route("/", async () => {
+      await later();
+      return "late";
+    });
+    app.route("/failing", async () => {
+      await later();
+      throw new HttpError(409, "taken");
+    });
+    const response = await app.fetch("/");
+    assertEquals([response.status, await response.text()], [200, "late"]);
+    const failed = await app.fetch("/failing");
+    assertEquals(failed.status, 409);
+    assertStringIncludes(await failed.text(), "taken");
+  });
+}

@@ -111,6 +111,8 @@ export class Exchange implements Delivery, Running {
   deferred: (() => unknown)[] | undefined = undefined;
   /** The validators whose conditions have held, such as "etag". */
   heldValidators: Set<string> | undefined = undefined;
+  /** The routes that a mapped `start` has begun. */
+  routing: Promise<void> | undefined = undefined;
   /** The renders into variables that have begun: later renders wait for them. */
   storing: Promise<void> | undefined = undefined;
   /** The errors that have a page, until the final status decides whether `handling/error_log.ts` logs them. */

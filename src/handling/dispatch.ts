@@ -41,13 +41,18 @@ export function dispatch({ context, plan }: Exchange): Waiting {
 
 /** Calls the method `start`, and sends what it returns like the result of a callback. */
 function callStart(context: Context): Waiting {
-  const { exchange } = context;
+  return run(startBy(context));
+}
+
+function* startBy(context: Context): Steps<undefined> {
+  const { exchange, reply } = context;
   firstRoute(exchange); // filters can ask for the route
   // Not by `app.call`, which would note it: the guards in it would wait for it.
-  const returned = exchange.plan.start?.call([], context);
-  return isThenable(returned)
-    ? Promise.resolve(returned).then((value) => respondWith(context, value))
-    : respondWith(context, returned);
+  const returned = yield exchange.plan.start?.call([], context);
+  yield respondWith(context, returned);
+  // A mapped one that has not awaited the default one, and has not responded, means the response of that.
+  if (!hasResponded(context) && reply.isEmpty) yield exchange.routing;
+  return undefined;
 }
 
 /**
@@ -82,7 +87,7 @@ export function start(app: Application): Waiting {
   // With filters alone, this is the only call. A mapped one, also for this request alone, may make several.
   if (exchange.plan.start?.isDefault) return callRoutes(context);
   restart(exchange);
-  return enter(context.part({ section }), callRoutes);
+  return exchange.routing = enter(context.part({ section }), callRoutes);
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */
