@@ -225,6 +225,16 @@ Deno.test("asynchronous methods that call themselves are an error", async () => 
   }
 });
 
+Deno.test("a filter of `json()` that calls it asynchronously is an error, too", async () => {
+  const app = new Engine();
+  app.before("json", async () => {
+    await null;
+    await app.json({});
+  });
+  app.route("/", () => app.json({}));
+  assertEquals((await get(app))[0], 500);
+});
+
 Deno.test("a mapped `json()` gets the status that an object is returned with", async () => {
   const app = new Engine();
   app.map("json", (data: unknown, code = 200) => {

@@ -33,12 +33,12 @@ const TYPES: Readonly<Record<Responding, string | undefined>> = {
 export function ending(name: "halt" | "stop"): Wrapper {
   return (method, params, context) => {
     const { exchange, reply, scope, section } = context;
-    const copy = reply.openCopy(`${name}()`, section);
-    if (copy === undefined) throwStop();
+    const copy = reply.copy();
+    const part = context.part({ reply: copy, scope });
+    if (!reply.giveWay(copy, `${name}()`, section)) throwStop();
     if (name === "halt") copy.clearBody();
     let ended: Waiting | void;
     try {
-      const part = context.part({ reply: copy, scope });
       ended = enter(part, () => run(endBy(method, params, part)));
     } catch (thrown) {
       if (!copy.isSealed) reply.takeBack();
@@ -84,10 +84,10 @@ export function responding(name: Responding): Wrapper {
   return (method, params, context) => {
     const { reply, scope } = context;
     if (reply.isSealed) return method.run(params);
-    const copy = method.isDefault ? reply.openCopy(`${name}()`)! : reply.copy();
-    const steps = (part: Context) =>
-      run(respondBy(name, method, params, part, reply));
-    return enter(context.part({ reply: copy, scope }), steps);
+    const copy = reply.copy();
+    const part = context.part({ reply: copy, scope });
+    if (method.isDefault) reply.giveWay(copy, `${name}()`);
+    return enter(part, () => run(respondBy(name, method, params, part, reply)));
   };
 }
 
@@ -110,7 +110,7 @@ function* respondBy(
     if (hasResponded && !copy.isSealed) copy.seal(`${name}()`);
     return isBody ? undefined : returned;
   } finally {
-    if (!method.isDefault && copy.isSealed) reply.giveWay(copy);
+    if (!method.isDefault && copy.isSealed) reply.giveWay(copy, `${name}()`);
     if (method.isDefault && !copy.isSealed) reply.takeBack();
   }
 }

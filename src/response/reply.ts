@@ -250,12 +250,6 @@ export class Reply {
     return this.#successor = this.#another();
   }
 
-  /** Seals this reply, and returns a copy to be sent in its place. Undefined when it is sealed. */
-  openCopy(by: string, section?: Section): Reply | undefined {
-    if (!this.seal(by, section)) return undefined;
-    return this.#successor = this.copy();
-  }
-
   /**
    * A copy, which shares the headers. What lands in the sections of this reply lands in the copy, too; what is written
    * to the copy is written there alone.
@@ -269,11 +263,14 @@ export class Reply {
     return copy;
   }
 
-  /** Has a sealed copy sent in place of this reply, unless this one is sealed. */
-  giveWay(copy: Reply): void {
-    if (this.isSealed) return this.ignore(copy.sealedBy!);
-    this.sealedBy = copy.sealedBy;
+  /**
+   * Has a copy sent in place of this reply, which is sealed by a call then, with the section of the code that makes it.
+   * Returns false when it is sealed already.
+   */
+  giveWay(copy: Reply, by: string, section?: Section): boolean {
+    if (!this.seal(by, section)) return false;
     this.#successor = copy;
+    return true;
   }
 
   /** Removes the seal, and what is sent in place of this reply, whose content so far stays. */
