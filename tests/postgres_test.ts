@@ -384,6 +384,13 @@ databaseTest(
   isMissing || isBefore29,
 );
 
+/** Waits until a blog has its posts: on a busy machine, a connection may take longer than its time-out. */
+async function connects(blog: Blog): Promise<void> {
+  for (let attempt = 1; (await blog.status())[0] !== 200; attempt++) {
+    assert(attempt < 20, "The blog does not connect");
+  }
+}
+
 databaseTest(
   "connections to a machine that has vanished are closed before others are made",
   async (_url, database) => {
@@ -392,7 +399,7 @@ databaseTest(
     const options = { connections: 2, timeout: 0.5 };
     await using blog = await Blog.open(proxied, options);
     for (let round = 0; round < 3; round++) {
-      assertEquals(await blog.status(), [200, null]);
+      await connects(blog);
       assert(await socketsTo(proxy.port) <= 2);
       proxy.vanish();
       assertEquals(await blog.status(), [503, "5"]);
