@@ -97,6 +97,10 @@ export function htmlOf(value: unknown, depth = 0): string {
       "Cannot render a promise in html: await it first",
     );
   }
+  if (typeof value === "function" || typeof value === "symbol") {
+    const what = typeof value === "symbol" ? "it has no text" : "call it first";
+    throw new TypeError(`Cannot render a ${typeof value} in html: ${what}`);
+  }
   const isData = isArray || isRecord(value);
   return escape(isData ? JSON.stringify(value) : String(value));
 }

@@ -111,3 +111,22 @@ for (const [page, declare] of Object.entries(PAGES)) {
     assertEquals(headers.get("content-type")?.includes("csv"), false);
   });
 }
+
+Deno.test("a stream that is saved under a name without a known type is no HTML", async () => {
+  const app = new Engine();
+  app.route("/@name", (name) => {
+    app.response().attachment(name);
+    return ReadableStream.from([new Uint8Array(3)]);
+  });
+  for (
+    const [name, type] of Object.entries({
+      "a.bin": "application/octet-stream",
+      "a": "application/octet-stream",
+      "a.csv": "text/csv; charset=utf-8",
+    })
+  ) {
+    const response = await app.fetch(`/${name}`);
+    assertEquals(response.headers.get("content-type"), type);
+    await response.body?.cancel();
+  }
+});

@@ -143,3 +143,13 @@ Deno.test("`html` prints arrays that a client has nested too deeply as JSON", as
     assertEquals(await response.text(), text ?? body.slice(100, -100));
   }
 });
+
+Deno.test("`html` refuses functions and symbols, which nobody means to print", () => {
+  const secret = () => "secret";
+  assertThrows(
+    () => html`${secret}`,
+    TypeError,
+    "Cannot render a function in html: call it first",
+  );
+  assertThrows(() => html`${[Symbol("s")]}`, TypeError, "a symbol in html");
+});

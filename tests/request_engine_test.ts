@@ -503,3 +503,54 @@ Deno.test("`request().route` is known to `error` of a body that is too large", a
   const response = await visit(app, "/7", { method: "POST", body: "long" });
   assertEquals([response.status, await response.text()], [413, "/@id"]);
 });
+
+Deno.test("a body with a `Content-Encoding` is a 415, unless its bytes are read", async () => {
+  const app = new Engine();
+  app.route("POST /data", () => app.request().data);
+  app.route("POST /json", () => ({ json: app.request().json }));
+  app.route("POST /text", () => app.request().getBody());
+  app.route("POST /bytes", () => app.request().getBytes());
+  const post = (path: string, encoding: string) =>
+    app.fetch(
+      new Request(`http://localhost${path}`, {
+        method: "POST",
+        body: "{}",
+        headers: {
+          "content-type": "application/json",
+          "content-encoding": encoding,
+        },
+      }),
+    );
+  for (const path of ["/data", "/json", "/text"]) {
+    const response = await post(path, "gzip");
+    assertEquals(response.status, 415, path);
+    assertEquals(response.headers.get("accept-encoding"), "identity");
+    await response.body?.cancel();
+    assertEquals((await post(path, "Identity")).status, 200);
+  }
+  assertEquals(await (await post("/bytes", "gzip")).text(), "{}");
+});
+
+Deno.test("only text in the field `_method` takes the place of the method", async () => {
+  const app = new Engine();
+  app.set("framework.method_override", true);
+  app.route("POST /", () => "post");
+  app.route("DELETE /", () => "delete");
+  const methods = async (body: string) => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const init = { method: "POST", headers, body };
+    return await (await app.fetch(new Request("http://localhost/", init)))
+      .text();
+  };
+  assertEquals(await methods("_method=delete"), "delete");
+  assertEquals(await methods("_method[]=DELETE"), "post");
+});
+
+Deno.test("`fetch()` takes no notice of the fragment of a URL", async () => {
+  const app = new Engine();
+  app.route("/a", () => app.request().url);
+  for (const url of ["/a#x", "/a?b=1#x?y", new URL("http://localhost/a#x")]) {
+    const { pathname, search } = new URL(url, "http://localhost");
+    assertEquals(await (await app.fetch(url)).text(), pathname + search);
+  }
+});

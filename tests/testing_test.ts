@@ -529,3 +529,92 @@ Deno.test("`submit()` sends what the button says, and no field of a disabled `fi
   const draft = await page.form("Draft").fill({ long: "" }).submit();
   assertEquals(draft.json(), { draft: { legend: "1", long: "" } });
 });
+
+/** Texts that a browser refuses to submit, by the input that has them, with what the error says. */
+const FAULTS: readonly [input: string, text: string, message: string][] = [
+  ['type="email"', "nope", "must be an e-mail address"],
+  ['type="url"', "example.com", "must be a whole URL"],
+  ['pattern="[0-9]+"', "12x", "must be text that matches [0-9]+"],
+  ['minlength="3"', "ab", "must be at least 3 characters long"],
+  ['type="number"', "1e", "must be a number"],
+  ['type="number" min="3"', "2", "must be at least 3"],
+  ['type="number" max="3"', "4", "must be at most 3"],
+  ['type="number"', "1.5", "must be a multiple of 1"],
+];
+
+for (const [input, text, message] of FAULTS) {
+  Deno.test(`\`submit()\` refuses "${text}" in an input with ${input}`, async () => {
+    const app = new Engine();
+    app.route("/", () => `<form><input name="it" ${input}></form>`);
+    const page = await new Visitor(app).visit("/");
+    await assertRejects(
+      () => page.form().fill({ it: text }).submit(),
+      RangeError,
+      `the field "it" ${message}, got "${text}"`,
+    );
+    await page.form().fill({ it: "" }).submit();
+  });
+}
+
+Deno.test("`submit()` sends what fits the rules of the fields", async () => {
+  const app = new Engine();
+  app.route("GET /", () =>
+    `<form method="post">
+      <input name="mail" type="email"><input name="page" type="url">
+      <input name="code" pattern="[0-9]+" minlength="3">
+      <input name="price" type="number" min="0.1" step="0.1">
+      <input name="any" type="number" step="any">
+    </form>`);
+  app.route("POST /", () => app.request().data);
+  const values = {
+    mail: "ada@example.com",
+    page: "https://example.com/a",
+    code: "1234",
+    price: "0.3",
+    any: "-1.25",
+  };
+  const page = await new Visitor(app).visit("/");
+  const sent = await page.form().fill(values).submit();
+  assertEquals(sent.json(), values);
+});
+
+Deno.test("`form()` has the fields and buttons that name it by their `form`", async () => {
+  const app = new Engine();
+  app.route("GET /", () =>
+    `<input name="before" value="1" form="it">
+    <form id="it" action="/sent"><input name="in" value="2">
+      <input name="other" value="3" form="none"></form>
+    <button form="it">Send</button>`);
+  app.route("/sent", () => app.request().query);
+  const page = await new Visitor(app).visit("/");
+  const sent = await page.form("Send").submit();
+  assertEquals(sent.json(), { before: "1", in: "2" });
+});
+
+Deno.test("a visitor stays on its site, and follows fragments and a `base`", async () => {
+  const app = new Engine();
+  app.route(
+    "/",
+    () =>
+      `<base href="/docs/"><a href="page">Page</a><a href="#top">Top</a>
+    <a href="//other.example/">Other</a><a href="mailto:a@b.c">Mail</a>
+    <form action="https://other.example/"><button>Send</button></form>`,
+  );
+  app.route("/docs(/@name)", (name) => name ?? "list");
+  app.route("/moved", () => app.redirect("/docs/page#c5"));
+  const visitor = new Visitor(app);
+  const page = await visitor.visit("/");
+  assertEquals((await page.click("Page")).text, "page");
+  assertEquals((await page.click("Top")).text, "list");
+  assertEquals((await visitor.visit("/moved")).text, "page");
+  assertEquals((await visitor.visit("/docs/x?y#z")).path, "/docs/x?y");
+  for (
+    const leave of [
+      () => page.click("Other"),
+      () => page.click("Mail"),
+      () => page.form("Send").submit(),
+    ]
+  ) {
+    await assertRejects(leave, RangeError, "it is another site");
+  }
+});

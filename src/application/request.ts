@@ -234,7 +234,7 @@ export class HttpRequest {
   /**
    * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws `HttpError`
    * 400 when the body is malformed, or is JSON of more than 1,000 levels, 413 beyond 1,000 fields or 100 files, 415 for
-   * an unknown charset, and `TypeError` on a route that is `streamed()`; `String()` of a record in it throws 400.
+   * an unknown charset or a `Content-Encoding`, and `TypeError` on a route that is `streamed()`; `String()` of a record in it throws 400.
    */
   get data(): Data {
     return this.#form.data;
@@ -245,7 +245,7 @@ export class HttpRequest {
    * type, 400 when it is malformed, and `TypeError` on a route that is `streamed()`.
    */
   get json(): unknown {
-    return this.#json ??= parseJson(this.getBytes(), this.type);
+    return this.#json ??= parseJson(this.#decodedBytes(), this.type);
   }
 
   /**
@@ -323,7 +323,7 @@ export class HttpRequest {
    * unknown charset, and `TypeError` on a route that is `streamed()`.
    */
   getBody(): string {
-    return decode(this.getBytes(), this.type);
+    return decode(this.#decodedBytes(), this.type);
   }
 
   /**
@@ -413,6 +413,16 @@ export class HttpRequest {
     return this.#replay = new Request(url, { method, headers, body });
   }
 
+  /** The bytes, for what reads their content; throws `HttpError` 415 where a client has compressed them. */
+  #decodedBytes(): Uint8Array<ArrayBuffer> {
+    const bytes = this.getBytes();
+    const encoding = this.getHeader("content-encoding");
+    if (bytes.length === 0 || /^(?:identity)?$/i.test(encoding)) return bytes;
+    const headers = { "accept-encoding": "identity" };
+    const state = `it is encoded as "${encoding}"`;
+    throw unreadable(415, "the body", state, { headers });
+  }
+
   /** Throws what is the client's fault, which would be a `TypeError` of Deno's. */
   #checkHandshake(protocol = ""): void {
     const options = this.getHeader("connection").toLowerCase();
@@ -450,7 +460,7 @@ export class HttpRequest {
 
   /** Parsed again when a body was read late, for a route that a filter of `start` has declared. */
   get #form(): Form {
-    const bytes = this.getBytes();
+    const bytes = this.#decodedBytes();
     if (this.#parsed?.bytes !== bytes) {
       this.#parsed = { bytes, form: parseForm(bytes, this.type) };
     }

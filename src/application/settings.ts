@@ -209,7 +209,9 @@ const rules: Readonly<Record<string, Rule>> = {
   ],
   "framework.hosts": [
     'a list of hosts such as "example.com" or "localhost:8000"',
-    (value) => Array.isArray(value) && value.every((host) => isHost(host)),
+    (value) =>
+      Array.isArray(value) && value.length > 0 &&
+      value.every((host) => isHost(host)),
   ],
   "framework.error_format": [
     '"auto", "html" or "json"',

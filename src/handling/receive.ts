@@ -152,7 +152,8 @@ function mayOverride({ method, plan, raw }: Exchange): boolean {
 /** The method that the field `_method` of a form asks for: one of `OVERRIDES`, otherwise "". */
 function methodOverride(request: HttpRequest): string {
   try {
-    const method = String(request.data._method).toUpperCase();
+    const { _method } = request.data;
+    const method = typeof _method === "string" ? _method.toUpperCase() : "";
     return OVERRIDES.includes(method) ? method : "";
   } catch (error) {
     if (!isRefusal(toError(error))) throw error;

@@ -49,8 +49,10 @@ export function targetOf(request: Request): Target {
   if (method !== "GET" && /[a-z]/.test(method)) {
     throw badRequest("method must be in capitals", method);
   }
-  const received = originForm(url, headerOf(request, "host") ?? "");
+  let received = originForm(url, headerOf(request, "host") ?? "");
   if (!NOT_PLAIN.test(received)) return { path: received, search: "" };
+  // Clients keep the fragment of a URL for themselves.
+  if (!isFromServer(request)) received = received.split("#", 1)[0]!;
   const [path = ""] = received.split("?", 1);
   checkPath(path);
   const search = received.slice(path.length);

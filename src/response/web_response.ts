@@ -25,6 +25,8 @@ export interface Delivery {
 
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
+/** The content type of bytes, and of a stream that is saved as a file. */
+const BYTES = "application/octet-stream";
 
 /** The collected headers that are not copied, but set in other ways. */
 const NOT_COPIED = ["content-type", "set-cookie"];
@@ -112,8 +114,11 @@ function headersOfBody(
   { isHead }: Delivery,
 ): Record<string, string> {
   const described: Record<string, string> = {};
+  const isSaved = isStream(content) && headers?.has("content-disposition");
   const sent = headers?.get("content-type")?.join(", ") ??
-    (content === "" ? undefined : typeOf(content, type));
+    (content === ""
+      ? undefined
+      : typeOf(content, type ?? (isSaved ? BYTES : HTML)));
   if (sent !== undefined) described["content-type"] = sent;
   const isAdded = typeof content === "string" && !isHead;
   const length = isAdded ? undefined : bytesIn(content);
@@ -254,9 +259,9 @@ function isStream(content: BodyContent | Response): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }
 
-function typeOf(content: BodyContent, type = HTML): string {
+function typeOf(content: BodyContent, type: string): string {
   if (typeof content === "string" || isStream(content)) return type;
-  return content instanceof Blob && content.type || "application/octet-stream";
+  return content instanceof Blob && content.type || BYTES;
 }
 
 /** The length of a body in bytes; undefined for a stream. */

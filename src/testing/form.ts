@@ -4,6 +4,7 @@
  */
 
 import type { DefaultTreeAdapterTypes } from "npm:parse5@^8.1.1";
+import { type Constraints, faultIn } from "./validity.ts";
 
 type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.Node;
@@ -26,6 +27,8 @@ interface Field {
   readonly required: boolean;
   readonly maxLength: number;
   readonly isMultiple: boolean;
+  /** What a text must be that the field does not take; undefined when it takes it. */
+  readonly faultIn: (text: string) => string | undefined;
   /** What is sent; nothing when the list is empty. */
   values: readonly (string | File)[];
   /** The values that the field takes; undefined for free text. A checkbox or radio button has one. */
@@ -83,7 +86,7 @@ export class Form<Result> {
   ) {
     this.#element = element;
     this.#button = button;
-    this.#entries = elementsOf(element).flatMap((each) =>
+    this.#entries = ownedBy(element).flatMap((each) =>
       each === button ? buttonOf(each) : fieldOf(each)
     );
     this.#fields = this.#entries.filter(({ type }) => type !== "submit");
@@ -126,7 +129,8 @@ export class Form<Result> {
   /**
    * Submits the form by the button that it was chosen by, or else by its first submit button, as the Enter key does
    * (HTML standard, section 4.10.21.2): its name and value are sent with the fields. Rejects with `RangeError` where
-   * a browser refuses: when a required field is empty, or the button is disabled. It also does where a browser would
+   * a browser refuses: when a required field is empty, a field does not take its text, by its `type`, `pattern`,
+   * `minlength`, `min`, `max` or `step`, or the button is disabled. It also does where a browser would
    * send the name of a file alone, since the form has no `enctype="multipart/form-data"`.
    */
   async submit(): Promise<Result> {
@@ -135,14 +139,7 @@ export class Form<Result> {
       const problem = `the button "${buttonText(button)}" is disabled`;
       throw new RangeError(`Cannot submit the form: ${problem}`);
     }
-    const empty = this.#fields.find((field) =>
-      field.required && this.#isEmpty(field)
-    );
-    if (empty !== undefined && this.#attribute("novalidate") === undefined) {
-      throw new RangeError(
-        `Cannot submit the form: the field "${empty.name}" is required`,
-      );
-    }
+    if (this.#attribute("novalidate") === undefined) this.#check();
     const isPost = /^post$/i.test(this.#attribute("method") ?? "");
     const type = this.#attribute("enctype") ?? "";
     const isMultipart = isPost && /^multipart\/form-data$/i.test(type);
@@ -164,6 +161,27 @@ export class Form<Result> {
       method: isPost ? "POST" : "GET",
       body: isMultipart ? data : urlEncoded(data),
     });
+  }
+
+  /** Throws what a browser says of a field. */
+  #check(): void {
+    for (const field of this.#fields) {
+      const { name, required, values } = field;
+      if (required && this.#isEmpty(field)) {
+        throw new RangeError(
+          `Cannot submit the form: the field "${name}" is required`,
+        );
+      }
+      for (const text of values.filter((each) => typeof each === "string")) {
+        const fault = field.faultIn(text);
+        if (fault === undefined) continue;
+        throw new RangeError(
+          `Cannot submit the form: the field "${name}" must be ${fault}, got ${
+            JSON.stringify(text)
+          }`,
+        );
+      }
+    }
   }
 
   /** An attribute of the submission: that of the button, such as `formaction`, or that of the form. */
@@ -200,6 +218,22 @@ export function elementsOf(node: Node): Element[] {
   ]);
 }
 
+/** The elements that belong to a form, in the order of the page: those in it, and those whose `form` names its id. */
+function ownedBy(form: Element): Element[] {
+  let root: Node = form;
+  while ("parentNode" in root && root.parentNode !== null) {
+    root = root.parentNode;
+  }
+  const within = new Set(elementsOf(form));
+  const id = attribute(form, "id");
+  return elementsOf(root).filter((each) => {
+    const named = attribute(each, "form");
+    return named === undefined
+      ? within.has(each)
+      : named !== "" && named === id;
+  });
+}
+
 /** The value of an attribute. */
 export function attribute(element: Element, name: string): string | undefined {
   return element.attrs.find((each) => each.name === name)?.value;
@@ -217,7 +251,7 @@ function rawText(node: Node): string {
 
 /** The buttons of a form, in the order of the page; images are buttons that submit. */
 export function buttonsOf(form: Element): Element[] {
-  return elementsOf(form).filter((element) => {
+  return ownedBy(form).filter((element) => {
     if (element.tagName === "button") return true;
     return element.tagName === "input" && isSubmit(element);
   });
@@ -261,7 +295,12 @@ function isDisabled(element: Element): boolean {
 function buttonOf(element: Element): Field[] {
   if (!isSubmit(element)) return [];
   const name = attribute(element, "name");
-  const common = { required: false, maxLength: 0, isMultiple: false };
+  const common = {
+    required: false,
+    maxLength: 0,
+    isMultiple: false,
+    faultIn: () => undefined,
+  };
   const type = "submit";
   if (/^image$/i.test(attribute(element, "type") ?? "")) {
     const names = name ? [`${name}.x`, `${name}.y`] : ["x", "y"];
@@ -288,6 +327,7 @@ function fieldOf(element: Element): Field[] {
     required: attribute(element, "required") !== undefined,
     maxLength: maxLengthOf(element),
     isMultiple: attribute(element, "multiple") !== undefined,
+    faultIn: (text: string) => faultIn(text, constraintsOf(element)),
   };
   switch (element.tagName) {
     case "input":
@@ -306,7 +346,20 @@ function maxLengthOf(element: Element): number {
   return /^\d+$/.test(length) ? Number(length) : Infinity;
 }
 
-type Common = Pick<Field, "name" | "required" | "maxLength" | "isMultiple">;
+function constraintsOf(element: Element): Constraints {
+  const isTextarea = element.tagName === "textarea";
+  const given = attribute(element, "type")?.toLowerCase() ?? "text";
+  return {
+    type: isTextarea ? "textarea" : element.tagName === "input" ? given : "",
+    pattern: attribute(element, "pattern"),
+    minlength: attribute(element, "minlength"),
+    min: attribute(element, "min"),
+    max: attribute(element, "max"),
+    step: attribute(element, "step"),
+  };
+}
+
+type Common = Omit<Field, "type" | "values" | "options">;
 
 function inputOf(
   element: Element,

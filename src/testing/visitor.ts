@@ -88,7 +88,7 @@ export class Visitor {
 
   /**
    * Requests a path, follows redirects within the application, and returns the page. Rejects with
-   * `RangeError` after more than 20 redirects.
+   * `RangeError` for another site, and after more than 20 redirects.
    */
   async visit(path: string, options: VisitOptions = {}): Promise<Page> {
     const { url, response } = await this.#follow(path, options);
@@ -126,6 +126,9 @@ export class Visitor {
     options: VisitOptions,
   ): Promise<{ url: URL; response: Response }> {
     let url = new URL(path, this.#origin);
+    if (url.origin !== this.#origin) {
+      throw new RangeError(`Cannot visit "${path}": it is another site`);
+    }
     let sent = requestOf(options);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const response = await this.#request(url, sent);
@@ -238,7 +241,7 @@ export class Page {
     return this.#elements(tag).flatMap((each) => attribute(each, name) ?? []);
   }
 
-  /** Follows the first link with that text; rejects with `RangeError` when there is none. */
+  /** Follows the first link with that text; rejects with `RangeError` when there is none, or it leads to another site. */
   async click(text: string): Promise<Page> {
     const links = this.#elements("a");
     const link = links.find((each) => textOf(each) === text);
@@ -251,7 +254,7 @@ export class Page {
         }`,
       );
     }
-    return await this.#visitor.visit(new URL(target, this.#url).href);
+    return await this.#visitor.visit(new URL(target, this.#base).href);
   }
 
   /**
@@ -277,7 +280,10 @@ export class Page {
       );
     }
     return new Form(form, ({ action, method, body }) => {
-      const url = new URL(action, this.#url);
+      // Without an action, a form goes to the page itself, whatever its base.
+      const url = action === ""
+        ? new URL(this.#url)
+        : new URL(action, this.#base);
       if (method === "POST") {
         return this.#visitor.visit(url.href, { method, body });
       }
@@ -286,6 +292,12 @@ export class Page {
       ).toString();
       return this.#visitor.visit(url.href);
     }, pressed?.button);
+  }
+
+  /** What links are relative to: the page or, where it has one, its `base`. */
+  get #base(): URL {
+    const [href = ""] = this.attributes("base", "href");
+    return new URL(href, this.#url);
   }
 
   #elements(tag: string): DefaultTreeAdapterTypes.Element[] {
