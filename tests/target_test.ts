@@ -255,6 +255,7 @@ Deno.test("`targetOf()` reads the same path from a `Request` that a program make
   const app = mirror();
   for (const row of TARGETS) {
     const [target, sent] = row;
+    if (target.includes("#")) continue; // a client keeps the fragment for itself: see "request_engine_test.ts"
     const response = await app.fetch(new Request(`http://a.test${target}`));
     const body = await response.text();
     assertEquals(

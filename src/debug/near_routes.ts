@@ -70,7 +70,7 @@ function methodReason(method: string, { methods }: Route): string {
   const isOfForm = method === "POST" &&
     methods.some((each) => OVERRIDES.includes(each));
   const hint =
-    "a form can name that method in its _method field, under framework.method_override";
+    "a form can name that method in its _method field if framework.method_override is set";
   return isOfForm ? `${reason} (${hint})` : reason;
 }
 

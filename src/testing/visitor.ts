@@ -88,7 +88,7 @@ export class Visitor {
 
   /**
    * Requests a path, follows redirects within the application, and returns the page. Rejects with
-   * `RangeError` for another site, and after more than 20 redirects.
+   * `RangeError` after more than 20 redirects.
    */
   async visit(path: string, options: VisitOptions = {}): Promise<Page> {
     const { url, response } = await this.#follow(path, options);
@@ -126,9 +126,6 @@ export class Visitor {
     options: VisitOptions,
   ): Promise<{ url: URL; response: Response }> {
     let url = new URL(path, this.#origin);
-    if (url.origin !== this.#origin) {
-      throw new RangeError(`Cannot visit "${path}": it is another site`);
-    }
     let sent = requestOf(options);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const response = await this.#request(url, sent);
@@ -254,7 +251,7 @@ export class Page {
         }`,
       );
     }
-    return await this.#visitor.visit(new URL(target, this.#base).href);
+    return await this.#go(new URL(target, this.#base));
   }
 
   /**
@@ -284,14 +281,21 @@ export class Page {
       const url = action === ""
         ? new URL(this.#url)
         : new URL(action, this.#base);
-      if (method === "POST") {
-        return this.#visitor.visit(url.href, { method, body });
-      }
+      if (method === "POST") return this.#go(url, { method, body });
       url.search = new URLSearchParams(
         [...body].map(([name, value]) => [name, String(value)]),
       ).toString();
-      return this.#visitor.visit(url.href);
+      return this.#go(url);
     }, pressed?.button);
+  }
+
+  /** Visits another page of the site. */
+  #go(url: URL, options?: VisitOptions): Promise<Page> {
+    if (url.origin === this.#url.origin) {
+      return this.#visitor.visit(url.href, options);
+    }
+    const problem = `Cannot go to "${url.href}": it is another site`;
+    return Promise.reject(new RangeError(problem));
   }
 
   /** What links are relative to: the page or, where it has one, its `base`. */
