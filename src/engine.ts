@@ -209,7 +209,7 @@ export class Engine {
 
   /**
    * Appends a filter that runs before a method, in any form of a callback. Throws `TypeError` for core and
-   * unknown methods.
+   * unknown methods, and for a second filter.
    */
   before<Name extends string>(
     name: FilteredName<Name>,
@@ -221,7 +221,7 @@ export class Engine {
 
   /**
    * Appends a filter that runs after a method, in any form of a callback. Throws `TypeError` for core and
-   * unknown methods.
+   * unknown methods, and for a second filter.
    */
   after<Name extends string>(
     name: FilteredName<Name>,
@@ -526,7 +526,7 @@ export interface Engine {
 
 /** Throws `TypeError` for a further filter, which would be ignored. */
 function checkSingle(name: "before" | "after", params: IArguments): void {
-  if (params.length <= 2) return;
+  if (params[2] === undefined) return;
   throw new TypeError(
     `Cannot call ${name}() with several filters: call it once for each`,
   );

@@ -267,7 +267,6 @@ Deno.test("`start()` refuses names of options that are mistaken, and hooks that 
   const options: readonly [Record<string, unknown>, string][] = [
     [{ certFile: "c" }, 'there is no option "certFile": did you mean "cert"?'],
     [{ keyFile: "k" }, 'there is no option "keyFile": did you mean "key"?'],
-    [{ prt: 0 }, 'there is no option "prt": did you mean "port"?'],
     [{ onShutdown: "x" }, "onShutdown must be a function"],
     [{ signals: "no" }, "signals must be true or false"],
   ];

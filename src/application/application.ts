@@ -11,7 +11,7 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import { checkRecord } from "../options.ts";
-import { HttpRequest } from "./request.ts";
+import { HttpRequest, ownRequest } from "./request.ts";
 import { Router, routesOf } from "../routing/router.ts";
 import type { Routes } from "../routing/routes.ts";
 import { Current, innermost } from "../state/current.ts";
@@ -334,6 +334,11 @@ export class Application implements LayerSource {
     return tracked(name, callable.call(params, context), context);
   }
 
+  /** Whether another method is mapped in place of a default one. */
+  isMapped(name: Original, { exchange: { layer } }: Context): boolean {
+    return this.#method(name, layer)?.isDefault === false;
+  }
+
   /** The default of a method; throws `TypeError` when there is none of that name. */
   original(name: string): Method {
     const method = this.#defaultMethods.get(name);
@@ -352,7 +357,7 @@ export class Application implements LayerSource {
     const request = this.call("request", [], context);
     return request instanceof HttpRequest
       ? request
-      : new HttpRequest(context.exchange);
+      : ownRequest(context.exchange);
   }
 
   /** The router, by default that of the current context. */

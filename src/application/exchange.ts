@@ -103,6 +103,8 @@ export class Exchange implements Delivery, Running {
   inner: Exchange | undefined = undefined;
   /** What `request()` returns, once it was called. */
   request: HttpRequest | undefined = undefined;
+  /** The framework's own, for what it asks before code of the application may replace that. */
+  ownRequest: HttpRequest | undefined = undefined;
   /** What this request has set or declared for itself; null until the first write. */
   layer: Layer | null = null;
   /** The calls that are under way, and the errors of those that nobody has awaited. */
@@ -341,12 +343,19 @@ export interface Failure {
   readonly within?: Failure | undefined;
 }
 
+/** What code has written by `response()`, or rendered: the status or a header, and the body. */
+export interface Writes {
+  head: boolean;
+  body: boolean;
+}
+
 /** What a context for a part of a request has of its own. */
 interface Part {
   readonly reply?: Reply;
   readonly section?: Section | undefined;
   readonly failure?: Failure | undefined;
   readonly scope?: object;
+  readonly writes?: Writes;
 }
 
 /** How many contexts of one request may be inside each other. */
@@ -361,9 +370,13 @@ export class Context implements Enterable {
   /** What `response()` returns, once it was called. */
   response: HttpResponse | undefined = undefined;
 
+  /** How many contexts of the same request are around this one. */
+  readonly #depth: number;
+
   /**
-   * Text is written into the section of the reply, or at its end. With a failure, the reply is a page in place of
-   * the response; only `takeOver()` in `handling/pages.ts` replaces a failure.
+   * Text is written into the section of the reply, or at its end. The failure is that of the page which the code
+   * makes, if any; only `takeOver()` in `handling/pages.ts` replaces it. What the code writes is noted in `writes`,
+   * also for the contexts around it.
    */
   constructor(
     readonly exchange: Exchange,
@@ -371,24 +384,28 @@ export class Context implements Enterable {
     readonly section?: Section,
     public failure?: Failure,
     scope?: object,
-    readonly depth = 0,
+    readonly writes?: Writes,
+    readonly around?: Context,
   ) {
     this.current = exchange.app.current;
     this.scope = scope ?? this;
+    this.#depth = around === undefined ? 0 : around.#depth + 1;
   }
 
   /**
-   * A context for a part of the request: a page or a copy, which has a reply of its own, or a section of a reply. It is
-   * a scope of its own for calls that nobody awaits, unless it is given one. Throws `Error` when too many are inside
-   * each other: an asynchronous method that calls itself would never end.
+   * A context for a part of the request: a page or a copy, which has a reply of its own, a section of a reply, or the
+   * code of one method. It is a scope of its own for calls that nobody awaits, unless it is given one. Throws `Error`
+   * when too many are inside each other: an asynchronous method that calls itself would never end.
    */
   part(
-    { reply = this.reply, section, failure = this.failure, scope }: Part,
+    { reply = this.reply, section, failure = this.failure, scope, writes }:
+      Part,
   ): Context {
-    const { depth, exchange } = this;
-    if (depth === MAX_DEPTH) {
+    const { exchange } = this;
+    if (this.#depth === MAX_DEPTH) {
+      const hint = "a method that means its default calls original()";
       throw new Error(
-        `Cannot call a mapped method here: ${MAX_DEPTH} of them are inside each other; a method that means its default calls original()`,
+        `Cannot call a mapped method here: ${MAX_DEPTH} of them are inside each other; ${hint}`,
       );
     }
     const part = new Context(
@@ -397,10 +414,21 @@ export class Context implements Enterable {
       section,
       failure,
       scope,
-      depth + 1,
+      writes,
+      this,
     );
     exchange.add(part);
     return part;
+  }
+
+  /** Notes what code of this context writes, unless it does so to another reply. */
+  noteWrite(reply: Reply, what: keyof Writes): void {
+    if (reply === this.reply) this.#note(what);
+  }
+
+  #note(what: keyof Writes): void {
+    if (this.writes !== undefined) this.writes[what] = true;
+    if (this.around !== undefined) this.around.#note(what);
   }
 
   /** Whether the connection is secure, as the cookies of `HttpResponse` then are. */

@@ -486,3 +486,8 @@ export class HttpRequest {
     return trustsProxy ? lastForwarded(raw, name) : undefined;
   }
 }
+
+/** The framework's own request object, whatever class the application has registered for `request()`. */
+export function ownRequest(exchange: Exchange): HttpRequest {
+  return exchange.ownRequest ??= new HttpRequest(exchange);
+}

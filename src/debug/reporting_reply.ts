@@ -14,6 +14,7 @@ export class ReportingReply extends Reply {
   }
 
   override ignore(call: string): void {
+    super.ignore(call);
     const state = this.isMade
       ? 'the web response had already been made; in a "send" filter, change that response instead'
       : `the response was sealed by ${this.sealedBy}`;

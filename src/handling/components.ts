@@ -7,7 +7,7 @@ import type { Application } from "../application/application.ts";
 import type { ComponentName } from "../application/names.ts";
 import type { Component } from "../application/registered_class.ts";
 import { mountingOf } from "./mount.ts";
-import { HttpRequest } from "../application/request.ts";
+import { HttpRequest, ownRequest } from "../application/request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
 import { Routes } from "../routing/routes.ts";
@@ -25,8 +25,14 @@ export function components(
     request: {
       type: HttpRequest,
       params: (context) => [context?.exchange],
-      ofRequest: (context, registered) =>
-        context.exchange.request ??= registered.make(context) as HttpRequest,
+      ofRequest: (context, registered) => {
+        const { exchange } = context;
+        const { type, callback } = registered;
+        const isOwn = type === HttpRequest && callback === undefined;
+        return exchange.request ??= isOwn
+          ? ownRequest(exchange)
+          : registered.make(context) as HttpRequest;
+      },
       isMade: ({ exchange }) => exchange.request !== undefined,
     },
     response: {
@@ -37,9 +43,11 @@ export function components(
         isNew ? undefined : context?.section,
       ],
       ofRequest: (context, registered) => {
-        // A part that writes where the request does is a scope of calls alone: to code, it is the same response.
-        const { exchange: { context: main }, reply, section } = context;
-        const isSame = reply === main.reply && section === main.section;
+        // A part that writes where the request does is a scope of calls alone: to code, it is the same response, unless
+        // what it writes is noted.
+        const { exchange: { context: main }, reply, section, writes } = context;
+        const isSame = reply === main.reply && section === main.section &&
+          writes === undefined;
         const owner = isSame ? main : context;
         return owner.response ??= registered.make(owner) as HttpResponse;
       },
@@ -51,7 +59,7 @@ export function components(
         routes,
         app.autoload,
         mountingOf(app),
-        () => app.currentPlan.settings["framework.case_sensitive"],
+        () => app.plan.settings["framework.case_sensitive"],
       ],
     },
     view: {

@@ -162,7 +162,7 @@ function conclude(exchange: Exchange, status: number): void {
   finishUpgrade(exchange.raw, status);
 }
 
-/** Waits for what is left after `halt` or `stop`. An error of theirs has opened the reply again. */
+/** Waits for what is left after `halt` or `stop`. An error of theirs has opened the reply again, unless they had responded. */
 function* endStopped(exchange: Exchange): Steps<void> {
   try {
     yield settle(exchange);
@@ -183,6 +183,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   if (!settings["framework.handle_errors"] && !isRefusal(error)) throw thrown;
   forgetError(exchange, thrown); // logged here, or noted again by `error`
   if (reply.isSealed) {
+    reply.hasIgnored = true;
     return reportLate(exchange, error, AFTER_SEAL);
   }
   try {

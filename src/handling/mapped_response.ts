@@ -3,7 +3,7 @@
  * does not change the response, as if the default ones had been called.
  */
 
-import type { Context } from "../application/exchange.ts";
+import type { Context, Writes } from "../application/exchange.ts";
 import type { MappedMethod, Wrapper } from "../application/mapped_method.ts";
 import { isStop, throwStop } from "../errors.ts";
 import { isFrameworkObject } from "../framework_object.ts";
@@ -12,7 +12,13 @@ import { JSON_UTF8 } from "../media_type.ts";
 import type { Reply } from "../response/reply.ts";
 import { enter } from "../state/current.ts";
 import { Pending } from "../state/pending.ts";
-import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
+import {
+  isThenable,
+  run,
+  type Steps,
+  type Waiting,
+  waitingFor,
+} from "../steps.ts";
 import { SCRIPT } from "./json.ts";
 import { isBodyContent, respondWith } from "./respond.ts";
 
@@ -34,7 +40,8 @@ export function ending(name: "halt" | "stop"): Wrapper {
   return (method, params, context) => {
     const { exchange, reply, scope, section } = context;
     const copy = reply.copy();
-    const part = context.part({ reply: copy, scope });
+    const writes = { head: false, body: false };
+    const part = context.part({ reply: copy, scope, writes });
     if (!reply.giveWay(copy, `${name}()`, section)) throwStop();
     if (name === "halt") copy.clearBody();
     let ended: Waiting | void;
@@ -61,58 +68,108 @@ function* endBy(
   context: Context,
 ): Steps<void> {
   try {
-    const { reply } = context;
+    const { reply, writes } = context;
     const returned = yield method.run(params, { isEnd: true });
     if (!isContent(returned)) return;
     // The default one returns nothing: it is the value of a filter, in place of the content.
     if (method.isDefault) reply.reopen();
     // What a method returns that has written the body is for nobody.
-    const isFilled = reply.hasNewBody && !reply.isEmpty;
+    const isFilled = writes?.body && !reply.isEmpty;
     if (!isFilled) yield respondWith(context, returned);
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
   }
 }
 
-/**
- * Runs a mapped or filtered method that responds, such as `json`. What it has written or returned in place of the
- * default is the response all the same: no later code adds to it, and no guard lets pass. It writes to a copy of the
- * reply, by which that is told from what other code does meanwhile. The default one responds for certain, so the reply
- * is sealed at once, however long its filters take.
- */
+/** Runs a mapped or filtered method that responds, such as `json`, with the same rules as the default one. */
 export function responding(name: Responding): Wrapper {
   return (method, params, context) => {
-    const { reply, scope } = context;
-    if (reply.isSealed) return method.run(params);
-    const copy = reply.copy();
-    const part = context.part({ reply: copy, scope });
-    if (method.isDefault) reply.giveWay(copy, `${name}()`);
-    return enter(part, () => run(respondBy(name, method, params, part, reply)));
+    if (context.reply.isSealed) return method.run(params);
+    return method.isDefault
+      ? respondFiltered(name, method, params, context)
+      : respondMapped(name, method, params, context);
   };
 }
 
-/** Runs a method on a copy of a reply, which gives way to it once the method has responded. */
+/**
+ * Runs the default method with its filters. It responds unless it fails, so the reply is sealed at once, however long
+ * the filters take: the method writes to a copy. When it fails, code that catches the error may respond, unless another
+ * response was ignored meanwhile: it is too late for that one, and nothing else may take its place but the error.
+ */
+function respondFiltered(
+  name: Responding,
+  method: MappedMethod,
+  params: unknown[],
+  context: Context,
+): unknown {
+  const { exchange, reply, scope } = context;
+  const copy = reply.copy();
+  const part = context.part({ reply: copy, scope });
+  reply.giveWay(copy, `${name}()`);
+  const failed = (thrown: unknown): never => {
+    if (copy.isSealed) throw thrown;
+    const { hasIgnored } = reply;
+    reply.takeBack();
+    if (hasIgnored) context.fail(thrown);
+    throw thrown;
+  };
+  try {
+    const made = enter(part, () => method.run(params));
+    if (!(made instanceof Promise)) return made;
+    const ended = made.catch(failed);
+    const settled = ended.then(() => {}, () => {});
+    (exchange.pending ??= new Pending()).end(settled, () => {});
+    return ended;
+  } catch (thrown) {
+    return failed(thrown);
+  }
+}
+
+/**
+ * Runs a mapped method. What it has written, or returned, in place of the default is the response all the same: no
+ * later code adds to it, and no guard lets pass. What other code writes meanwhile is not the method's.
+ */
+function respondMapped(
+  name: Responding,
+  method: MappedMethod,
+  params: unknown[],
+  context: Context,
+): unknown {
+  const { scope, section } = context;
+  const writes = { head: false, body: false };
+  const part = context.part({ section, scope, writes });
+  return enter(part, () => run(respondBy(name, method, params, part, writes)));
+}
+
 function* respondBy(
   name: Responding,
   method: MappedMethod,
   params: unknown[],
   context: Context,
-  reply: Reply,
+  writes: Readonly<Writes>,
 ): Steps<unknown> {
-  const { reply: copy } = context;
-  try {
-    const returned = yield method.run(params);
-    // What a method returns that has written the body is for its caller.
-    const isBody = !copy.isSealed && !copy.hasNewBody && isContent(returned) &&
-      (name !== "redirect" || !copy.hasNewHead || isTextOrBody(returned));
-    if (isBody) yield replaceBy(context, returned, name);
-    const hasResponded = copy.hasNewHead || copy.hasNewBody;
-    if (hasResponded && !copy.isSealed) copy.seal(`${name}()`);
-    return isBody ? undefined : returned;
-  } finally {
-    if (!method.isDefault && copy.isSealed) reply.giveWay(copy, `${name}()`);
-    if (method.isDefault && !copy.isSealed) reply.takeBack();
-  }
+  const { reply } = context;
+  const { body } = reply;
+  const head = headOf(reply);
+  const made = method.run(params);
+  // Until it is waited for, no other code runs.
+  const isAlone = !isThenable(made);
+  const returned = yield made;
+  if (reply.isSealed) return returned;
+  const hasNewHead = (isAlone || writes.head) && headOf(reply) !== head;
+  const hasNewBody = (isAlone || writes.body) && reply.body !== body;
+  // What a method returns that has written the body is for its caller.
+  const isBody = !hasNewBody && isContent(returned) &&
+    (name !== "redirect" || !hasNewHead || isTextOrBody(returned));
+  if (isBody) yield replaceBy(context, returned, name);
+  const hasResponded = isBody || hasNewBody || hasNewHead;
+  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`);
+  return isBody ? undefined : returned;
+}
+
+/** The status and the headers as one text. */
+function headOf({ status, headers }: Reply): string {
+  return JSON.stringify([status, ...headers ?? []]);
 }
 
 /** Whether a value is content of a response; numbers, booleans and nothing are for the caller of a method. */

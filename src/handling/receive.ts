@@ -13,7 +13,7 @@
  */
 
 import type { Exchange } from "../application/exchange.ts";
-import type { HttpRequest } from "../application/request.ts";
+import { type HttpRequest, ownRequest } from "../application/request.ts";
 import { isRefusal, toError } from "../errors.ts";
 import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Declaration } from "../routing/route.ts";
@@ -54,7 +54,8 @@ async function receiveForm(
     .map((each) => largestLimit(exchange, each));
   if (limits.length === 0) limits.push(largestLimit(exchange));
   await read(exchange, Math.max(...limits));
-  const method = methodOverride(exchange.app.request(exchange.context));
+  // Not by `request()`, which code of the application may still replace.
+  const method = methodOverride(ownRequest(exchange));
   const taken = method ? takeMethod(exchange, method) : match;
   const limit = taken?.declaration.takesStream
     ? taken.declaration.bodyLimit

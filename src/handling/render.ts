@@ -28,7 +28,8 @@ export function render(
   data: Record<string, unknown> = {},
   key: string | null = null,
 ): Promise<void> {
-  const { exchange, reply, section } = app.context("render()");
+  const context = app.context("render()");
+  const { exchange, reply, section } = context;
   const view = app.call("view") as View;
   if (typeof view.fetch !== "function") {
     throw new TypeError(
@@ -44,6 +45,7 @@ export function render(
   };
   if (key === null) {
     const opened = reply.openSection(section);
+    context.noteWrite(reply, "body");
     return renderText().then((text) => reply.write(text, opened));
   }
   const storing = renderText().then((text) => view.set(key, markup(text)));

@@ -41,10 +41,11 @@ export function respondWith(
   return sendJson(context, returned);
 }
 
-/** Calls the method `json`, with the status that was set: a mapped one may be asynchronous, and have a default for it. */
+/** Calls the method `json`. A mapped one may be asynchronous, and gets the status that was set: it may have a default. */
 function sendJson(context: Context, data: unknown): Waiting {
   const { exchange: { app }, reply: { status } } = context;
-  const params = status === 200 ? [data] : [data, status];
+  const hasStatus = status !== 200 && app.isMapped("json", context);
+  const params = hasStatus ? [data, status] : [data];
   return waitingFor(app.call("json", params, context));
 }
 

@@ -15,10 +15,11 @@ export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(
  */
 export function webRequest(
   request: Request | URL | string,
-  info: ConnectionInfo = {},
+  info?: ConnectionInfo,
 ): Request {
   if (request instanceof Request) return request;
-  if ("method" in info || "body" in info || "headers" in info) {
+  const given = Object(info);
+  if ("method" in given || "body" in given || "headers" in given) {
     throw new TypeError(
       "Cannot fetch with options: pass a new Request(url, options)",
     );

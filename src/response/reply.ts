@@ -56,10 +56,8 @@ export class Reply {
   init: ReplyInit | undefined = undefined;
   /** Whether the web response was made: no header and no cookie can be added any more. */
   isMade = false;
-  /** Whether the status or a header was set since this reply was made. */
-  hasNewHead = false;
-  /** Whether the body was written since this reply was made. */
-  hasNewBody = false;
+  /** Whether the seal has kept a response, or a part of one, from being written. */
+  hasIgnored = false;
   /** The page or the copy that is sent in place of this reply. */
   #successor: Reply | undefined = undefined;
   /** The texts; a list once a section was opened. */
@@ -99,7 +97,6 @@ export class Reply {
     checkStatus("respond", code, 200, 599);
     if (this.isSealed) return this.ignore("status()");
     this.status = code;
-    this.hasNewHead = true;
   }
 
   /**
@@ -141,7 +138,6 @@ export class Reply {
     const others = headers.get("set-cookie")
       ?.filter((other) => !other.startsWith(`${name}=`)) ?? [];
     headers.set("set-cookie", [...others, line]);
-    this.hasNewHead = true;
   }
 
   /**
@@ -150,7 +146,6 @@ export class Reply {
    */
   write(text: string, section?: Section): void {
     if (!this.#takes(section)) return this.ignore("write()");
-    this.hasNewBody = true;
     if (section !== undefined) section.push(text);
     else if (typeof this.#text === "string") this.#text += text;
     else this.#text.push(text);
@@ -160,7 +155,6 @@ export class Reply {
   openSection(section?: Section): Section {
     const opened: Section = [];
     if (!this.#takes(section)) return opened; // nothing of it is sent
-    this.hasNewBody = true;
     if (section !== undefined) section.push(opened);
     else if (Array.isArray(this.#text)) this.#text.push(opened);
     else this.#text = [this.#text, opened];
@@ -251,8 +245,8 @@ export class Reply {
   }
 
   /**
-   * A copy, which shares the headers. What lands in the sections of this reply lands in the copy, too; what is written
-   * to the copy is written there alone.
+   * A copy, for the method that responds in place of the call which `giveWay()` names: it shares the headers. What lands
+   * in the sections of this reply lands in the copy, too; other content of the copy is its own.
    */
   copy(): Reply {
     const copy = this.#another();
@@ -264,8 +258,8 @@ export class Reply {
   }
 
   /**
-   * Has a copy sent in place of this reply, which is sealed by a call then, with the section of the code that makes it.
-   * Returns false when it is sealed already.
+   * Seals this reply by a call, with the section of the code that makes it, and has a copy sent in its place. Returns
+   * false when it is sealed already.
    */
   giveWay(copy: Reply, by: string, section?: Section): boolean {
     if (!this.seal(by, section)) return false;
@@ -273,9 +267,12 @@ export class Reply {
     return true;
   }
 
-  /** Removes the seal, and what is sent in place of this reply, whose content so far stays. */
+  /** Removes the seal, and the copy in place of this reply, whose own content so far stays. */
   takeBack(): void {
+    const { content } = this.#successor ?? {};
+    if (content !== undefined && content !== this.content) discard(content);
     this.sealedBy = this.#successor = this.#closed = undefined;
+    this.hasIgnored = false;
   }
 
   /**
@@ -329,11 +326,12 @@ export class Reply {
   }
 
   /** Called instead of a change after the seal; `src/debug/` reports the ignored call. */
-  ignore(_call: string): void {}
+  ignore(_call: string): void {
+    this.hasIgnored = true;
+  }
 
   /** Sets a header by its name in lower case, or removes it. */
   #putHeader(name: string, lines: readonly string[]): void {
-    this.hasNewHead = true;
     if (name === "content-type") this.type = undefined;
     if (lines.length > 0) (this.headers ??= new Map()).set(name, lines);
     else this.headers?.delete(name);
@@ -344,7 +342,6 @@ export class Reply {
     const isText = typeof content === "string";
     const { content: before } = this;
     if (before !== undefined && before !== this.#shared) discard(before);
-    this.hasNewBody = true;
     this.content = isText ? undefined : content;
     this.#text = isText ? content : "";
     this.type = type;

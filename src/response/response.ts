@@ -20,9 +20,12 @@ import {
 import { Reply, type Section } from "./reply.ts";
 import { discard } from "./stream.ts";
 
-/** Tells whether the connection is secure, as cookies then are. */
-interface Connection {
+/** What a response knows of the code that writes to it; a `Context` is one. */
+interface Writer {
+  /** Whether the connection is secure, as cookies then are. */
   readonly isSecure: boolean;
+  /** Notes that the code has written the status or a header, or the body. */
+  noteWrite(reply: Reply, what: "head" | "body"): void;
 }
 
 /**
@@ -48,7 +51,7 @@ interface Connection {
  */
 export class HttpResponse {
   readonly #reply: Reply;
-  readonly #connection: Connection | undefined;
+  readonly #writer: Writer | undefined;
   readonly #section: Section | undefined;
 
   /**
@@ -58,11 +61,11 @@ export class HttpResponse {
    */
   constructor(
     reply: Reply = new Reply(),
-    connection?: Connection,
+    writer?: Writer,
     section?: Section,
   ) {
     this.#reply = reply;
-    this.#connection = connection;
+    this.#writer = writer;
     this.#section = section;
   }
 
@@ -78,7 +81,7 @@ export class HttpResponse {
   status(code?: number): number | this {
     if (code === undefined) return this.#reply.final.status;
     this.#reply.setStatus(code);
-    return this;
+    return this.#noted("head");
   }
 
   /** The value of a header, several joined by a comma; null when it is not set. */
@@ -93,7 +96,7 @@ export class HttpResponse {
   header(name: string, value?: HeaderValue): string | null | this {
     if (value === undefined) return this.#reply.final.header(name);
     this.#reply.setHeader(name, value);
-    return this;
+    return this.#noted("head");
   }
 
   /**
@@ -102,28 +105,28 @@ export class HttpResponse {
    * or an attribute is malformed (RFC 6265, section 4.1), and `TypeError` above 4,096 bytes of name and value.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const isSecure = this.#connection?.isSecure ?? false;
+    const isSecure = this.#writer?.isSecure ?? false;
     const line = cookieLine(name, value, options, isSecure);
     this.#reply.addCookie(name, line);
-    return this;
+    return this.#noted("head");
   }
 
   /** Appends text to the body. */
   write(text: string | Markup): this {
     this.#reply.write(String(text), this.#section);
-    return this;
+    return this.#noted("body");
   }
 
   /** Resets everything: status 200, no headers, no cookies, no body. */
   clear(): this {
     this.#reply.clear(this.#section);
-    return this;
+    return this.#noted("head").#noted("body");
   }
 
   /** Drops the body, including the output of renders that were not awaited; headers and status stay. */
   clearBody(): this {
     this.#reply.clearBody(this.#section);
-    return this;
+    return this.#noted("body");
   }
 
   /**
@@ -218,7 +221,7 @@ export class HttpResponse {
       return this;
     }
     this.#reply.setBody(stream, "text/event-stream");
-    return this.cache(false).header("x-accel-buffering", "no");
+    return this.#noted("body").cache(false).header("x-accel-buffering", "no");
   }
 
   /** Whether the response is sealed: its status, its body and the headers that describe them no longer change. */
@@ -229,5 +232,10 @@ export class HttpResponse {
   /** How many bytes the body has so far, as UTF-8; undefined for a stream. */
   get length(): number | undefined {
     return this.#reply.length;
+  }
+
+  #noted(what: "head" | "body"): this {
+    this.#writer?.noteWrite(this.#reply, what);
+    return this;
   }
 }

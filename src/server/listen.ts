@@ -5,7 +5,6 @@
 
 import { wrongKind } from "../errors.ts";
 import { checkRecord } from "../options.ts";
-import { didYouMean } from "../suggestions.ts";
 import { announce, reportError, wasReported } from "../report.ts";
 import type { Fetch } from "../fetch.ts";
 import { ABORTED } from "../state/unfinished.ts";
@@ -46,7 +45,7 @@ export interface StartOptions {
 const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 
 /**
- * Starts to listen, and prints the address. Throws `TypeError` when the options are no record, wrong or conflict, `Error` when
+ * Starts to listen, and prints the address. Throws `TypeError` when the options are wrong or conflict, `Error` when
  * the signal is already aborted, and an error of the runtime's class when the runtime cannot listen, for example
  * because the address is taken or not permitted.
  */
@@ -92,30 +91,17 @@ const MISTAKEN: Readonly<Record<string, string>> = {
   keyFile: "key",
 };
 
-const OPTIONS: readonly (keyof StartOptions)[] = [
-  ...NOT_WITH_PATH,
-  "path",
-  "signal",
-  "signals",
-  "onListen",
-  "onShutdown",
-];
-
 /** Refuses options that are no record, such as a port, and mistaken names; others may be those of a configuration. */
 function checkStart(options: StartOptions): void {
   const action = "start the server";
   const rule = "the options must be a record such as { port: 8080 }";
   checkRecord(action, rule, options);
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || OPTIONS.some((known) => known === name)) {
-      continue;
-    }
-    const hint = Object.hasOwn(MISTAKEN, name)
-      ? `: did you mean "${MISTAKEN[name]}"?`
-      : didYouMean(name, OPTIONS);
-    if (hint === "") continue;
+    if (value === undefined || !Object.hasOwn(MISTAKEN, name)) continue;
     throw new TypeError(
-      `Cannot ${action}: there is no option "${name}"${hint}`,
+      `Cannot ${action}: there is no option "${name}": did you mean "${
+        MISTAKEN[name]
+      }"?`,
     );
   }
   const { onShutdown, signals } = options;

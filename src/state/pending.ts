@@ -61,8 +61,9 @@ export class Pending {
     call.catch(() => {});
   }
 
-  /** Keeps an error that no code has caught. */
+  /** Keeps an error that no code has caught, once. */
   fail(reason: unknown, scope: object): void {
+    if (this.#uncaught.some((each) => each.reason === reason)) return;
     this.#uncaught.push({ reason, scope });
   }
 
