@@ -117,7 +117,7 @@ export class Engine {
   /**
    * Handles a web request; `start()`, `deno serve` and tests all use it. A URL or a path stands for a GET: `"/users"`
    * is a GET of `http://localhost/users`. Rejects only when `framework.handle_errors` is false, or when not even the
-   * page of an error can be sent. Throws `TypeError` for anything but a request, a URL or a path.
+   * page of an error can be sent. Throws `TypeError` for anything but a request, a URL or a path, and for options.
    */
   readonly fetch: (
     request: Request | URL | string,
@@ -194,7 +194,7 @@ export class Engine {
    * shared instance is made outside of requests, so that it cannot hold on to one.
    *
    * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is not a class, the parameters
-   * are not an array, or the callback is not a function.
+   * are not an array, or the callback is not a function; `Error` in a request that has its `request` or `response`.
    */
   register<Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,
@@ -506,8 +506,8 @@ export interface Engine {
    * response, or an object with such a `fetch`. The application gets the canonical path without the prefix, and the
    * body unread. It takes its turn among the routes. The `base`, the `url`, `getUrl` and `redirect` of an engine have
    * the prefix in front while it handles such a request, unless it has a `framework.base_url` of its own. Throws
-   * `TypeError` when the prefix has optional parts, and when there is no `fetch`, and `SyntaxError` when the prefix
-   * names a method.
+   * `TypeError` when the prefix has optional parts, when there is no `fetch`, and for middleware, and `SyntaxError`
+   * when the prefix names a method.
    */
   mount(prefix: string, app: Mountable): void;
 

@@ -3,6 +3,8 @@
  * error, and with which page, is decided in `handling/`; its text is made in `error_text.ts`.
  */
 
+import { didYouMean } from "./suggestions.ts";
+
 /** What an {@linkcode HttpError} carries besides its status and message. */
 export interface HttpErrorOptions extends ErrorOptions {
   /** Headers for the response, such as `Allow` or `Retry-After`. */
@@ -64,7 +66,7 @@ export class HttpError extends Error {
     isRefusal = (error) => #isRefusal in error && error.#isRefusal;
   }
 
-  /** Throws `RangeError` when the status is not an integer from 400 to 599. */
+  /** Throws `RangeError` when the status is not an integer from 400 to 599, `TypeError` for a misspelled option. */
   constructor(status: number, message = "", options: HttpErrorOptions = {}) {
     checkStatus("make an HttpError", status, 400, 599);
     checkErrorOptions(options);
@@ -82,20 +84,20 @@ export class HttpError extends Error {
 
 const ERROR_OPTIONS: readonly string[] = ["cause", "headers", "problem"];
 
-/** `options.ts` has the rule for other options, but imports this file. */
+/** Refuses a misspelled option; a class that extends `HttpError` may pass on options of its own. */
 function checkErrorOptions(options: HttpErrorOptions): void {
   const action = "make an HttpError";
   if (Object(options) !== options) {
     throw wrongKind(action, "the options must be a record", options);
   }
-  const wrong = Object.keys(options).find((name) =>
-    !ERROR_OPTIONS.includes(name)
-  );
-  if (wrong === undefined) return;
-  const known = "it takes cause, headers and problem";
-  throw new TypeError(
-    `Cannot ${action}: there is no option "${wrong}": ${known}`,
-  );
+  for (const name in options) {
+    if (ERROR_OPTIONS.includes(name)) continue;
+    const hint = didYouMean(name, ERROR_OPTIONS);
+    if (hint === "") continue;
+    throw new TypeError(
+      `Cannot ${action}: there is no option "${name}"${hint}`,
+    );
+  }
 }
 
 /** The error by which the framework itself refuses a request: see `isRefusal`. */

@@ -1,6 +1,6 @@
 /** Tests mapped and filtered methods that respond: `halt`, `stop`, `redirect`, `json`, `jsonp`. */
 
-import { Engine } from "@framework/core";
+import { Engine, HttpError } from "@framework/core";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { logOf } from "./log.ts";
 
@@ -281,4 +281,148 @@ Deno.test("a `stop()` that a render catches closes its section, and no other", a
     app.render("late");
   });
   assertEquals(await get(app), [200, "before before late"]);
+});
+
+/** Guards that redirect by a mapped method, each with the call that it forgets to await. */
+const FORGOTTEN: Readonly<Record<string, (app: Engine) => void>> = {
+  "a mapped `redirect()`": (app) => {
+    app.map("login" as "redirect", async (url: string) => {
+      await later();
+      app.original("redirect")(url);
+    });
+    app.map("redirect", (url: string) => {
+      (app as unknown as { login(url: string): void }).login(url);
+    });
+    app.route("/", () => "secret")
+      .addMiddleware(() => app.redirect("/login"));
+  },
+  "a mapped `json()` that redirects": (app) => {
+    app.map("json", () => void app.redirect("/login"));
+    app.map("redirect", async (url: string) => {
+      await later();
+      app.original("redirect")(url);
+    });
+    app.route("/", () => "secret").addMiddleware(() => app.json({}));
+  },
+};
+
+for (const [what, declare] of Object.entries(FORGOTTEN)) {
+  Deno.test(`a guard lets nobody pass after ${what} has forgotten to await the response`, async () => {
+    const app = new Engine();
+    declare(app);
+    assertEquals(await get(app), [303, ""]);
+  });
+}
+
+/** What is ignored while an asynchronous filter of `json()` runs, which then fails. */
+const IGNORED: Readonly<Record<string, (app: Engine) => unknown>> = {
+  "a redirect": (app) => app.redirect("/login"),
+  "a halt": (app) => app.halt(403),
+  "an error": () => {
+    throw new HttpError(403);
+  },
+  "text": () => "fallback",
+};
+
+for (const [what, respond] of Object.entries(IGNORED)) {
+  Deno.test(`${what} that a failing \`json()\` has kept from being sent is an error, and lets nobody pass`, async () => {
+    const app = new Engine();
+    app.before("json", () => later());
+    const guard = () => {
+      Promise.resolve(app.json({ id: 1n })).catch(() => {});
+      return respond(app);
+    };
+    app.route("/guarded", () => "secret").addMiddleware(guard as () => void);
+    app.route("/open", guard);
+    await logOf(async () => {
+      const [, text] = await get(app, "/guarded");
+      assertEquals(text.includes("secret"), false);
+      assertEquals((await get(app, "/open"))[0], 500);
+    });
+  });
+}
+
+Deno.test("code that catches the error of a filtered `json()` may respond", async () => {
+  const app = new Engine();
+  app.before("json", () => later());
+  app.route("/", async () => {
+    try {
+      await app.json({ id: 1n });
+    } catch {
+      return new Response("fallback", { status: 502 });
+    }
+  });
+  assertEquals(await get(app), [502, "fallback"]);
+});
+
+Deno.test("a filtered `json()` is waited for however long its filters take", async () => {
+  const app = new Engine();
+  app.set("framework.wait_timeout", 0.001);
+  app.before("json", () => later(20));
+  app.route("/", () => {
+    app.json({ a: 1 });
+    return "text";
+  });
+  assertEquals(await get(app), [200, '{"a":1}']);
+});
+
+Deno.test("what a mapped `json()` writes after others have responded changes nothing", async () => {
+  const app = new Engine();
+  app.map("json", async () => {
+    await later();
+    app.response().header("location", "/evil").header("content-type", "a/b");
+    return "json";
+  });
+  app.route("/", () => {
+    app.json({});
+    app.redirect("/login");
+  });
+  const response = await app.fetch("/");
+  assertEquals(response.headers.get("location"), "/login");
+  assertEquals(response.headers.get("content-type"), null);
+  assertEquals(await response.text(), "");
+});
+
+Deno.test("text that a mapped method returns is the response, whatever it has cleared", async () => {
+  const app = new Engine();
+  app.map("render", () => {});
+  for (
+    const [path, clear] of Object.entries<() => unknown>({
+      "/clearBody": () => app.response().clearBody(),
+      "/clear": () => app.response().clear(),
+      "/write": () => app.response().write(""),
+      "/render": () => app.render("x", {}, "key"),
+    })
+  ) {
+    app.route(path, () => {
+      app.map("json", async () => {
+        await clear();
+        return "text";
+      });
+      return app.json({});
+    });
+    assertEquals(await get(app, path), [200, "text"], path);
+  }
+});
+
+Deno.test("a stream that a failing filter of `json()` has set is cancelled", async () => {
+  const app = new Engine();
+  let isCancelled = false;
+  app.before("json", () => {
+    const cancel = () => void (isCancelled = true);
+    const stream = new ReadableStream({ cancel });
+    app.response().events(stream as AsyncIterable<never>);
+    fail();
+  });
+  app.route("/", () => app.json({}));
+  await logOf(async () => assertEquals((await get(app))[0], 500));
+  await later();
+  assertEquals(isCancelled, true);
+});
+
+Deno.test("a filter of `json()` that calls it is an error", async () => {
+  const app = new Engine();
+  app.before("json", () => void app.json({}));
+  app.route("/", () => app.json({}));
+  await logOf(async () => assertEquals((await get(app))[0], 500));
 });

@@ -193,7 +193,7 @@ const REFUSED: readonly [call: (app: Engine) => unknown, message: string][] = [
   ],
   [
     () => new HttpError(503, "", { header: {} } as never),
-    'Cannot make an HttpError: there is no option "header": it takes cause, headers and problem',
+    'Cannot make an HttpError: there is no option "header": did you mean "headers"?',
   ],
   [
     () => new HttpError(503, "", "no-store" as never),

@@ -750,3 +750,23 @@ Deno.test("`getUrl()` throws for a query that no URL can carry", () => {
     );
   }
 });
+
+Deno.test("a mapped `router` is asked for each request", async () => {
+  const app = new Engine();
+  const others = [new Engine(), new Engine()];
+  others.forEach((each, n) => each.route("/", () => `${n}`));
+  let n = 0;
+  app.map("router", () => others[n]!.router());
+  assertEquals(await (await app.fetch("/")).text(), "0");
+  n = 1;
+  assertEquals(await (await app.fetch("/")).text(), "1");
+});
+
+Deno.test("the methods of routes that a filter of `start` declares are those of the path, too", async () => {
+  const app = new Engine();
+  app.route("GET /", () => "get");
+  app.before("start", () => void app.route("PUT /", () => "put"));
+  const init = { method: "OPTIONS" };
+  const { headers } = await app.fetch(new Request("http://localhost/", init));
+  assertEquals(headers.get("allow"), "GET, PUT, HEAD, OPTIONS");
+});

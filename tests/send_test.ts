@@ -453,3 +453,19 @@ Deno.test("the 500 for a filter that fails has no body for HEAD", async () => {
     assertEquals([response.status, response.body], [500, null]);
   });
 });
+
+Deno.test("each filter before `send` gets what the one before it has left, and `response()` tells of it", async () => {
+  const app = new Engine();
+  const seen: unknown[] = [];
+  app.before("send", (params) => {
+    params[0] = new Response("first", { status: 201 });
+  });
+  app.before("send", async ([response]) => {
+    seen.push(await response.clone().text(), app.response().status());
+  });
+  app.after("send", () => void seen.push(app.response().length));
+  app.route("/", () => "text");
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [201, "first"]);
+  assertEquals(seen, ["first", 201, 5]);
+});

@@ -59,7 +59,10 @@ export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
  * 5. It is over (`isOver`): code that outlives it finds no request any more.
  */
 export class Exchange implements Delivery, Running {
-  /** The main context of the request. */
+  /**
+   * The main context of the request. Its reply is the first one: it is sealed once a page or a copy is sent in its
+   * place, which is then its `final`.
+   */
   readonly context: Context;
   /** The context around this exchange, of the application that has passed the request on. */
   readonly outer: Context | undefined;
@@ -394,8 +397,9 @@ export class Context implements Enterable {
 
   /**
    * A context for a part of the request: a page or a copy, which has a reply of its own, a section of a reply, or the
-   * code of one method. It is a scope of its own for calls that nobody awaits, unless it is given one. Throws `Error`
-   * when too many are inside each other: an asynchronous method that calls itself would never end.
+   * code of one method. It is a scope of its own for calls that nobody awaits, unless it is given that of the caller: a
+   * page waits for its own calls, while those of a method belong to its caller. Throws `Error` when too many are inside
+   * each other: an asynchronous method that calls itself would never end.
    */
   part(
     { reply = this.reply, section, failure = this.failure, scope, writes }:

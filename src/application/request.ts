@@ -234,7 +234,8 @@ export class HttpRequest {
   /**
    * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws `HttpError`
    * 400 when the body is malformed, or is JSON of more than 1,000 levels, 413 beyond 1,000 fields or 100 files, 415 for
-   * an unknown charset or a `Content-Encoding`, and `TypeError` on a route that is `streamed()`; `String()` of a record in it throws 400.
+   * an unknown charset or a `Content-Encoding`, and `TypeError` on a route that is `streamed()`; `String()` of a record
+   * in it throws 400.
    */
   get data(): Data {
     return this.#form.data;

@@ -105,8 +105,8 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
  * URL of a file: with the base, the prefixes of groups, and a version that changes with the content. A request
  * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
- * Throws `TypeError` when the prefix has methods, parameters or optional parts, the folder is no path, or an option has an
- * unknown name or is no text. A folder that is missing when a file is asked for is an error, a 500.
+ * Throws `TypeError` when the prefix has methods, parameters or optional parts, the folder is no path, or an option
+ * has an unknown name or is no text. A folder that is missing when a file is asked for is an error, a 500.
  */
 export function files(
   app: Engine | typeof Framework,

@@ -1,6 +1,6 @@
 /**
- * Owns what holds for the methods that respond when they are mapped or filtered: code behind them does not run, or
- * does not change the response, as if the default ones had been called.
+ * Owns what holds for the methods that respond when they are mapped or filtered: behind `halt` and `stop` no code runs,
+ * and code behind `redirect`, `json` and `jsonp` does not change the response once they have made it.
  */
 
 import type { Context, Writes } from "../application/exchange.ts";
@@ -48,12 +48,12 @@ export function ending(name: "halt" | "stop"): Wrapper {
     try {
       ended = enter(part, () => run(endBy(method, params, part)));
     } catch (thrown) {
-      if (!copy.isSealed) reply.takeBack();
+      if (!copy.final.isSealed) reply.takeBack();
       throw thrown;
     }
     if (ended instanceof Promise) {
       const failed = (): void => {
-        if (!copy.isSealed) exchange.context.reply.reopen();
+        if (!copy.final.isSealed) exchange.context.reply.reopen();
       };
       (exchange.pending ??= new Pending()).end(ended, failed);
     }
@@ -107,7 +107,7 @@ function respondFiltered(
   const part = context.part({ reply: copy, scope });
   reply.giveWay(copy, `${name}()`);
   const failed = (thrown: unknown): never => {
-    if (copy.isSealed) throw thrown;
+    if (copy.final.isSealed) throw thrown;
     const { hasIgnored } = reply;
     reply.takeBack();
     if (hasIgnored) context.fail(thrown);

@@ -53,7 +53,7 @@ function sendJson(context: Context, data: unknown): Waiting {
 export function stop(app: Application, code?: number): never {
   const { reply, section } = app.context("stop()");
   if (code !== undefined) reply.setStatus(code);
-  reply.seal("stop()", section);
+  reply.seal("stop()", section); // `halt` drops the body, and its sections with it
   throwStop();
 }
 

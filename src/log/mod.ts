@@ -152,6 +152,7 @@ function bytesOf(
   sent: Response,
 ): number | undefined {
   const length = sent.headers.get("content-length");
+  // Also of a response that an earlier filter has put in place of another one.
   return length === null ? app.response().length : Number(length);
 }
 

@@ -63,7 +63,7 @@ export interface Declaration {
   readonly load: (() => Promise<unknown>) | undefined;
   readonly passRoute: boolean;
   readonly alias: string;
-  /** The index in the order of declaration. */
+  /** The index in the order of declaration, in its own tree: that of the application, or of a request. */
   readonly order: number;
   /** Whether the route may still change. */
   readonly isOpen: () => boolean;

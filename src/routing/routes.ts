@@ -8,7 +8,7 @@ import type { Match } from "./match.ts";
 import type { Path } from "./path.ts";
 import { Tree } from "./tree.ts";
 
-/** Pass each method the layer of the request where that is known. */
+/** Pass each method the layer of the request where that is known, null for none; without it, it is looked up. */
 export class Routes extends Layered<Tree> {
   constructor(source?: LayerSource) {
     super(() => new Tree(), source);
