@@ -1,6 +1,6 @@
 /** Tests mapped and filtered methods that respond: `halt`, `stop`, `redirect`, `json`, `jsonp`. */
 
-import { Engine, HttpError } from "@framework/core";
+import { Engine, html, HttpError } from "@framework/core";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { logOf } from "./log.ts";
 
@@ -425,4 +425,181 @@ Deno.test("a filter of `json()` that calls it is an error", async () => {
   app.before("json", () => void app.json({}));
   app.route("/", () => app.json({}));
   await logOf(async () => assertEquals((await get(app))[0], 500));
+});
+
+/** Declares a call that fails, or that only responds late; a guard that makes it and catches the error lets nobody pass. */
+const CATCHING: Readonly<Record<string, (app: Engine) => () => unknown>> = {
+  "`halt()` with a value of a filter that cannot be sent": (app) => {
+    app.after("halt", (_params, output) => void (output.value = new Map()));
+    return () => app.halt(403, "no");
+  },
+  "`halt()` with a failing filter": (app) => {
+    app.before("halt", fail);
+    return () => app.halt(403);
+  },
+  "a mapped `halt()` that throws": (app) => {
+    app.map("halt", fail);
+    return () => app.halt(403);
+  },
+  "a mapped `json()` that writes and throws": (app) => {
+    app.map("json", () => {
+      app.response().write('{"data":');
+      fail();
+    });
+    return () => app.json({});
+  },
+  "`json()` with a filter that fails late": (app) => {
+    app.before("json", () => later().then(fail));
+    return () => {
+      Promise.resolve(app.json({})).catch(() => {});
+    };
+  },
+  "a mapped `redirect()` beside a `json()` that fails": (app) => {
+    app.before("json", () => later().then(fail));
+    app.map("redirect", (url: string) => `Go to ${url}`);
+    return () => {
+      Promise.resolve(app.json({})).catch(() => {});
+      app.redirect("/login");
+    };
+  },
+  "a mapped `json()` that forgets to await what it writes": (app) => {
+    app.map("reply" as "json", async (data: unknown) => {
+      await later();
+      app.response().status(403).write(JSON.stringify(data));
+    });
+    app.map("json", (data: unknown) => {
+      (app as unknown as { reply(data: unknown): void }).reply(data);
+    });
+    return () => app.json({ a: 1 });
+  },
+};
+
+for (const [what, declare] of Object.entries(CATCHING)) {
+  Deno.test(`a guard that catches errors lets nobody pass after ${what}`, async () => {
+    const app = new Engine();
+    const call = declare(app);
+    let hasRun = false;
+    app.route("/", () => {
+      hasRun = true;
+      return "secret";
+    }).addMiddleware(() => {
+      try {
+        call();
+      } catch {
+        // goes on
+      }
+    });
+    await logOf(async () => {
+      const [status, text] = await get(app);
+      assertEquals([hasRun, text.includes("secret")], [false, false]);
+      assertEquals(status === 500 || status === 403, true, `${status}`);
+    });
+  });
+}
+
+Deno.test("what a failing `json()` has kept from being sent is an error on a page and in `halt()`, too", async () => {
+  const json = (app: Engine) => {
+    Promise.resolve(app.json({})).catch(() => {});
+  };
+  const declared: Readonly<Record<string, (app: Engine) => void>> = {
+    "an object by a mapped method": (app) => {
+      app.before("redirect", () => later().then(fail));
+      app.map("json", (data: unknown) => JSON.stringify({ data }));
+      app.route("/", () => {
+        Promise.resolve(app.redirect("/x") as unknown).catch(() => {});
+        return { x: 1 };
+      });
+    },
+    "a render": (app) => {
+      app.map("render", () => later(2).then(() => app.response().write("x")));
+      app.route("/", async () => {
+        json(app);
+        await app.render("page");
+      });
+    },
+    "`notFound`": (app) =>
+      app.map("notFound", () => {
+        json(app);
+        app.halt(403, "no");
+      }),
+    "`halt`": (app) => {
+      app.map("halt", () => {
+        json(app);
+        return "no";
+      });
+      app.route("/", () => app.halt(403));
+    },
+  };
+  for (const [what, declare] of Object.entries(declared)) {
+    const app = new Engine();
+    app.before("json", () => later().then(fail));
+    declare(app);
+    await logOf(async () => {
+      const [status, text] = await get(app);
+      assertEquals([status, text.includes("500")], [500, true], what);
+    });
+  }
+});
+
+Deno.test("the error of a filtered `json()` that keeps others from being sent is logged once", async () => {
+  const app = new Engine();
+  app.set("framework.log_errors", true);
+  app.before("json", () => later().then(fail));
+  app.route("/", async () => {
+    const call: unknown = app.json({});
+    app.response().write("x");
+    await call;
+  });
+  const log = await logOf(async () => assertEquals((await get(app))[0], 500));
+  assertEquals(log.join("\n").match(/boom/g)?.length, 1);
+});
+
+Deno.test("a mapped `json()` in a render is the whole response", async () => {
+  const app = new Engine();
+  const mapped: readonly [(data: unknown) => unknown, string][] = [
+    [(data) => html`<b>${data}</b>`, "<b>x</b>"],
+    [(data) => `${data}`, "x"],
+    [(data) => void app.response().write(`${data}`), "x"],
+  ];
+  for (const [json, text] of mapped) {
+    app.configure(() => app.map("json", json));
+    app.configure(() =>
+      app.map("render", async () => {
+        await app.json("x");
+        app.response().write("never");
+      })
+    );
+    if (app.router().routes().length === 0) {
+      app.route("/", () => app.render("page"));
+    }
+    assertEquals(await get(app), [200, text]);
+  }
+});
+
+Deno.test("a mapped `json()` that returns what JSON cannot represent leaves the content so far", async () => {
+  const app = new Engine();
+  app.map("json", (data: unknown) => ({ data }));
+  app.route("/", () => {
+    app.response().write("so far");
+    try {
+      app.json(1n);
+    } catch {
+      // the content is still there
+    }
+  });
+  assertEquals(await get(app), [200, "so far"]);
+});
+
+Deno.test("a mapped `json()` that sets a header may forget to await what it writes", async () => {
+  const app = new Engine();
+  app.map("reply" as "json", async (data: unknown) => {
+    await later();
+    app.response().write(JSON.stringify(data));
+  });
+  app.map("json", (data: unknown) => {
+    app.response().header("content-type", "application/json");
+    (app as unknown as { reply(data: unknown): void }).reply(data);
+  });
+  app.route("/", () => app.json({ a: 1 }));
+  assertEquals(await get(app), [200, '{"a":1}']);
 });

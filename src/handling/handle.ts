@@ -182,6 +182,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const error = toError(thrown);
   if (!settings["framework.handle_errors"] && !isRefusal(error)) throw thrown;
   forgetError(exchange, thrown); // logged here, or noted again by `error`
+  context.forget(thrown);
   if (reply.isSealed) {
     reply.hasIgnored = true;
     return reportLate(exchange, error, AFTER_SEAL);

@@ -3,7 +3,7 @@
  * and code behind `redirect`, `json` and `jsonp` does not change the response once they have made it.
  */
 
-import type { Context, Writes } from "../application/exchange.ts";
+import type { Context, Exchange, Writes } from "../application/exchange.ts";
 import type { MappedMethod, Wrapper } from "../application/mapped_method.ts";
 import { isStop, throwStop } from "../errors.ts";
 import { isFrameworkObject } from "../framework_object.ts";
@@ -49,13 +49,14 @@ export function ending(name: "halt" | "stop"): Wrapper {
       ended = enter(part, () => run(endBy(method, params, part)));
     } catch (thrown) {
       if (!copy.final.isSealed) reply.takeBack();
+      pendingOf(exchange).failToRespond(thrown);
       throw thrown;
     }
     if (ended instanceof Promise) {
       const failed = (): void => {
         if (!copy.final.isSealed) exchange.context.reply.reopen();
       };
-      (exchange.pending ??= new Pending()).end(ended, failed);
+      pendingOf(exchange).end(ended, failed);
     }
     throwStop();
   };
@@ -84,7 +85,10 @@ function* endBy(
 /** Runs a mapped or filtered method that responds, such as `json`, with the same rules as the default one. */
 export function responding(name: Responding): Wrapper {
   return (method, params, context) => {
-    if (context.reply.isSealed) return method.run(params);
+    if (context.reply.isSealed) {
+      context.reply.hasIgnored = true;
+      return method.run(params);
+    }
     return method.isDefault
       ? respondFiltered(name, method, params, context)
       : respondMapped(name, method, params, context);
@@ -110,7 +114,10 @@ function respondFiltered(
     if (copy.final.isSealed) throw thrown;
     const { hasIgnored } = reply;
     reply.takeBack();
-    if (hasIgnored) context.fail(thrown);
+    pendingOf(exchange).failToRespond(thrown);
+    if (!hasIgnored) throw thrown;
+    exchange.context.reply.reopen(); // where this is a page, or a copy, too
+    context.fail(thrown);
     throw thrown;
   };
   try {
@@ -118,7 +125,7 @@ function respondFiltered(
     if (!(made instanceof Promise)) return made;
     const ended = made.catch(failed);
     const settled = ended.then(() => {}, () => {});
-    (exchange.pending ??= new Pending()).end(settled, () => {});
+    pendingOf(exchange).end(settled, () => {});
     return ended;
   } catch (thrown) {
     return failed(thrown);
@@ -148,23 +155,48 @@ function* respondBy(
   context: Context,
   writes: Readonly<Writes>,
 ): Steps<unknown> {
-  const { reply } = context;
+  const { exchange, reply, section } = context;
   const { body } = reply;
   const head = headOf(reply);
-  const made = method.run(params);
-  // Until it is waited for, no other code runs.
-  const isAlone = !isThenable(made);
-  const returned = yield made;
-  if (reply.isSealed) return returned;
-  const hasNewHead = (isAlone || writes.head) && headOf(reply) !== head;
-  const hasNewBody = (isAlone || writes.body) && reply.body !== body;
-  // What a method returns that has written the body is for its caller.
-  const isBody = !hasNewBody && isContent(returned) &&
-    (name !== "redirect" || !hasNewHead || isTextOrBody(returned));
-  if (isBody) yield replaceBy(context, returned, name);
-  const hasResponded = isBody || hasNewBody || hasNewHead;
-  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`);
-  return isBody ? undefined : returned;
+  const isNew = (isAlone: boolean) => ({
+    head: (isAlone || writes.head) && headOf(reply) !== head,
+    body: (isAlone || writes.body) && reply.body !== body,
+  });
+  try {
+    const made = method.run(params);
+    // Until it is waited for, no other code runs.
+    const isAlone = !isThenable(made);
+    const returned = yield made;
+    if (reply.isSealed) {
+      if (isContent(returned)) reply.hasIgnored = true;
+      return returned;
+    }
+    const written = isNew(isAlone);
+    // What a method returns that has written the body is for its caller.
+    const isBody = !written.body && isContent(returned) &&
+      (name !== "redirect" || !written.head || isTextOrBody(returned));
+    if (isBody) yield replaceBy(context, returned, name);
+    // Calls that it did not await may still write the body.
+    const mayWrite = exchange.pending?.isUnsettled === true;
+    const hasResponded = isBody || written.body || written.head && !mayWrite;
+    if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
+    if (!hasResponded) {
+      pendingOf(exchange).check(() => {
+        const late = isNew(false);
+        if ((late.head || late.body) && !reply.isSealed) {
+          reply.seal(`${name}()`);
+        }
+      });
+    }
+    return isBody ? undefined : returned;
+  } catch (thrown) {
+    if (!isStop(thrown)) pendingOf(exchange).failToRespond(thrown);
+    throw thrown;
+  }
+}
+
+function pendingOf(exchange: Exchange): Pending {
+  return exchange.pending ??= new Pending();
 }
 
 /** The status and the headers as one text. */
@@ -190,11 +222,11 @@ function replaceBy(
   name: Responding,
 ): Waiting {
   const { exchange: { app }, reply } = context;
-  reply.clearBody();
   if (!isTextOrBody(returned)) {
     return waitingFor(app.original("json")(returned)); // the mapped one has returned this
   }
-  if (typeof returned !== "string") return respondWith(context, returned);
+  if (isBodyContent(returned)) return respondWith(context, returned);
   const hasType = reply.header("content-type") !== null;
-  reply.setBody(returned, hasType ? undefined : TYPES[name]);
+  const type = hasType || returned instanceof Markup ? undefined : TYPES[name];
+  reply.setBody(String(returned), type);
 }

@@ -21,14 +21,23 @@ export function settle(exchange: Exchange, scope?: object): Waiting {
 
 /**
  * Waits for the calls that code of this context has begun and did not await: each of them may still respond or throw.
- * Rejects when they take too long, so that a guard lets nobody in.
+ * Rejects when they take too long, and when a call that was to respond has failed, even where code has caught that, so
+ * that a guard lets nobody in.
  */
-export function callsEnd({ exchange, scope }: Context, name: string): Waiting {
-  return settled(exchange, scope, (late, seconds) => {
+export function callsEnd(context: Context, name: string): Waiting {
+  const { exchange, scope } = context;
+  const waiting = settled(exchange, scope, (late, seconds) => {
     throw new Error(
       `Cannot continue after ${name}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
   });
+  if (waiting !== undefined) return waiting.then(() => checkFailure(context));
+  return checkFailure(context);
+}
+
+function checkFailure({ exchange: { pending }, reply }: Context): undefined {
+  const failure = pending?.takeFailure();
+  if (failure !== undefined && !reply.isSealed) throw failure.reason;
 }
 
 /** Waits for calls; `onLate` gets the names of those that take too long, and how many seconds they had. */

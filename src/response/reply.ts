@@ -154,7 +154,10 @@ export class Reply {
   /** Keeps a place in the body, or in a section of it, for later output. */
   openSection(section?: Section): Section {
     const opened: Section = [];
-    if (!this.#takes(section)) return opened; // nothing of it is sent
+    if (!this.#takes(section)) {
+      this.hasIgnored = true; // nothing of it is sent
+      return opened;
+    }
     if (section !== undefined) section.push(opened);
     else if (Array.isArray(this.#text)) this.#text.push(opened);
     else this.#text = [this.#text, opened];
@@ -269,7 +272,7 @@ export class Reply {
 
   /** Removes the seal, and the copy in place of this reply, whose own content so far stays. */
   takeBack(): void {
-    const { content } = this.#successor ?? {};
+    const { content } = this.final;
     if (content !== undefined && content !== this.content) discard(content);
     this.sealedBy = this.#successor = this.#closed = undefined;
     this.hasIgnored = false;

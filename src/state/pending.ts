@@ -39,6 +39,9 @@ export class Pending {
   #hasRejected = false;
   #uncaught: Uncaught[] = [];
   #ends: End[] = [];
+  /** What a call that was to respond has failed with, whether or not code has caught it. */
+  #failure: { readonly reason: unknown } | undefined;
+  #checks: (() => void)[] = [];
 
   /** Notes a call until it settles; the caller still handles its result. */
   track(name: string, call: Promise<unknown>, scope: object): void {
@@ -75,6 +78,24 @@ export class Pending {
   /** Returns the errors that no code has caught, and forgets them. */
   takeUncaught(): readonly Uncaught[] {
     return this.#uncaught.splice(0);
+  }
+
+  /** Keeps the error of a call that was to respond, for code that goes on only when it has not failed. */
+  failToRespond(reason: unknown): void {
+    this.#failure = { reason };
+  }
+
+  /** Has a function run before code goes on that the calls so far may forbid. */
+  check(work: () => void): void {
+    this.#checks.push(work);
+  }
+
+  /** Runs the functions that `check()` was given. Returns the failure of a call that was to respond, if any, once. */
+  takeFailure(): { readonly reason: unknown } | undefined {
+    for (const work of this.#checks.splice(0)) work();
+    const failure = this.#failure;
+    this.#failure = undefined;
+    return failure;
   }
 
   /** Whether a call is under way, or a rejection may still turn out to be unhandled. */
