@@ -603,3 +603,17 @@ Deno.test("a mapped `json()` that sets a header may forget to await what it writ
   app.route("/", () => app.json({ a: 1 }));
   assertEquals(await get(app), [200, '{"a":1}']);
 });
+
+Deno.test("the page of an error has no `Location` of a redirect that failed with it", async () => {
+  const app = new Engine();
+  app.map("notFound", () => {
+    app.redirect("/login");
+    fail();
+  });
+  await logOf(async () => {
+    const response = await app.fetch("/");
+    assertEquals(response.status, 500);
+    assertEquals(response.headers.get("location"), null);
+    await response.body?.cancel();
+  });
+});

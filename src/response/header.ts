@@ -39,8 +39,8 @@ export const CONTENT_HEADERS: readonly string[] =
     .split(" ");
 
 /**
- * Those, and the headers that let clients store a response or save it as a file: they go with a body that a page
- * replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where `send`
+ * Those, and the headers that let clients store a response, save it as a file or go elsewhere: they go with a body that a
+ * page replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where `send`
  * fails, all that is sealable goes.
  */
 export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
@@ -49,6 +49,7 @@ export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
   "cache-control",
   "expires",
   "content-disposition",
+  "location",
 );
 
 /** Whether the seal protects a header, as it describes the body or leads elsewhere; a policy does neither. */
