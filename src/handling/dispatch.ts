@@ -41,16 +41,21 @@ export function dispatch({ context, plan }: Exchange): Waiting {
 
 /** Calls the method `start`, and sends what it returns like the result of a callback. */
 function callStart(context: Context): Waiting {
-  return run(startBy(context));
-}
-
-function* startBy(context: Context): Steps<undefined> {
-  const { exchange, reply } = context;
+  const { exchange } = context;
   firstRoute(exchange); // filters can ask for the route
   // Not by `app.call`, which would note it: the guards in it would wait for it.
-  const returned = yield exchange.plan.start?.call([], context);
+  const returned = exchange.plan.start?.call([], context);
+  const isWaiting = isThenable(returned) || exchange.routing !== undefined;
+  return isWaiting
+    ? run(endStart(context, returned))
+    : respondWith(context, returned);
+}
+
+/** Waits for a mapped `start` and, where that has neither awaited the default one nor responded, for the routes. */
+function* endStart(context: Context, started: unknown): Steps<undefined> {
+  const { exchange, reply } = context;
+  const returned = yield started;
   yield respondWith(context, returned);
-  // A mapped one that has not awaited the default one, and has not responded, means the response of that.
   if (!hasResponded(context) && reply.isEmpty) yield exchange.routing;
   return undefined;
 }
