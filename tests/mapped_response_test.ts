@@ -617,3 +617,18 @@ Deno.test("the page of an error has no `Location` of a redirect that failed with
     await response.body?.cancel();
   });
 });
+
+Deno.test("what a mapped `stop()` writes in a render lands where that was called", async () => {
+  const app = new Engine();
+  app.map("stop", () => void app.response().write("[stop]"));
+  app.map("render", async () => {
+    app.response().write("[in]");
+    await later();
+    app.stop();
+  });
+  app.route("/", () => {
+    app.render("x");
+    app.response().write("[after]");
+  });
+  assertEquals(await get(app), [200, "[in][stop][after]"]);
+});

@@ -9,6 +9,7 @@ import {
   type Middleware,
 } from "@framework/core";
 import { call, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
 
 /** An application whose route `/@id` writes "inside" behind the middleware, and what the route was called with. */
 function guarded(...middleware: Middleware[]): [Engine, string[]] {
@@ -307,3 +308,26 @@ export function types(app: Engine): void {
   // @ts-expect-error -- nor in a class
   route.addMiddleware(Wrong);
 }
+
+Deno.test("hooks of middleware do not run once a mapped `start` has halted and the request is over", async () => {
+  const app = new Engine();
+  const ran: string[] = [];
+  const wait = (milliseconds: number) =>
+    new Promise((resolve) => setTimeout(resolve, milliseconds));
+  app.map("start", async () => {
+    await Promise.race([app.original("start")(), wait(5)]);
+    app.halt(503);
+  });
+  app.route("/", async () => {
+    await wait(20);
+    return { late: true };
+  }).addMiddleware({
+    after: () => void ran.push("after"),
+    error: () => void ran.push("error"),
+  });
+  await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 503);
+    await wait(40);
+  });
+  assertEquals(ran, []);
+});

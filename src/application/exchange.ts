@@ -100,7 +100,10 @@ export class Exchange implements Delivery, Running {
   body: Uint8Array<ArrayBuffer> | undefined = undefined;
   /** The path that routes are searched for, once one was. */
   path: Path | undefined = undefined;
-  /** The match of the route that is being called; before that, the first one: `handling/search.ts` sets it. */
+  /**
+   * The match of the route that is being called; before that, the first one: `handling/search.ts` sets it. Undefined
+   * before the search, and without a match.
+   */
   match: Match | undefined = undefined;
   /** The exchange of the application to which a mount has handed the request over. */
   inner: Exchange | undefined = undefined;
@@ -397,7 +400,8 @@ export class Context implements Enterable {
 
   /**
    * A context for a part of the request: a page or a copy, which has a reply of its own, a section of a reply, or the
-   * code of one method. It is a scope of its own for calls that nobody awaits, unless it is given that of the caller: a
+   * code of one method. Without a section, text goes to the end of the reply; reply and failure are those of this
+   * context by default. It is a scope of its own for calls that nobody awaits, unless it is given that of the caller: a
    * page waits for its own calls, while those of a method belong to its caller. Throws `Error` when too many are inside
    * each other: an asynchronous method that calls itself would never end.
    */

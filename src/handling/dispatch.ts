@@ -154,12 +154,14 @@ function* guarded(
       try {
         passes = yield* guarded(context, match, others);
       } catch (thrown) {
-        if (isStop(thrown) || hooks.error === undefined) throw thrown;
+        const isForHook = !isStop(thrown) && !exchange.isOver;
+        if (!isForHook || hooks.error === undefined) throw thrown;
         const respond = () => hooks.error!(thrown, params);
         yield* onMiddlewareError(context, thrown, respond);
       }
     }
   }
+  exchange.checkNotOver();
   yield hooks.after?.(params);
   return passes;
 }

@@ -10,6 +10,7 @@
  * | a filter of `send`, or `send` itself, has failed                         | `logError`                                            |
  * | a callback threw it after the seal, or gave it to `error()`              | `reportLate`, in place of the note (`forgetError`)    |
  * | deferred work threw it or, too late for a page, work that nobody awaited | `reportLate`                                          |
+ * | not even the default page can be made, or `error` does not run           | the server: `onError` of `server/listen.ts`           |
  * | a stream that is being sent has failed                                   | `Exchange.reportFailure`                              |
  * | work that nobody awaited threw it once the request was over              | `state/uncaught.ts`, which does not know the request  |
  */

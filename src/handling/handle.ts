@@ -154,7 +154,10 @@ function* finishLate(
   return response;
 }
 
-/** Starts deferred work, which holds the request from then on, and concludes it: without a hold, it is over. */
+/**
+ * Logs what came too late, starts deferred work, which holds the request from then on, and concludes it: without a
+ * hold, it is over. Then a WebSocket opens, or is refused.
+ */
 function conclude(exchange: Exchange, status: number): void {
   if (exchange.pending !== undefined) reportUncaught(exchange);
   if (exchange.deferred !== undefined) startDeferred(exchange);
@@ -162,7 +165,10 @@ function conclude(exchange: Exchange, status: number): void {
   finishUpgrade(exchange.raw, status);
 }
 
-/** Waits for what is left after `halt` or `stop`. An error of theirs has opened the reply again, unless they had responded. */
+/**
+ * Waits for what is left after `halt` or `stop`. When one of them fails before it has responded, the reply is open
+ * again.
+ */
 function* endStopped(exchange: Exchange): Steps<void> {
   try {
     yield settle(exchange);
@@ -173,8 +179,8 @@ function* endStopped(exchange: Exchange): Steps<void> {
 }
 
 /**
- * Calls `error`; when that fails too, responds with the default page. A sealed reply has its response: whoever fails
- * before that is whole, such as a page, opens the reply again.
+ * Calls `error`; when that fails too, responds with the default page. A sealed reply has its response: a page, or a
+ * method that responds, opens it again when it fails before its response is whole.
  */
 function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { app, context, plan: { settings } } = exchange;
@@ -182,9 +188,9 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const error = toError(thrown);
   if (!settings["framework.handle_errors"] && !isRefusal(error)) throw thrown;
   forgetError(exchange, thrown); // logged here, or noted again by `error`
-  context.forget(thrown);
+  context.forget(thrown); // a filtered `json` may have kept what it has thrown: see `mapped_response.ts`
   if (reply.isSealed) {
-    reply.hasIgnored = true;
+    reply.hasIgnored = true; // the page of this error
     return reportLate(exchange, error, AFTER_SEAL);
   }
   try {
@@ -199,8 +205,8 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
 }
 
 /**
- * Takes an error of a call that nobody awaited, after the request has responded. When it has cost the page that was to
- * be the response, as the open reply tells, the default page is sent.
+ * Takes an error of a call that nobody awaited, after the request has responded. Where the page that was to be the
+ * response has failed by it, the reply is open again, and the default page is sent.
  */
 function failLate(exchange: Exchange, thrown: unknown): void {
   const { context, plan: { settings } } = exchange;

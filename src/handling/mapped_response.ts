@@ -41,9 +41,11 @@ export function ending(name: "halt" | "stop"): Wrapper {
     const { exchange, reply, scope, section } = context;
     const copy = reply.copy();
     const writes = { head: false, body: false };
-    const part = context.part({ reply: copy, scope, writes });
+    const isHalt = name === "halt";
+    const place = isHalt ? undefined : section;
+    const part = context.part({ reply: copy, section: place, scope, writes });
     if (!reply.giveWay(copy, `${name}()`, section)) throwStop();
-    if (name === "halt") copy.clearBody();
+    if (isHalt) copy.clearBody();
     let ended: Waiting | void;
     try {
       ended = enter(part, () => run(endBy(method, params, part)));
@@ -181,7 +183,7 @@ function* respondBy(
     const hasResponded = isBody || written.body || written.head && !mayWrite;
     if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
     if (!hasResponded) {
-      pendingOf(exchange).check(() => {
+      pendingOf(exchange).beforeGoingOn(() => {
         const late = isNew(false);
         if ((late.head || late.body) && !reply.isSealed) {
           reply.seal(`${name}()`);

@@ -28,7 +28,7 @@ const NOT_FOUND: Failure = {
   name: "notFound",
 };
 
-/** The default `notFound`; it needs no parameter. */
+/** The default `notFound`. The parameter is looked at for a message alone. */
 export function notFound(app: Application, given?: unknown): unknown {
   return show(contextOf(app, "notFound", given), NOT_FOUND);
 }
@@ -137,7 +137,8 @@ export function respondPlainly(context: Context, error: Error): void {
 
 /**
  * Lets the `error` of middleware respond to what was thrown. The body is empty then, the status and headers
- * are those of the error. Rethrows when the handler has written, sent and returned nothing.
+ * are those of the error. Rethrows when the handler has written, sent and returned nothing, and after a seal, which the
+ * handler only learns of.
  */
 export function* onMiddlewareError(
   context: Context,

@@ -41,7 +41,9 @@ export function respondWith(
   return sendJson(context, returned);
 }
 
-/** Calls the method `json`. A mapped one may be asynchronous, and gets the status that was set: it may have a default. */
+/**
+ * Calls the method `json`. A mapped one may be asynchronous, and gets the status that was set: it may have a default.
+ */
 function sendJson(context: Context, data: unknown): Waiting {
   const { exchange: { app }, reply: { status } } = context;
   const hasStatus = status !== 200 && app.isMapped("json", context);

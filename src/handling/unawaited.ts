@@ -31,11 +31,12 @@ export function callsEnd(context: Context, name: string): Waiting {
       `Cannot continue after ${name}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
   });
-  if (waiting !== undefined) return waiting.then(() => checkFailure(context));
-  return checkFailure(context);
+  if (waiting !== undefined) return waiting.then(() => checkResponded(context));
+  return checkResponded(context);
 }
 
-function checkFailure({ exchange: { pending }, reply }: Context): undefined {
+/** Has late responses seal the reply, and throws the failure of a call that was to respond, unless another one has. */
+function checkResponded({ exchange: { pending }, reply }: Context): undefined {
   const failure = pending?.takeFailure();
   if (failure !== undefined && !reply.isSealed) throw failure.reason;
 }

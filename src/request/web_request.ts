@@ -10,8 +10,8 @@ export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(
 );
 
 /**
- * A web request as it is, or the GET of a URL or of a path of this machine. Throws `TypeError` for anything else, and for
- * the options of the runtime's `fetch()` in place of what a server passes on.
+ * A web request as it is, or the GET of a URL or of a path of this machine. Throws `TypeError` for anything else, and
+ * for the options of the runtime's `fetch()` in place of what a server passes on.
  */
 export function webRequest(
   request: Request | URL | string,

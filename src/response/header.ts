@@ -39,9 +39,9 @@ export const CONTENT_HEADERS: readonly string[] =
     .split(" ");
 
 /**
- * Those, and the headers that let clients store a response, save it as a file or go elsewhere: they go with a body that a
- * page replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where `send`
- * fails, all that is sealable goes.
+ * Those, and the headers that let clients store a response, save it as a file or go elsewhere: they go with a body that
+ * a page replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where
+ * `send` fails, all that is sealable goes.
  */
 export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
   "etag",
@@ -96,8 +96,8 @@ export function checkHeader(name: string, value: string): void {
 }
 
 /**
- * A `Set-Cookie` line; `isSecure` is the default of `secure`. Throws `TypeError` or `SyntaxError` for what clients would
- * drop or misread.
+ * A `Set-Cookie` line; `isSecure` is the default of `secure`. Throws `TypeError` or `SyntaxError` for what clients
+ * would drop or misread.
  */
 export function cookieLine(
   name: string,

@@ -39,7 +39,7 @@ export interface ResponseCache {
   response?: Response;
 }
 
-/** The reason of a seal that no call has made. */
+/** The reason of the seal by a response that a callback has returned. */
 export const RETURNED = "a returned Response";
 
 export class Reply {
@@ -50,13 +50,16 @@ export class Reply {
   headers: HeaderLines | undefined = undefined;
   /** Bytes, a stream or a web response, sent instead of the texts. */
   content: Exclude<BodyContent, string> | Response | undefined = undefined;
-  /** The call that sealed the response: status and body cannot be changed any more. */
+  /** What sealed the response, such as a call: status and body cannot be changed any more. */
   sealedBy: string | undefined = undefined;
   /** What the last `respond()` was given; a header may have been set since. */
   init: ReplyInit | undefined = undefined;
   /** Whether the web response was made: no header and no cookie can be added any more. */
   isMade = false;
-  /** Whether the seal has kept a response, or a part of one, from being written. */
+  /**
+   * Whether the seal has kept a response, or a part of one, from being written: when the filtered method that has
+   * sealed it fails, `mapped_response.ts` makes that an error.
+   */
   hasIgnored = false;
   /** The page or the copy that is sent in place of this reply. */
   #successor: Reply | undefined = undefined;
@@ -248,8 +251,8 @@ export class Reply {
   }
 
   /**
-   * A copy, for the method that responds in place of the call which `giveWay()` names: it shares the headers. What lands
-   * in the sections of this reply lands in the copy, too; other content of the copy is its own.
+   * A copy, for the method that responds in place of the call which `giveWay()` names: it shares the headers. What
+   * lands in the sections of this reply lands in the copy, too; other content of the copy is its own.
    */
   copy(): Reply {
     const copy = this.#another();

@@ -14,7 +14,7 @@ const CASED = /[A-Z]+|[^ -~\u0130]/g;
 
 /** A path to be matched. It never changes, but is only split and decoded when something reads its segments. */
 export class Path {
-  /** The path as it was sent. */
+  /** The path as it is in the target, below the base: encoded. */
   readonly received: string;
   readonly caseSensitive: boolean;
   #segments: readonly string[] | undefined = undefined;

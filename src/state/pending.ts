@@ -10,7 +10,8 @@
  * 5. The errors that are left when the request is concluded are only logged, by `conclude` of `handling/handle.ts`.
  *
  * Each call belongs to a scope, that of the context which has made it: a page waits for its own calls, and so do the
- * routes where a mapped `start` may wait, by a call of its own, for them.
+ * routes where a mapped `start` may wait, by a call of its own, for them. Calls that have sealed the response or failed
+ * to respond concern the whole request.
  */
 
 import { settles } from "../timer.ts";
@@ -21,7 +22,7 @@ interface Call {
   readonly scope: object;
 }
 
-/** A call that ends the request, and what to do when it fails. */
+/** A call that has sealed the response, and what to do when it fails. */
 interface End {
   readonly call: Promise<unknown>;
   readonly failed: () => void;
@@ -56,7 +57,7 @@ export class Pending {
   }
 
   /**
-   * Notes a call that ends the request: what comes out of it is the response, however long it takes. When it rejects,
+   * Notes a call that has sealed the response, such as `halt`: it is waited for however long it takes. When it rejects,
    * so does `settle`, and calls `failed` before.
    */
   end(call: Promise<unknown>, failed: () => void): void {
@@ -86,11 +87,14 @@ export class Pending {
   }
 
   /** Has a function run before code goes on that the calls so far may forbid. */
-  check(work: () => void): void {
+  beforeGoingOn(work: () => void): void {
     this.#checks.push(work);
   }
 
-  /** Runs the functions that `check()` was given. Returns the failure of a call that was to respond, if any, once. */
+  /**
+   * Runs the functions that `beforeGoingOn()` was given. Returns the failure of a call that was to respond, if any,
+   * once.
+   */
   takeFailure(): { readonly reason: unknown } | undefined {
     for (const work of this.#checks.splice(0)) work();
     const failure = this.#failure;
