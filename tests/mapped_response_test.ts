@@ -632,3 +632,16 @@ Deno.test("what a mapped `stop()` writes in a render lands where that was called
   });
   assertEquals(await get(app), [200, "[in][stop][after]"]);
 });
+
+Deno.test("a stream that a mapped `halt()` returns after it has written is cancelled", async () => {
+  const app = new Engine();
+  let isCancelled = false;
+  app.map("halt", () => {
+    app.response().write("no");
+    return new ReadableStream({ cancel: () => void (isCancelled = true) });
+  });
+  app.route("/", () => app.halt(403));
+  assertEquals(await get(app), [200, "no"]);
+  await later();
+  assertEquals(isCancelled, true);
+});

@@ -10,6 +10,7 @@ import { isFrameworkObject } from "../framework_object.ts";
 import { Markup } from "../html.ts";
 import { JSON_UTF8 } from "../media_type.ts";
 import type { Reply } from "../response/reply.ts";
+import { type BodyContent, discard } from "../response/stream.ts";
 import { enter } from "../state/current.ts";
 import { Pending } from "../state/pending.ts";
 import {
@@ -79,6 +80,7 @@ function* endBy(
     // What a method returns that has written the body is for nobody.
     const isFilled = writes?.body && !reply.isEmpty;
     if (!isFilled) yield respondWith(context, returned);
+    else if (isBodyContent(returned)) discard(returned as BodyContent);
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
   }
