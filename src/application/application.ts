@@ -365,7 +365,10 @@ export class Application implements LayerSource {
     return this.call("router", [], context) as Router;
   }
 
-  /** The routes of the router; the plan has them, unless a mapped method returns the router. */
+  /**
+   * The routes of the router, to which `handling/components.ts` gives them; the plan has them, unless a mapped method
+   * returns the router.
+   */
   routes(context: Context): Routes {
     const { plan } = context.exchange;
     if (plan.routes !== undefined) return plan.routes;

@@ -166,7 +166,10 @@ function* guarded(
   return passes;
 }
 
-/** Whether the response is certain: this one or, where the application is mounted, that of the one around it. */
+/**
+ * Whether the response is certain: this one or, where the application is mounted, that of the one around it. It is for
+ * each request that is over: late code gets an error first (`checkNotOver`), and does not just stop.
+ */
 function hasResponded({ exchange, reply }: Context): boolean {
   const { mountPoint, outer } = exchange;
   return reply.isSealed ||
