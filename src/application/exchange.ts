@@ -458,20 +458,25 @@ export class Context implements Enterable {
    */
   track<Value>(name: string, call: Promise<Value>): Promise<Value> {
     const { exchange, scope } = this;
-    (exchange.pending ??= new Pending()).track(name, call, scope);
+    pendingOf(exchange).track(name, call, scope);
     return call.then((value) => value);
   }
 
   fail(reason: unknown): boolean {
     const { exchange, scope } = this;
     if (exchange.isConcluded) return false;
-    (exchange.pending ??= new Pending()).fail(reason, scope);
+    pendingOf(exchange).fail(reason, scope);
     return true;
   }
 
   forget(reason: unknown): void {
     this.exchange.pending?.forget(reason);
   }
+}
+
+/** The calls of an exchange that are under way, which it keeps from the first one on. */
+export function pendingOf(exchange: Exchange): Pending {
+  return exchange.pending ??= new Pending();
 }
 
 /**

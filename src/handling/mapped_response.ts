@@ -3,7 +3,11 @@
  * and code behind `redirect`, `json` and `jsonp` does not change the response once they have made it.
  */
 
-import type { Context, Exchange, Writes } from "../application/exchange.ts";
+import {
+  type Context,
+  pendingOf,
+  type Writes,
+} from "../application/exchange.ts";
 import type { MappedMethod, Wrapper } from "../application/mapped_method.ts";
 import { isStop, throwStop } from "../errors.ts";
 import { isFrameworkObject } from "../framework_object.ts";
@@ -12,7 +16,6 @@ import { JSON_UTF8 } from "../media_type.ts";
 import type { Reply } from "../response/reply.ts";
 import { type BodyContent, discard } from "../response/stream.ts";
 import { enter } from "../state/current.ts";
-import { Pending } from "../state/pending.ts";
 import {
   isThenable,
   run,
@@ -129,7 +132,7 @@ function respondFiltered(
     if (!(made instanceof Promise)) return made;
     const ended = made.catch(failed);
     const settled = ended.then(() => {}, () => {});
-    pendingOf(exchange).end(settled, () => {});
+    pendingOf(exchange).end(settled);
     return ended;
   } catch (thrown) {
     return failed(thrown);
@@ -152,6 +155,7 @@ function respondMapped(
   return enter(part, () => run(respondBy(name, method, params, part, writes)));
 }
 
+/** Runs a mapped method, and seals the reply where that has responded. */
 function* respondBy(
   name: Responding,
   method: MappedMethod,
@@ -160,12 +164,7 @@ function* respondBy(
   writes: Readonly<Writes>,
 ): Steps<unknown> {
   const { exchange, reply, section } = context;
-  const { body } = reply;
-  const head = headOf(reply);
-  const isNew = (isAlone: boolean) => ({
-    head: (isAlone || writes.head) && headOf(reply) !== head,
-    body: (isAlone || writes.body) && reply.body !== body,
-  });
+  const writtenTo = watch(reply, writes);
   try {
     const made = method.run(params);
     // Until it is waited for, no other code runs.
@@ -175,7 +174,7 @@ function* respondBy(
       if (isContent(returned)) reply.hasIgnored = true;
       return returned;
     }
-    const written = isNew(isAlone);
+    const written = writtenTo(isAlone);
     // What a method returns that has written the body is for its caller.
     const isBody = !written.body && isContent(returned) &&
       (name !== "redirect" || !written.head || isTextOrBody(returned));
@@ -186,7 +185,7 @@ function* respondBy(
     if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
     if (!hasResponded) {
       pendingOf(exchange).beforeGoingOn(() => {
-        const late = isNew(false);
+        const late = writtenTo(false);
         if ((late.head || late.body) && !reply.isSealed) {
           reply.seal(`${name}()`);
         }
@@ -199,8 +198,20 @@ function* respondBy(
   }
 }
 
-function pendingOf(exchange: Exchange): Pending {
-  return exchange.pending ??= new Pending();
+/**
+ * Returns a function that tells what has been written to a reply since: what is new of it, and noted in `writes` or
+ * written while no other code ran.
+ */
+function watch(
+  reply: Reply,
+  writes: Readonly<Writes>,
+): (isAlone: boolean) => Readonly<Writes> {
+  const { body } = reply;
+  const head = headOf(reply);
+  return (isAlone) => ({
+    head: (isAlone || writes.head) && headOf(reply) !== head,
+    body: (isAlone || writes.body) && reply.body !== body,
+  });
 }
 
 /** The status and the headers as one text. */

@@ -66,7 +66,7 @@ export class Reply {
   /** The texts; a list once a section was opened. */
   #text: string | Section = "";
   /** The section whose code has sealed the reply, and which takes no further text. */
-  #closed: Section | undefined = undefined;
+  #sealedSection: Section | undefined = undefined;
   /** Of a copy: the content that is still that of the other reply, too. */
   #shared: Reply["content"] = undefined;
 
@@ -170,7 +170,7 @@ export class Reply {
   #takes(section: Section | undefined): boolean {
     return section === undefined
       ? !this.isSealed && this.content === undefined
-      : section !== this.#closed;
+      : section !== this.#sealedSection;
   }
 
   /** Drops the body, but not the given section, which is only emptied. */
@@ -236,7 +236,7 @@ export class Reply {
       return false;
     }
     this.sealedBy = by;
-    this.#closed = section;
+    this.#sealedSection = section;
     return true;
   }
 
@@ -277,7 +277,7 @@ export class Reply {
   takeBack(): void {
     const { content } = this.final;
     if (content !== undefined && content !== this.content) discard(content);
-    this.sealedBy = this.#successor = this.#closed = undefined;
+    this.sealedBy = this.#successor = this.#sealedSection = undefined;
     this.hasIgnored = false;
   }
 

@@ -25,7 +25,7 @@ interface Call {
 /** A call that has sealed the response, and what to do when it fails. */
 interface End {
   readonly call: Promise<unknown>;
-  readonly failed: () => void;
+  readonly failed: (() => void) | undefined;
 }
 
 /** An error that no code has caught, and the scope of its call. */
@@ -58,9 +58,9 @@ export class Pending {
 
   /**
    * Notes a call that has sealed the response, such as `halt`: it is waited for however long it takes. When it rejects,
-   * so does `settle`, and calls `failed` before.
+   * so does `settle`, and calls `failed` before, if given.
    */
-  end(call: Promise<unknown>, failed: () => void): void {
+  end(call: Promise<unknown>, failed?: () => void): void {
     this.#ends.push({ call, failed });
     call.catch(() => {});
   }
@@ -148,7 +148,7 @@ export class Pending {
       try {
         await end.call;
       } catch (thrown) {
-        end.failed();
+        end.failed?.();
         throw thrown;
       }
     }
