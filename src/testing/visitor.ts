@@ -12,9 +12,9 @@ import {
   buttonsOf,
   buttonText,
   elementsOf,
-  Form,
   textOf,
-} from "./form.ts";
+} from "./elements.ts";
+import { Form } from "./form.ts";
 
 /** What handles requests: an `Engine`, `Framework`, or anything else with a `fetch`. */
 export interface Door {
