@@ -531,6 +531,35 @@ onEngine(
   },
 );
 
+onEngine(
+  "a page that fails leaves the response to code that catches the error, under debug, too",
+  async (app) => {
+    const problem = { n: 1n }; // JSON cannot represent it
+    const fail = () => app.error(new HttpError(422, "No", { problem }));
+    app.route("/", fail);
+    app.route("/caught", async () => {
+      await Promise.try(fail).catch(() => {});
+      app.response().status(200).write("recovered");
+    });
+    app.route("/unawaited", () => void fail());
+    const init = { headers: { accept: "application/json" } };
+    for (const debug of [false, true]) {
+      app.set("framework.debug", debug);
+      await logOf(async () => {
+        for (const path of ["/", "/unawaited"]) {
+          const request = new Request(`http://localhost${path}`, init);
+          const response = await app.fetch(request);
+          assertEquals(response.status, 500, `${debug} ${path}`);
+          assertEquals((await response.json()).status, 500);
+        }
+      });
+      const request = new Request("http://localhost/caught", init);
+      const response = await app.fetch(request);
+      assertEquals(await response.text(), "recovered", `${debug}`);
+    }
+  },
+);
+
 onEngine("`framework.debug` masks secrets", async (app) => {
   app.route("/@token", () => fail("failed with password=hidden7&x=1"));
   const page = await debugged(

@@ -1,6 +1,8 @@
 /** Mapped methods and the filters around them, on both forms of an application. */
 
+import { Engine } from "@framework/core";
 import {
+  assert,
   assertEquals,
   assertInstanceOf,
   assertStringIncludes,
@@ -20,6 +22,7 @@ const CORE = [
   "clear",
   "init",
   "app",
+  "configure",
 ];
 
 /** Maps a method that returns the parameters it was given. */
@@ -133,6 +136,25 @@ onBothForms(
     }
   },
 );
+
+onEngine("a member of an engine that `map()` accepts is replaced", (app) => {
+  const names = Object.getOwnPropertyNames(Engine.prototype);
+  const accepted = names.filter((name) => {
+    try {
+      app.map(name, () => `my ${name}`);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  for (const name of ["halt", "json", "request"]) {
+    assert(accepted.includes(name));
+  }
+  for (const name of accepted) {
+    if (name === "start") continue; // `start()` listens; the mapped one runs for each request
+    assertEquals(call(app, name), `my ${name}`);
+  }
+});
 
 onEngine(
   "names that are taken by JavaScript or the framework cannot be given",

@@ -98,6 +98,22 @@ Deno.test("a guard lets nobody pass after a mapped `redirect()` that returns an 
   assertEquals(await get(app), [200, '{"location":"/login"}']);
 });
 
+Deno.test("a guard lets nobody pass after a mapped `json()` that only sets a validator", async () => {
+  for (const validator of ["etag", "lastModified"]) {
+    const app = new Engine();
+    app.map("json", async () => {
+      await later();
+      if (validator === "etag") app.etag("v1");
+      else app.lastModified(1);
+    });
+    const before = async () => {
+      await app.json({ error: "Not for you" });
+    };
+    app.route("/", () => "secret").addMiddleware({ before });
+    assertEquals(await get(app), [200, ""], validator);
+  }
+});
+
 Deno.test("a mapped `halt()` drops the content so far, and cancels a stream", async () => {
   for (const isAsync of [false, true]) {
     for (const writes of [false, true]) {

@@ -17,7 +17,7 @@ import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
 import { ending, responding } from "./mapped_response.ts";
 import { halt, redirect, stop } from "./respond.ts";
-import { start, startAfterFilters } from "./dispatch.ts";
+import { start, startBehindFilters } from "./dispatch.ts";
 import type { UrlParameters } from "../routing/pattern.ts";
 import type { UrlQuery } from "../routing/url_query.ts";
 
@@ -47,7 +47,7 @@ export const defaults: Defaults = {
     send: (_app, response) => response,
   },
   wrappers: {
-    start: startAfterFilters,
+    start: startBehindFilters,
     stop: ending("stop"),
     halt: ending("halt"),
     redirect: responding("redirect"),

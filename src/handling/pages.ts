@@ -56,10 +56,10 @@ function failureOf(thrown: unknown): Failure {
 }
 
 /**
- * Returns what tells why `error` responds, by its parameter, and makes an `Error` of that. The failure keeps what was
- * thrown as it was.
+ * Makes an `Error` of the parameter of `error`, now and at each call of the returned function, which tells why `error`
+ * responds. The failure keeps what was thrown as it was.
  */
-function causeIn(params: unknown[]): () => Failure {
+function watchError(params: unknown[]): () => Failure {
   let failure = failureOf(params[0]);
   params[0] = failure.error;
   return () => {
@@ -75,28 +75,24 @@ function causeIn(params: unknown[]): () => Failure {
  */
 export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
-    const { exchange, reply } = context;
-    const within = context.failure;
+    const { exchange, failure: within } = context;
     for (let around = within; around; around = around.within) {
       if (around.name !== name) continue;
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
-    const cause = name === "error" ? causeIn(params) : () => NOT_FOUND;
+    const cause = name === "error" ? watchError(params) : () => NOT_FOUND;
     // Asked twice: filters of `error` may replace the error, in `params`, after the page was opened.
     const failure = (): Failure => ({ ...cause(), within });
-    const page = openPage(context, failure());
-    if (page === undefined) return;
-    const afterFilters = () => {
-      exchange.checkNotOver();
-      takeOver(page, failure());
-    };
-    const make = () => {
-      const made = method.run(params, { afterFilters });
+    return onNewPage(context, failure(), (page) => {
+      const beforeMethod = () => {
+        exchange.checkNotOver();
+        takeOver(page, failure());
+      };
+      const made = method.run(params, { beforeMethod });
       return method.isDefault ? replacing(page.reply, made) : made;
-    };
-    return enter(page, () => run(fillBy(make, page, reply)));
+    });
   };
 }
 
@@ -110,17 +106,33 @@ function replacing(page: Reply, made: unknown): unknown {
 }
 
 /**
- * Fills a page by a mapped or filtered method. When that fails, or a call that it did not await, the response is open
- * again. A generator inside of a function would be kept, with all that it can see, until the next full garbage
- * collection.
+ * Puts an empty page in place of the response, and has a function fill it or return what it consists of. When that
+ * fails, or a call that it did not await, the response is open again. Does nothing when the response is sealed.
  */
-function* fillBy(
-  make: () => unknown,
+function onNewPage(
+  context: Context,
+  failure: Failure,
+  make: (page: Context) => unknown,
+): unknown {
+  const { reply } = context;
+  note(context, failure);
+  const empty = reply.empty();
+  const page = context.part({ reply: empty, failure });
+  if (!reply.giveWay(empty, `${failure.name}()`)) return undefined;
+  reply.clearPage();
+  return enter(page, () => run(filling(page, failure, make, reply)));
+}
+
+/** A function of its own: V8 keeps one that is made inside of another, with all that this sees, for long. */
+function* filling(
   page: Context,
+  failure: Failure,
+  make: (page: Context) => unknown,
   reply: Reply,
 ): Steps<void> {
   try {
-    const returned = yield make();
+    setHead(page, failure);
+    const returned = yield make(page);
     page.exchange.checkNotOver();
     yield respondWith(page, returned);
     yield settle(page.exchange, page.scope);
@@ -181,25 +193,24 @@ function show(context: Context, failure: Failure): unknown {
     note(context, failure);
     return respond(context, failure);
   }
-  const page = isOnPage ? context : openPage(context, failure);
-  if (page === undefined) return;
-  if (isOnPage) takeOver(page, failure);
-  if (!hasDetails) return fill(page, failure);
-  const error = failure.name === "notFound" ? undefined : failure.error;
-  return exchange.plan.loadDebug()
-    .then((debug) => debug.detailsOf(exchange, page.reply.status, error))
-    .then((details) => fill(page, failure, details));
+  if (!isOnPage) {
+    return onNewPage(
+      context,
+      failure,
+      (page) => fillWithDetails(page, failure),
+    );
+  }
+  takeOver(context, failure);
+  return hasDetails
+    ? fillWithDetails(context, failure)
+    : fill(context, failure);
 }
 
-/** Puts an empty page in place of the response; returns its context, or undefined when the response is sealed. */
-function openPage(context: Context, failure: Failure): Context | undefined {
-  const { reply } = context;
-  note(context, failure);
-  const empty = reply.openPage(`${failure.name}()`);
-  if (empty === undefined) return undefined;
-  const page = context.part({ reply: empty, failure });
-  setHead(page, failure);
-  return page;
+async function fillWithDetails(page: Context, failure: Failure): Promise<void> {
+  const { exchange, reply: { status } } = page;
+  const error = failure.name === "notFound" ? undefined : failure.error;
+  const debug = await exchange.plan.loadDebug();
+  fill(page, failure, await debug.detailsOf(exchange, status, error));
 }
 
 /**
@@ -259,7 +270,7 @@ function respond(context: Context, failure: Failure, problem?: Problem): void {
   reply.respond(`${failure.name}()`, defaultPage(context, failure, problem));
 }
 
-/** Writes the default page onto one that `openPage()` has opened. */
+/** Writes the default page onto one that `onNewPage()` has opened. */
 function fill(page: Context, failure: Failure, details?: Details): void {
   const { reply } = page;
   const problem = { ...problemOf(failure), ...details?.problem };

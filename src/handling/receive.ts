@@ -19,6 +19,7 @@ import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Declaration } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
+import type { Waiting } from "../steps.ts";
 import { hasRoute, search, searchNext, takeMethod } from "./search.ts";
 
 /** The methods that a form can ask for. */
@@ -32,7 +33,7 @@ export const OVERRIDES: readonly string[] = ["PUT", "PATCH", "DELETE"];
 export function receive(
   exchange: Exchange,
   match: Match | undefined,
-): Promise<void> | undefined {
+): Waiting {
   const isForm = mayOverride(exchange);
   if (match?.declaration.takesStream) {
     const mayBeForAnother = isForm && hasOverride(exchange, match);
@@ -78,7 +79,7 @@ function hasOverride(exchange: Exchange, { declaration }: Match): boolean {
 export function receiveFor(
   exchange: Exchange,
   match: Match,
-): Promise<void> | undefined {
+): Waiting {
   const { declaration } = match;
   if (exchange.body !== undefined) {
     checkRead(exchange, limitOf(exchange, declaration));
@@ -138,9 +139,9 @@ function limitOf(
   { plan }: Exchange,
   { bodyLimit, pattern, takesStream }: Declaration,
 ): number | undefined {
-  const isOpen = takesStream || pattern.endsInStar;
+  const isUnlimited = takesStream || pattern.endsInStar;
   return bodyLimit ??
-    (isOpen ? undefined : plan.settings["framework.body_limit"]);
+    (isUnlimited ? undefined : plan.settings["framework.body_limit"]);
 }
 
 /** Whether a request is a form whose field `_method` may replace its method. */

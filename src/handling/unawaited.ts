@@ -12,7 +12,7 @@ import type { Waiting } from "../steps.ts";
  * those that take too long: what follows does without them.
  */
 export function settle(exchange: Exchange, scope?: object): Waiting {
-  return settled(exchange, scope, (late, seconds) => {
+  return waitForCalls(exchange, scope, (late, seconds) => {
     report(
       `Sent the response without waiting for: ${late} (over ${seconds} s)`,
     );
@@ -26,7 +26,7 @@ export function settle(exchange: Exchange, scope?: object): Waiting {
  */
 export function callsEnd(context: Context, name: string): Waiting {
   const { exchange, scope } = context;
-  const waiting = settled(exchange, scope, (late, seconds) => {
+  const waiting = waitForCalls(exchange, scope, (late, seconds) => {
     throw new Error(
       `Cannot continue after ${name}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
@@ -42,7 +42,7 @@ function checkResponded({ exchange: { pending }, reply }: Context): undefined {
 }
 
 /** Waits for calls; `onLate` gets the names of those that take too long, and how many seconds they had. */
-function settled(
+function waitForCalls(
   { pending, plan }: Exchange,
   scope: object | undefined,
   onLate: (late: string, seconds: number) => void,

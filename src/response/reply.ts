@@ -5,6 +5,9 @@
  * The body is a list of texts in the order of the calls. A list among them is a section: a place kept for
  * output that comes later, such as a render that nobody awaited. Clearing the body drops its sections
  * too: what is written to a dropped section is never sent.
+ *
+ * What code of an application writes goes through `HttpResponse` or its `Context`, which note that it has written
+ * (`Context.noteWrite`): a mapped `json` that has written has responded.
  */
 
 import { checkStatus } from "../errors.ts";
@@ -28,7 +31,7 @@ export interface ReplyInit {
   readonly text?: string;
   /** The content type of the text, HTML by default. A JSON type that was set before stays. */
   readonly type?: string | undefined;
-  /** Each replaces a header of the same name. */
+  /** By their names in lower case, unchecked: each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Caches the web response of exactly this content, for short pages that are the same each time. */
   readonly cache?: ResponseCache | undefined;
@@ -240,14 +243,12 @@ export class Reply {
     return true;
   }
 
-  /**
-   * Drops the body with the headers that describe it or let clients store it, seals this reply, and returns
-   * another one to be sent in its place, which shares the headers that are left. Undefined when it is sealed.
-   */
-  openPage(by: string): Reply | undefined {
-    if (!this.seal(by)) return undefined;
-    this.clearPage();
-    return this.#successor = this.#another();
+  /** An empty one, for a page in place of this: it shares the headers. */
+  empty(): Reply {
+    // Of the same class: `src/debug/` extends it.
+    const empty = new (this.constructor as new () => Reply)();
+    empty.headers = this.headers ??= new Map();
+    return empty;
   }
 
   /**
@@ -255,7 +256,7 @@ export class Reply {
    * lands in the sections of this reply lands in the copy, too; other content of the copy is its own.
    */
   copy(): Reply {
-    const copy = this.#another();
+    const copy = this.empty();
     const { status, type, content } = this;
     Object.assign(copy, { status, type, content });
     copy.#shared = content;
@@ -264,12 +265,13 @@ export class Reply {
   }
 
   /**
-   * Seals this reply by a call, with the section of the code that makes it, and has a copy sent in its place. Returns
-   * false when it is sealed already.
+   * Seals this reply by a call, with the section of the code that makes it, and has another one sent in its place.
+   * Returns false when it is sealed already. Who fails to make that response calls `takeBack()` or `reopen()`: it counts
+   * as made otherwise.
    */
-  giveWay(copy: Reply, by: string, section?: Section): boolean {
+  giveWay(other: Reply, by: string, section?: Section): boolean {
     if (!this.seal(by, section)) return false;
-    this.#successor = copy;
+    this.#successor = other;
     return true;
   }
 
@@ -282,21 +284,13 @@ export class Reply {
   }
 
   /**
-   * Removes the seal, what is sent in place of this reply, and the body: making the response, or that page, has failed.
-   * The status and the headers stay.
+   * Removes the seal, what is sent in place of this reply, and the body: making the response, or a page, has failed. The
+   * status and the headers stay.
    */
   reopen(): void {
     this.takeBack();
     this.isMade = false;
     this.#replaceBody("");
-  }
-
-  /** One that shares the headers. */
-  #another(): Reply {
-    // Of the same class: `src/debug/` extends it.
-    const another = new (this.constructor as new () => Reply)();
-    another.headers = this.headers ??= new Map();
-    return another;
   }
 
   /**
