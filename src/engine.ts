@@ -161,7 +161,7 @@ export class Engine {
     return true;
   }
 
-  // Core methods
+  // Core methods: each is in `CORE` of `application/names.ts`, so that it cannot be mapped
 
   /**
    * Maps a method: `engine.<name>(...)` then runs the callback. It replaces a default method of that name, whose

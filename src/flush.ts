@@ -3,17 +3,17 @@
 import { settles } from "./timer.ts";
 
 /** Writes later what its reader is too slow for. */
-export interface Writer {
+export interface BufferedWriter {
   /** Resolves when nothing waits. */
   flush(): Promise<void>;
   /** Drops what waits. */
   abandon(): void;
 }
 
-const writers = new Set<Writer>();
+const writers = new Set<BufferedWriter>();
 
 /** Has the framework flush a writer before it ends the process. */
-export function flushAtEnd(writer: Writer): void {
+export function flushAtEnd(writer: BufferedWriter): void {
   writers.add(writer);
 }
 

@@ -211,7 +211,8 @@ for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   });
 }
 
-// Reading the property of the engine calls back for the engine: see `server/deno_serve.ts`.
+// Reading the property of the engine calls back for the engine: see `server/deno_serve.ts`. This takes the place of the
+// method that the loop has made of the property.
 whenServed(Framework, () => Reflect.get(engine, "onListen"));
 
 // Any other name is looked up when it is called: it may be mapped for the current request alone, or on an

@@ -169,11 +169,11 @@ export class Application implements LayerSource {
   ): void {
     checkName(name, "map");
     const what = `the method "${name}"`;
-    const callable = resolveCallback(callback, this.autoload, what);
+    const called = resolveCallback(callback, this.autoload, what);
     const route = () => this.context()?.exchange.match?.toRoute() ?? null;
     const method: Method = passRoute
-      ? (...params) => callable(...params, route())
-      : callable;
+      ? (...params) => called(...params, route())
+      : called;
     const wrapper = this.#defaults.wrappers[name as Original];
     const filters = this.#method(name)?.filters;
     this.#declare(name, new MappedMethod(method, isDefault, wrapper, filters));
@@ -223,10 +223,10 @@ export class Application implements LayerSource {
     const action = `add a filter ${moment}`;
     checkName(name, action);
     const what = `the filter ${moment} "${name}"`;
-    const callable = resolveCallback(filter, this.autoload, what);
+    const called = resolveCallback(filter, this.autoload, what);
     const mapped = this.#method(name);
     if (mapped === undefined) throw this.#unknown(name, action);
-    this.#declare(name, mapped.filtered(moment, callable));
+    this.#declare(name, mapped.filtered(moment, called));
   }
 
   #declare(name: string, callable: MappedMethod | RegisteredClass): void {

@@ -64,7 +64,7 @@ export class Exchange implements Delivery, Running {
    * place, which is then its `final`.
    */
   readonly context: Context;
-  /** The context around this exchange, of the application that has passed the request on. */
+  /** The context, not the exchange, of the application around this one that has passed the request on. */
   readonly outer: Context | undefined;
   /** Where the outer application has mounted this one; undefined when it has called this one in another way. */
   readonly mountPoint: MountPoint | undefined;
@@ -105,7 +105,7 @@ export class Exchange implements Delivery, Running {
    * before the search, and without a match.
    */
   match: Match | undefined = undefined;
-  /** The exchange of the application to which a mount has handed the request over. */
+  /** The exchange of the application to which a mount has handed the request over, the opposite of `outer`. */
   inner: Exchange | undefined = undefined;
   /** What `request()` returns, once it was called. */
   request: HttpRequest | undefined = undefined;
@@ -427,6 +427,12 @@ export class Context implements Enterable {
     );
     exchange.add(part);
     return part;
+  }
+
+  /** Sets a header, as code of this context. */
+  setHeader(name: string, value: string): void {
+    this.reply.setHeader(name, value);
+    this.noteWrite(this.reply, "head");
   }
 
   /** Notes what code of this context writes, unless it does so to another reply. */

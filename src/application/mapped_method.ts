@@ -21,12 +21,12 @@ export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
   : { [Key in Name]: Callback extends Method ? Callback : Method };
 
-/** What happens between and after the filters of a method; nothing where it has none. */
+/** What a wrapper adds between the filters of a method and the method itself; nothing where it has no filters. */
 export interface Between {
   /** Checks what a filter before the method returned, unless that is `false`: other values have no meaning. */
   check?(returned: unknown): void;
   /** Runs once the filters before the method have, which may have changed `params`. The method waits for it. */
-  afterFilters?(): unknown;
+  beforeMethod?(): unknown;
   /** Whether the filters after the method run even where it ends the request, as `halt` and `stop` do. */
   readonly isEnd?: boolean;
 }
@@ -92,7 +92,7 @@ export class MappedMethod {
       if (returned === false) break;
       between?.check?.(returned);
     }
-    yield between?.afterFilters?.();
+    yield between?.beforeMethod?.();
     let end: unknown;
     try {
       output.value = yield this.method(...params);

@@ -397,8 +397,7 @@ export class HttpRequest {
    * `streamed()`, it is the stream of the connection.
    */
   get raw(): Request {
-    const { raw } = this.#exchange;
-    const { body: bytes } = this.#exchange;
+    const { body: bytes, raw } = this.#exchange;
     const limit = bytes === undefined ? this.#streamLimit : undefined;
     if (bytes === undefined && limit === undefined) {
       if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw); // until there is a response: see `runtime.ts`

@@ -5,7 +5,7 @@
  */
 
 import { counted, reportError } from "../report.ts";
-import { flushAtEnd, type Writer } from "../flush.ts";
+import { type BufferedWriter, flushAtEnd } from "../flush.ts";
 
 /** How many characters may wait for the reader: several thousand lines. */
 const MAX_LENGTH = 2 ** 20;
@@ -26,7 +26,7 @@ const consoleLog = console.log;
 const encoder = new TextEncoder();
 
 /** The queue of lines. */
-class Lines implements Writer {
+class Lines implements BufferedWriter {
   #waiting: string[] = [];
   #length = 0;
   #dropped = 0;

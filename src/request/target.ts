@@ -34,7 +34,7 @@ const MALFORMED = /^[^?]*[\\\x00-\x20\x7f]|[#\x00-\x20\x7f]/;
 const MALFORMED_TARGET = "request target is malformed";
 
 /** The last valid Host header, cached with the start of the URLs of that host: most requests name the same. */
-let lastHost: { readonly host: string; readonly origin: string } | undefined;
+let lastHost: { readonly host: string; readonly prefix: string } | undefined;
 
 /**
  * The target of a request. Of an absolute-form only the path counts, whatever its host: routes do not depend
@@ -76,18 +76,18 @@ export function checkScheme(request: Request, isSecure: boolean): void {
 /** The target without its authority. */
 function originForm(url: string, host: string): string {
   if (lastHost !== undefined && host === lastHost.host) {
-    const { origin } = lastHost;
+    const { prefix } = lastHost;
     // Comparing a slice is faster than `startsWith()`.
-    if (url.slice(0, origin.length) === origin) {
-      return url.slice(origin.length - 1);
+    if (url.slice(0, prefix.length) === prefix) {
+      return url.slice(prefix.length - 1);
     }
   }
   if (host === "") return withoutAuthority(url);
   if (!isHost(host)) throw badRequest("Host header is malformed", host);
-  const origin = `${url.startsWith("https:") ? "https" : "http"}://${host}/`;
-  if (!url.startsWith(origin)) return withoutAuthority(url);
-  lastHost = { host, origin };
-  return url.slice(origin.length - 1);
+  const prefix = `${url.startsWith("https:") ? "https" : "http"}://${host}/`;
+  if (!url.startsWith(prefix)) return withoutAuthority(url);
+  lastHost = { host, prefix };
+  return url.slice(prefix.length - 1);
 }
 
 /** Only CONNECT sends an authority without a path. It asks for a proxy, which this is not. */

@@ -17,7 +17,7 @@ import { exit, onSignals } from "./process.ts";
 import {
   CLEAN_UP_SECONDS,
   reportUnfinished,
-  type Served,
+  type ServedApplication,
   type Server,
 } from "./server.ts";
 import { ParallelWorker } from "./workers.ts";
@@ -44,7 +44,7 @@ export function whenServed<App extends object>(
 }
 
 /** Call when the runtime reads `onListen`: keeps the process alive on uncaught errors, and bounds a drain. */
-export function endWithRuntime(served: Served): void {
+export function endWithRuntime(served: ServedApplication): void {
   reads += 1;
   if (reads > 1) return;
   queueMicrotask(() => reads = 0);

@@ -9,7 +9,11 @@ import { announce, reportError, wasReported } from "../report.ts";
 import type { Fetch } from "../fetch.ts";
 import { ABORTED } from "../state/unfinished.ts";
 import { endWithProcess } from "./process.ts";
-import { DrainingServer, type Served, type Server } from "./server.ts";
+import {
+  DrainingServer,
+  type ServedApplication,
+  type Server,
+} from "./server.ts";
 
 /**
  * Where and how to listen.
@@ -52,7 +56,7 @@ const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
 export function listen(
   fetch: Fetch,
   options: StartOptions,
-  served: Served,
+  served: ServedApplication,
 ): DrainingServer {
   checkStart(options);
   const { path, signal, signals = true } = options;

@@ -16,7 +16,7 @@ import { settles, sleep, until } from "../timer.ts";
 export type Server = Deno.HttpServer<Deno.Addr>;
 
 /** The application that a server passes its requests to. */
-export interface Served {
+export interface ServedApplication {
   readonly unfinished: Unfinished;
   /** Whether `deno serve` runs it. */
   isUnderDenoServe: boolean;
@@ -55,7 +55,7 @@ export class DrainingServer implements Server {
    */
   constructor(
     readonly listen: Listen,
-    readonly served: Served,
+    readonly served: ServedApplication,
     readonly onShutdown: (() => unknown) | undefined,
   ) {
     this.#server = listen();

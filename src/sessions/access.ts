@@ -70,10 +70,10 @@ function accessAround(
 
 /** Whether two rules describe one session. */
 function isSame(one: Rules, other: Rules): boolean {
-  return one.store === other.store && contentOf(one) === contentOf(other);
+  return one.store === other.store && textOfRules(one) === textOfRules(other);
 }
 
-function contentOf(rules: Rules): string {
+function textOfRules(rules: Rules): string {
   const { name, secrets, maxAge, idle } = rules;
   return JSON.stringify([name, secrets, maxAge, idle, pathOf(rules)]);
 }

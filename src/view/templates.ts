@@ -150,8 +150,8 @@ export class Templates {
   }
 
   /**
-   * An error with the template and the line in its message. An `HttpError` and the signal that ends a request,
-   * which a template throws on purpose, are returned as they are.
+   * An error with the template and the line in its message. An `HttpError`, and what is no `Error`, such as the signal
+   * that ends a request, was thrown on purpose: it is returned as it is.
    */
   async #locate(error: unknown): Promise<unknown> {
     if (!(error instanceof VentoError)) return error;
