@@ -76,7 +76,7 @@ export type {
 } from "./src/routing/resource.ts";
 
 // Requests and responses
-export { HttpRequest } from "./src/application/request.ts";
+export { HttpRequest } from "./src/application/http_request.ts";
 export type { Cookies } from "./src/request/cookies.ts";
 export type {
   Data,
@@ -93,7 +93,7 @@ export type {
   SchemaResult,
   ValidationIssue,
 } from "./src/request/schema.ts";
-export type { ValidationSource } from "./src/application/request.ts";
+export type { ValidationSource } from "./src/application/http_request.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";
 export type { EventsOptions, ServerSentEvent } from "./src/response/events.ts";

@@ -29,7 +29,7 @@ import type { ConnectionInfo } from "./fetch.ts";
 import { defaults } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
 import type { Mountable } from "./routing/mountable.ts";
-import type { HttpRequest } from "./application/request.ts";
+import type { HttpRequest } from "./application/http_request.ts";
 import { webRequest } from "./request/web_request.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { JsonData } from "./routing/arguments.ts";

@@ -73,14 +73,14 @@ export function headerOf(request: Request, name: string): string | null {
 /**
  * The upgrades that wait for the response to their request, by request. A WebSocket opens in these steps:
  *
- * 1. A handler reads `request().raw` (`application/request.ts`), whose upgrade `postponeUpgrade()` makes wait; or
+ * 1. A handler reads `request().raw` (`application/http_request.ts`), whose upgrade `postponeUpgrade()` makes wait; or
  *    `mount` hands the request on (`handling/mount.ts`), where `forwardUpgrade()` does that for the handed-on one.
  * 2. The handler upgrades it, by `request().upgrade()`, which checks the handshake, bounds the socket and holds the
  *    exchange until that has closed, or by `Deno.upgradeWebSocket()`. Deno makes a response of status 101.
  * 3. That response goes on as it is: `response/web_response.ts` does not copy it, and `debug/handling.ts` adds nothing.
  *    Its headers can be changed, so that `send` and its filters get the response itself.
  * 4. `finishLate` (`handling/handle.ts`) waits for `departuresNoticed()`: the client may have left meanwhile.
- * 5. `conclude` calls `finishUpgrade()` with the final status. With 101, Deno opens the socket; with any other, since
+ * 5. `complete` calls `finishUpgrade()` with the final status. With 101, Deno opens the socket; with any other, since
  *    something has failed or responded after step 2, the socket gets an error and closes.
  * 6. When a client leaves between the steps 4 and 5, its socket is lost: it gets an error, too, and the request ends.
  *    Deno keeps the connection.

@@ -39,6 +39,21 @@ async function served(
   return [status, lines];
 }
 
+Deno.test("what `error` throws is logged once, also when it is no error and has a page", async () => {
+  const app = failing();
+  app.map("error", async () => {
+    await (app.original("error") as (error: unknown) => unknown)("text");
+    throw "text";
+  });
+  const [status, lines] = await served(app);
+  assertEquals([status, lines.length], [500, 2]);
+  assertMatch(lines[0]!, BOOM);
+  assertMatch(
+    lines[1]!,
+    / GET \/boom Error: A non-Error value was thrown: "text"/,
+  );
+});
+
 /** Who can make the page of an error. */
 const PAGES: Readonly<Record<string, (app: Engine) => unknown>> = {
   "the framework": () => {},

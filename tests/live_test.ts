@@ -197,7 +197,11 @@ Deno.test("an application that is mounted in another has live reload below its p
   assertEquals(response.headers.get("content-type"), "text/event-stream");
   const events = new Events(response);
   assertMatch(await events.next() ?? "", /^[-\w]+\.\d+$/);
-  await desk.shutdown();
+  const { promise: late, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(resolve, 8_000, "by aborting it after ten seconds");
+  const ended = desk.shutdown().then(() => "by asking it to");
+  assertEquals(await Promise.race([ended, late]), "by asking it to");
+  clearTimeout(timer);
   assertEquals(await events.next(), undefined);
 });
 

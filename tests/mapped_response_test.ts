@@ -98,6 +98,23 @@ Deno.test("a guard lets nobody pass after a mapped `redirect()` that returns an 
   assertEquals(await get(app), [200, '{"location":"/login"}']);
 });
 
+Deno.test("a guard lets nobody pass after a mapped `json()` that renders", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/page.vto`, "rendered");
+  const app = new Engine();
+  app.set("framework.views.path", folder);
+  app.map("json", async () => {
+    await later();
+    await app.render("page");
+  });
+  const before = async () => {
+    await app.json({ error: "Not for you" });
+  };
+  app.route("/", () => "secret").addMiddleware({ before });
+  assertEquals(await get(app), [200, "rendered"]);
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("a guard lets nobody pass after a mapped `json()` that only sets a validator", async () => {
   for (const validator of ["etag", "lastModified"]) {
     const app = new Engine();
@@ -495,6 +512,19 @@ for (const [what, declare] of Object.entries(CATCHING)) {
     const app = new Engine();
     const call = declare(app);
     let hasRun = false;
+    // As a guard that is a route, and passes on.
+    app.route("/routes/*", () => {
+      try {
+        call();
+      } catch {
+        // goes on
+      }
+      return true;
+    });
+    app.route("/routes/secret", () => {
+      hasRun = true;
+      return "secret";
+    });
     app.route("/", () => {
       hasRun = true;
       return "secret";
@@ -506,9 +536,11 @@ for (const [what, declare] of Object.entries(CATCHING)) {
       }
     });
     await logOf(async () => {
-      const [status, text] = await get(app);
-      assertEquals([hasRun, text.includes("secret")], [false, false]);
-      assertEquals(status === 500 || status === 403, true, `${status}`);
+      for (const path of ["/", "/routes/secret"]) {
+        const [status, text] = await get(app, path);
+        assertEquals([hasRun, text.includes("secret")], [false, false], path);
+        assertEquals(status === 500 || status === 403, true, `${status}`);
+      }
     });
   });
 }

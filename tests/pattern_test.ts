@@ -263,6 +263,7 @@ const mistakes: [string, string][] = [
   ["GET, POST /x", 'has the malformed method "GET," at 0'],
   [" /x", "has no method before the space at 0"],
   ["GET ", "has no path after its methods at 4"],
+  ["GET", "has no path after its methods at 3"],
   ["GTE /x", 'has the unknown method "GTE" at 0; did you mean GET?'],
   ["GET|PSOT /x", 'has the unknown method "PSOT" at 0; did you mean POST?'],
   [

@@ -214,6 +214,21 @@ Deno.test("`sessions()` keeps values for the next requests of the client", async
   assertEquals(await ada!.get("/user"), "nobody");
 });
 
+Deno.test("a session at the end of a chain is no response, and lets a request pass", async () => {
+  const app = new Engine();
+  const session = sessions(app, { secret: SECRET });
+  app.route("/set", () => session().set("user", "Ada"));
+  app.route("/renew", () => session().renew());
+  app.route("/page", () => "page")
+    .addMiddleware(() => session().flash("seen", true));
+  for (
+    const [path, text] of [["/set", ""], ["/renew", ""], ["/page", "page"]]
+  ) {
+    const response = await app.fetch(path!);
+    assertEquals([response.status, await response.text()], [200, text], path);
+  }
+});
+
 Deno.test("`sessions()` sends a cookie that scripts and other sites do not get, and caches do not keep", async () => {
   const client = new Client(application());
   const { headers } = await client.fetch("/login/Ada");

@@ -451,6 +451,24 @@ onEngine(
 );
 
 onEngine(
+  "middleware that comes after the request has ended is not called",
+  async (app) => {
+    const called: string[] = [];
+    app.route("/", () => sleep(20)).addMiddleware({
+      after: () => void called.push("late"),
+    });
+    app.map("start", async () => {
+      const late = app.original("start")();
+      await Promise.race([late, sleep(1)]);
+      app.halt(503, "too slow");
+    });
+    assertEquals((await visit(app, "/")).status, 503);
+    await sleep(40);
+    assertEquals(called, []);
+  },
+);
+
+onEngine(
   "a route whose body arrives after the request has ended is not called",
   async (app) => {
     const called: string[] = [];

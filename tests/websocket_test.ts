@@ -1,7 +1,8 @@
 /** Tests WebSockets over a real server: whose state their handlers see, and for how long. */
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Engine } from "@framework/core";
+import { logOf } from "./log.ts";
 import { sendRaw } from "./raw_http.ts";
 
 /** Connects, sends the texts one by one, and returns what came back until the socket closed. */
@@ -49,6 +50,43 @@ Deno.test("`upgrade()` keeps the request for the handlers of its socket, until t
   await server.shutdown();
   assertEquals(closed.toSorted(), ["ada", "grace"]);
   assertEquals(app.has("name"), false);
+});
+
+Deno.test("`upgrade()` keeps the headers, and what deferred work throws is logged under `framework.trust_proxy`", async () => {
+  const app = new Engine();
+  app.set("framework.trust_proxy", true);
+  const ran: string[] = [];
+  app.route("/talk", () => {
+    const { socket, response } = app.request().upgrade();
+    const known = () => {
+      const request = app.request();
+      const { cookies, ip, scheme } = request;
+      return [ip, scheme, cookies.a, request.getHeader("host")].join();
+    };
+    socket.onmessage = () => {
+      app.defer(() => {
+        throw new Error("boom");
+      });
+      app.defer(() => void ran.push("second"));
+      try {
+        socket.send(known());
+      } catch (error) {
+        socket.send(`${error}`);
+      }
+    };
+    return response;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const lines = await logOf(async () => {
+    const url = `ws://127.0.0.1:${port}/talk`;
+    const received = await talk(url, ["a"]);
+    assertEquals(received, [`127.0.0.1,http,,127.0.0.1:${port}`]);
+    await server.shutdown();
+  });
+  assertEquals(ran, ["second"]);
+  assertEquals(lines.length, 1);
+  assertStringIncludes(lines[0]!, "Error in deferred work: Error: boom");
 });
 
 Deno.test("`upgrade()` works in an engine that is mounted in another one", async () => {

@@ -11,7 +11,7 @@ import {
 } from "../callback.ts";
 import { wrongKind } from "../errors.ts";
 import { checkRecord } from "../options.ts";
-import { HttpRequest, ownRequest } from "./request.ts";
+import { HttpRequest, ownRequest } from "./http_request.ts";
 import { Router, routesOf } from "../routing/router.ts";
 import type { Routes } from "../routing/routes.ts";
 import { Current, innermost } from "../state/current.ts";

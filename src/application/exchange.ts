@@ -7,7 +7,7 @@ import { baseOrigin, withoutBase } from "../base.ts";
 import { EndedError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { reportStream } from "../report.ts";
-import type { HttpRequest } from "./request.ts";
+import type { HttpRequest } from "./http_request.ts";
 import { hasBody } from "../request/body.ts";
 import type { Target } from "../request/target.ts";
 import { Reply, type Section } from "../response/reply.ts";
@@ -338,8 +338,8 @@ export class Exchange implements Delivery, Running {
 
 /** Why a page is made instead of the response. */
 export interface Failure {
-  /** The method that makes the page. */
-  readonly name: "notFound" | "error";
+  /** The name of the one that makes the page. */
+  readonly method: "notFound" | "error";
   readonly thrown: unknown;
   /** What was thrown, as an error. */
   readonly error: Error;

@@ -64,7 +64,7 @@ export function respondLive(exchange: Exchange): Response | undefined {
     return responseOf(LIVE_SCRIPT, "text/javascript; charset=utf-8");
   }
   if (name !== EVENTS) return undefined;
-  const { unfinished } = exchange.nesting.at(-1)!.app;
+  const { unfinished } = exchange.nesting.at(-1)!.app; // a server drains the outermost application only
   return responseOf(events(unfinished), "text/event-stream");
 }
 

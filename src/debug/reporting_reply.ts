@@ -28,6 +28,6 @@ function callPlace(call: string): string {
   const context = innermost();
   if (!(context instanceof Context)) return "";
   const { failure, exchange: { match } } = context;
-  if (failure !== undefined) return ` (of ${failure.name}())`;
+  if (failure !== undefined) return ` (of ${failure.method}())`;
   return match === undefined ? "" : ` (of ${routeName(match)})`;
 }

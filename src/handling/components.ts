@@ -7,7 +7,7 @@ import type { Application } from "../application/application.ts";
 import type { ComponentName } from "../application/names.ts";
 import type { Component } from "../application/registered_class.ts";
 import { mountingOf } from "./mount.ts";
-import { HttpRequest, ownRequest } from "../application/request.ts";
+import { HttpRequest, ownRequest } from "../application/http_request.ts";
 import { HttpResponse } from "../response/response.ts";
 import { Router } from "../routing/router.ts";
 import { Routes } from "../routing/routes.ts";

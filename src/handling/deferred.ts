@@ -25,7 +25,7 @@ export function startDeferred(exchange: Exchange): void {
   const work = runDeferred(exchange);
   for (const { app: { unfinished: { deferred } } } of exchange.nesting) {
     deferred.add(work);
-    work.then(() => deferred.delete(work));
+    work.finally(() => deferred.delete(work));
   }
 }
 
@@ -36,14 +36,17 @@ export function startDeferred(exchange: Exchange): void {
 async function runDeferred(exchange: Exchange): Promise<void> {
   const { deferred = [] } = exchange;
   const release = exchange.hold();
-  while (deferred.length > 0) {
-    await new Promise((resolve) => setTimeout(resolve));
-    try {
-      await deferred.shift()!();
-    } catch (error) {
-      reportLate(exchange, error, "in deferred work");
+  try {
+    while (deferred.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve));
+      try {
+        await deferred.shift()!();
+      } catch (error) {
+        reportLate(exchange, error, "in deferred work");
+      }
     }
+  } finally {
+    exchange.deferred = undefined;
+    release();
   }
-  exchange.deferred = undefined;
-  release();
 }

@@ -30,7 +30,7 @@ import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { isBodyContent, isListOrRecord, respondWith } from "./respond.ts";
 import { firstRoute, methodsOfPath, nextRoute, restart } from "./search.ts";
-import { callsEnd } from "./unawaited.ts";
+import { awaitCalls } from "./unawaited.ts";
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
 export function dispatch({ context, plan }: Exchange): Waiting {
@@ -51,7 +51,10 @@ function callStart(context: Context): Waiting {
     : respondWith(context, returned);
 }
 
-/** Waits for a mapped `start` and, where that has neither awaited the default one nor responded, for the routes. */
+/**
+ * Waits for a mapped `start` and, when that has sent and written nothing, for the routes that it has begun: it may have
+ * forgotten to await the default one.
+ */
 function* endStart(context: Context, started: unknown): Steps<undefined> {
   const { exchange, reply } = context;
   const returned = yield started;
@@ -67,12 +70,12 @@ function* endStart(context: Context, started: unknown): Steps<undefined> {
 export const startBehindFilters: Wrapper = (method, params, context) =>
   method.run(params, {
     check: checkFiltered,
-    beforeMethod: () => callsEnd(context, 'the before("start") filters'),
+    beforeMethod: () => awaitCalls(context, 'the before("start") filters'),
   });
 
 /** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {
-  const isContent = isResponse(returned) || isBodyContent(returned) ||
+  const isContent = isHookResponse(returned) || isBodyContent(returned) ||
     isListOrRecord(returned);
   if (!isContent) return;
   const rule =
@@ -143,9 +146,10 @@ function* guarded(
   const { params } = match;
   const hooks = hooksOf(first);
   const allowed = yield hooks.before?.(params);
-  if (exchange.pending !== undefined) yield callsEnd(context, nameOf(first));
+  // Settled or not: a failure that the hook has caught counts, too.
+  if (exchange.pending !== undefined) yield awaitCalls(context, nameOf(first));
   let passes: true | undefined;
-  if (isResponse(allowed)) {
+  if (isHookResponse(allowed)) {
     yield respondWith(context, allowed);
   } else {
     exchange.checkNotOver();
@@ -167,8 +171,8 @@ function* guarded(
 }
 
 /**
- * Whether the response is certain: this one or, where the application is mounted, that of the one around it. It is for
- * each request that is over: late code gets an error first (`checkNotOver`), and does not just stop.
+ * Whether the response is certain: this one or, where the application is mounted, that of the one around it. So it is
+ * of a request that is over: late code asks `checkNotOver` before, to get an error and not just stop.
  */
 function hasResponded({ exchange, reply }: Context): boolean {
   const { mountPoint, outer } = exchange;
@@ -177,7 +181,7 @@ function hasResponded({ exchange, reply }: Context): boolean {
 }
 
 /** Whether middleware, or a filter of `start`, has returned a response in place of everything inside of it. */
-function isResponse(value: unknown): boolean {
+function isHookResponse(value: unknown): boolean {
   return typeof value === "string" || value instanceof Markup ||
     value instanceof Response;
 }
@@ -220,8 +224,8 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
 function* passOn(context: Context, passing: Match): Steps<undefined> {
   const { exchange } = context;
   for (let match = passing;;) {
-    if (exchange.pending !== undefined) {
-      yield callsEnd(context, routeName(match));
+    if (exchange.pending !== undefined) { // settled or not: a failure that code has caught counts, too
+      yield awaitCalls(context, routeName(match));
       exchange.checkNotOver();
     }
     if (hasResponded(context)) return undefined;

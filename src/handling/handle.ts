@@ -1,5 +1,5 @@
 /**
- * Owns the lifecycle of a request: the order of its steps, which `lifecycle` lists, and what happens when one throws.
+ * Owns the lifecycle of a request: the order of its steps, which `lifecycle` and `finish` list, and what happens when one throws.
  *
  * | step       | does                                                                       |
  * | ---------- | -------------------------------------------------------------------------- |
@@ -7,8 +7,8 @@
  * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
  * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |
  * | `settle`   | waits for calls that a callback did not await (`unawaited.ts`)             |
- * | `finish`   | makes the response of the reply, passes it through `send`, and concludes   |
- * | `conclude` | starts deferred work, concludes the exchange, opens or refuses a WebSocket |
+ * | `finish`   | makes the response of the reply, passes it through `send`, and completes   |
+ * | `complete` | starts deferred work, concludes the exchange, opens or refuses a WebSocket |
  *
  * Each is synchronous as long as nothing has to be waited for. `src/stack.ts` knows this file by its name: what stands
  * below it in a stack has called `fetch`, and is no place of an error.
@@ -103,7 +103,7 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
     }
   } catch (unhandled) {
     logNotedErrors(exchange, 500);
-    conclude(exchange, 500);
+    complete(exchange, 500);
     throw unhandled;
   }
 }
@@ -136,7 +136,7 @@ function finish(exchange: Exchange): MaybePromise<Response> {
   if (plan.send !== undefined || response.status === 101) {
     return run(finishLate(exchange, response, plan.send));
   }
-  conclude(exchange, response.status);
+  complete(exchange, response.status);
   return response;
 }
 
@@ -150,7 +150,7 @@ function* finishLate(
     ? made
     : yield* send(exchange, method, made);
   if (response.status === 101) yield departuresNoticed();
-  conclude(exchange, response.status);
+  complete(exchange, response.status);
   return response;
 }
 
@@ -158,7 +158,7 @@ function* finishLate(
  * Logs what came too late, starts deferred work, which holds the request from then on, and concludes it: without a
  * hold, it is over. Then a WebSocket opens, or is refused.
  */
-function conclude(exchange: Exchange, status: number): void {
+function complete(exchange: Exchange, status: number): void {
   if (exchange.pending !== undefined) reportUncaught(exchange);
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
@@ -198,6 +198,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   } catch (second) {
     if (isStop(second)) return;
     logError(exchange, error);
+    forgetError(exchange, second);
     if (second !== error) logError(exchange, toError(second));
     reply.reopen();
     respondPlainly(context, error);

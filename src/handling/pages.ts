@@ -25,7 +25,7 @@ type Problem = Readonly<Record<string, unknown>>;
 /** Why `notFound` responds. Nothing was thrown: the error stands in for what was. */
 const NOT_FOUND: Failure = {
   ...failureOf(new HttpError(404)),
-  name: "notFound",
+  method: "notFound",
 };
 
 /** The default `notFound`. The parameter is looked at for a message alone. */
@@ -52,7 +52,7 @@ function contextOf(app: Application, name: string, given: unknown): Context {
 function failureOf(thrown: unknown): Failure {
   const error = toError(thrown);
   const status = error instanceof HttpError ? error.status : 500;
-  return { name: "error", thrown, error, status };
+  return { method: "error", thrown, error, status };
 }
 
 /**
@@ -77,7 +77,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
   return (method, params, context) => {
     const { exchange, failure: within } = context;
     for (let around = within; around; around = around.within) {
-      if (around.name !== name) continue;
+      if (around.method !== name) continue;
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
@@ -118,7 +118,7 @@ function onNewPage(
   note(context, failure);
   const empty = reply.empty();
   const page = context.part({ reply: empty, failure });
-  if (!reply.giveWay(empty, `${failure.name}()`)) return undefined;
+  if (!reply.giveWay(empty, `${failure.method}()`)) return undefined;
   reply.clearPage();
   return enter(page, () => run(filling(page, failure, make, reply)));
 }
@@ -187,7 +187,7 @@ export function* onMiddlewareError(
  */
 function show(context: Context, failure: Failure): unknown {
   const { exchange } = context;
-  const isOnPage = context.failure?.name === failure.name;
+  const isOnPage = context.failure?.method === failure.method;
   const hasDetails = seesDetails(exchange);
   if (!isOnPage && !hasDetails) {
     note(context, failure);
@@ -208,7 +208,7 @@ function show(context: Context, failure: Failure): unknown {
 
 async function fillWithDetails(page: Context, failure: Failure): Promise<void> {
   const { exchange, reply: { status } } = page;
-  const error = failure.name === "notFound" ? undefined : failure.error;
+  const error = failure.method === "notFound" ? undefined : failure.error;
   const debug = await exchange.plan.loadDebug();
   fill(page, failure, await debug.detailsOf(exchange, status, error));
 }
@@ -231,7 +231,7 @@ function takeOver(page: Context, failure: Failure): void {
 /** Notes an error that gets a page. After the seal it gets none, and is logged at once. */
 function note({ exchange, reply }: Context, failure: Failure): void {
   const { thrown } = failure;
-  if (failure.name === "notFound" || exchange.errors?.has(thrown)) return;
+  if (failure.method === "notFound" || exchange.errors?.has(thrown)) return;
   if (!reply.isSealed) noteError(exchange, thrown);
   else reportLate(exchange, thrown, AFTER_SEAL);
 }
@@ -267,17 +267,17 @@ function respond(context: Context, failure: Failure, problem?: Problem): void {
     reply.clearPage();
     setHead(context, failure);
   }
-  reply.respond(`${failure.name}()`, defaultPage(context, failure, problem));
+  reply.respond(`${failure.method}()`, defaultPage(context, failure, problem));
 }
 
 /** Writes the default page onto one that `onNewPage()` has opened. */
 function fill(page: Context, failure: Failure, details?: Details): void {
   const { reply } = page;
   const problem = { ...problemOf(failure), ...details?.problem };
-  const filling = defaultPage(page, failure, problem, details?.html);
-  reply.setBody(filling.text, filling.type);
-  for (const name in filling.headers) {
-    reply.setHeader(name, filling.headers[name]!);
+  const content = defaultPage(page, failure, problem, details?.html);
+  reply.setBody(content.text, content.type);
+  for (const name in content.headers) {
+    reply.setHeader(name, content.headers[name]!);
   }
 }
 

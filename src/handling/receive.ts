@@ -13,7 +13,7 @@
  */
 
 import type { Exchange } from "../application/exchange.ts";
-import { type HttpRequest, ownRequest } from "../application/request.ts";
+import { type HttpRequest, ownRequest } from "../application/http_request.ts";
 import { isRefusal, toError } from "../errors.ts";
 import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Declaration } from "../routing/route.ts";

@@ -45,7 +45,7 @@ export function render(
   };
   if (key === null) {
     const opened = reply.openSection(section);
-    context.noteWrite(reply, "body");
+    context.noteWrite(reply, "body"); // a mapped `json` that renders has responded: see `mapped_response.ts`
     return renderText().then((text) => reply.write(text, opened));
   }
   const storing = renderText().then((text) => view.set(key, markup(text)));

@@ -24,19 +24,20 @@ export function settle(exchange: Exchange, scope?: object): Waiting {
  * Rejects when they take too long, and when a call that was to respond has failed, even where code has caught that, so
  * that a guard lets nobody in.
  */
-export function callsEnd(context: Context, name: string): Waiting {
+export function awaitCalls(context: Context, before: string): Waiting {
   const { exchange, scope } = context;
   const waiting = waitForCalls(exchange, scope, (late, seconds) => {
     throw new Error(
-      `Cannot continue after ${name}: calls that were not awaited did not finish within ${seconds} s (${late})`,
+      `Cannot continue after ${before}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
   });
-  if (waiting !== undefined) return waiting.then(() => checkResponded(context));
-  return checkResponded(context);
+  if (waiting === undefined) return heedCalls(context);
+  return waiting.then(() => heedCalls(context));
 }
 
 /** Has late responses seal the reply, and throws the failure of a call that was to respond, unless another one has. */
-function checkResponded({ exchange: { pending }, reply }: Context): undefined {
+function heedCalls({ exchange: { pending }, reply }: Context): undefined {
+  pending?.runChecks();
   const failure = pending?.takeFailure();
   if (failure !== undefined && !reply.isSealed) throw failure.reason;
 }

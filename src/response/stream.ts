@@ -72,7 +72,7 @@ export function bindStream(
         const bytes = await next();
         if (bytes !== undefined) return controller.enqueue(bytes);
       } catch (thrown) {
-        const error = failureOf(thrown);
+        const error = streamError(thrown);
         if (!isGivenUp && error !== ABORTED) open?.reportFailure(error);
         giveUp(thrown);
         throw error;
@@ -136,7 +136,7 @@ function fitting(
 }
 
 /** Why a stream has failed. Deno never closes the connection after an error that throws when inspected. */
-function failureOf(thrown: unknown): Error {
+function streamError(thrown: unknown): Error {
   if (!isStop(thrown)) return toError(thrown);
   return new Error(
     "Cannot call stop() or halt() in a stream: the response has already been made",

@@ -24,6 +24,8 @@ const USUAL_METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
 /** What other frameworks call every method: as methods, no client sends them. */
 const EVERY_METHOD = ["ANY", "ALL"];
 
+const NO_PATH = "has no path after its methods";
+
 /** A method is a token (RFC 9110, section 5.6.2), in which `|` separates methods here. */
 const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
 
@@ -85,12 +87,13 @@ export function splitMethods(
   const [, prefix, rest = ""] = PREFIXED.exec(source) ?? [];
   if (prefix === undefined || PATH_START.test(source)) {
     if (/^\s/.test(source)) refuse(source, "has no method before the space");
+    if (USUAL_METHODS.includes(source)) refuse(source, NO_PATH, source.length);
     return { methods: [], path: source.trim() };
   }
   const names = prefix.split("|").map((name) => name.trim().toUpperCase());
   for (const name of names) checkMethod(source, name);
   const end = source.length;
-  if (rest === "") refuse(source, "has no path after its methods", end);
+  if (rest === "") refuse(source, NO_PATH, end);
   return { methods: [...new Set(names)], path: rest.trim() };
 }
 

@@ -43,8 +43,8 @@ export class Tree {
     }
     if (alias !== "") this.aliases.set(alias, pattern);
     for (const segments of pattern.choices) {
-      const known = declarationsAt(this.#root, segments);
-      if (known.at(-1) !== declaration) known.push(declaration);
+      const declarations = declarationsAt(this.#root, segments);
+      if (declarations.at(-1) !== declaration) declarations.push(declaration);
     }
     this.routes.push(route);
     this.#matchingByPath = new TextMap();

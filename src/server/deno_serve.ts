@@ -13,7 +13,7 @@ import { abandonAll, flushAll } from "../flush.ts";
 import { inWords, type Unfinished } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import { settles, sleep, until } from "../timer.ts";
-import { exit, onSignals } from "./process.ts";
+import { exit, FLUSH_SECONDS, onSignals } from "./process.ts";
 import {
   CLEAN_UP_SECONDS,
   reportUnfinished,
@@ -22,8 +22,8 @@ import {
 } from "./server.ts";
 import { ParallelWorker } from "./workers.ts";
 
-/** How many seconds the last response gets, and the reader of a log. */
-const FLUSH_SECONDS = 0.2;
+/** How many seconds the last response gets: the server waits for idle connections, too. */
+const RESPONSE_SECONDS = 0.2;
 
 /** How often the runtime has read `onListen` in this turn: the main worker does so once more when it listens. */
 let reads = 0;
@@ -52,7 +52,7 @@ export function endWithRuntime(served: ServedApplication): void {
     const isMain = reads > 1;
     served.isUnderDenoServe = true;
     served.isSecure = false; // it never has TLS
-    surviveErrors(() => void endProcess(server, served.unfinished));
+    surviveErrors(() => void endAfterError(server, served.unfinished));
     if (isMain) served.warnOfMistakes();
     drainOnSignals(server, served.unfinished, isParallel, isMain);
   });
@@ -84,7 +84,7 @@ function isLoadBalanced(options: object): boolean {
 }
 
 /** Finishes pending work, then ends the process with status 1. */
-async function endProcess(
+async function endAfterError(
   server: Server,
   unfinished: Unfinished,
 ): Promise<void> {
@@ -93,7 +93,7 @@ async function endProcess(
     unfinished.timeoutSeconds(),
   );
   await Promise.all([
-    settles(server.shutdown(), FLUSH_SECONDS),
+    settles(server.shutdown(), RESPONSE_SECONDS),
     flushAll(FLUSH_SECONDS),
   ]);
   exit(1);

@@ -16,7 +16,7 @@ import type { DrainingServer } from "./server.ts";
 const PRESS_MILLISECONDS = 250;
 
 /** How many seconds the reader of a log gets for its last lines. */
-const FLUSH_SECONDS = 1;
+export const FLUSH_SECONDS = 1;
 
 /** How long unfinished work takes before it is worth a line: a line of the log is written by then. */
 const MOMENT_MILLISECONDS = 100;

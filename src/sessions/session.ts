@@ -1,5 +1,6 @@
 /** Owns the session of one request: reading and changing it. Where it is kept is in `seal.ts` and `store.ts`. */
 
+import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { isPlainRecord } from "../plain_record.ts";
 
 /** Keys with their values: a list, since a client may have chosen a key such as `__proto__`. */
@@ -173,6 +174,11 @@ export class Session<Values extends object = Record<string, unknown>> {
   ) {
     this.#state = state;
     this.#access = access;
+  }
+
+  /** @ignore */
+  get [FRAMEWORK_OBJECT](): true {
+    return true;
   }
 
   /** The value of a key, or undefined. */

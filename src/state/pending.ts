@@ -6,8 +6,8 @@
  * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
  * 3. That finds the context of the call, whose `fail()` hands the error on to the ones here.
  * 4. `settle` of `handling/unawaited.ts` waits for the noted calls, and until Deno has told; then it throws an error,
- *    and the request, or its page, fails by it. `callsEnd` does the same before code goes on that the calls may forbid.
- * 5. The errors that are left when the request is concluded are only logged, by `conclude` of `handling/handle.ts`.
+ *    and the request, or its page, fails by it. `awaitCalls` does the same before code goes on that the calls may forbid.
+ * 5. The errors that are left when the request is concluded are only logged, by `complete` of `handling/handle.ts`.
  *
  * Each call belongs to a scope, that of the context which has made it: a page waits for its own calls, and so do the
  * routes where a mapped `start` may wait, by a call of its own, for them. Calls that have sealed the response or failed
@@ -91,12 +91,13 @@ export class Pending {
     this.#checks.push(work);
   }
 
-  /**
-   * Runs the functions that `beforeGoingOn()` was given. Returns the failure of a call that was to respond, if any,
-   * once.
-   */
-  takeFailure(): { readonly reason: unknown } | undefined {
+  /** Runs the functions that `beforeGoingOn()` was given, each once. */
+  runChecks(): void {
     for (const work of this.#checks.splice(0)) work();
+  }
+
+  /** Returns the failure of a call that was to respond, if any, and forgets it. */
+  takeFailure(): { readonly reason: unknown } | undefined {
     const failure = this.#failure;
     this.#failure = undefined;
     return failure;

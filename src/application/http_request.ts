@@ -380,6 +380,7 @@ export class HttpRequest {
       );
     }
     this.#checkHandshake(options.protocol);
+    void [...this.#exchange.raw.headers]; // after an upgrade, Deno cannot read them any more
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const { settings } = this.#exchange.plan;
     boundSocket(upgrade.socket, settings["framework.socket_limit"]);
