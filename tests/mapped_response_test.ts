@@ -1,7 +1,7 @@
 /** Tests mapped and filtered methods that respond: `halt`, `stop`, `redirect`, `json`, `jsonp`. */
 
 import { Engine, html, HttpError } from "@framework/core";
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { logOf } from "./log.ts";
 
 function later(milliseconds = 0): Promise<void> {
@@ -215,6 +215,18 @@ Deno.test("a `halt()` whose after filter fails has responded, and the failure is
     await logOf(async () => assertEquals((await get(app))[0], 401));
     const log = await logOf(async () => {
       assertEquals((await get(app, "/open"))[0], 401);
+    });
+    assertStringIncludes(log.join("\n"), "boom");
+  }
+});
+
+Deno.test("a `json()` whose after filter fails has responded, and the failure is logged", async () => {
+  for (const filter of [fail, () => later().then(fail)]) {
+    const app = new Engine();
+    app.after("json", filter);
+    app.route("/", () => app.json({ a: 1 }));
+    const log = await logOf(async () => {
+      assertEquals(await get(app), [200, '{"a":1}']);
     });
     assertStringIncludes(log.join("\n"), "boom");
   }
@@ -692,4 +704,363 @@ Deno.test("a stream that a mapped `halt()` returns after it has written is cance
   assertEquals(await get(app), [200, "no"]);
   await later();
   assertEquals(isCancelled, true);
+});
+
+Deno.test("what a mapped `halt()` in a render writes is the response", async () => {
+  const app = new Engine();
+  app.map("halt", (code: number, text: string) => {
+    app.response().status(code).write(text);
+  });
+  app.map("render", () => app.halt(403, "no"));
+  app.route("/", () => {
+    app.response().write("content");
+    app.render("x");
+  });
+  assertEquals(await get(app), [403, "no"]);
+});
+
+Deno.test("a filtered `stop()` that a render catches closes its section, too", async () => {
+  const app = new Engine();
+  app.before("stop", () => {});
+  app.map("render", async () => {
+    app.response().write("before");
+    await later();
+    try {
+      app.stop();
+    } catch {
+      app.response().write("never");
+    }
+  });
+  app.route("/", () => app.render("x"));
+  assertEquals(await get(app), [200, "before"]);
+});
+
+Deno.test("a mapped `halt()` is not called once the response is sealed", async () => {
+  const app = new Engine();
+  let hasRun = false;
+  app.map("halt", () => void (hasRun = true));
+  app.route("/", () => {
+    app.redirect("/login");
+    app.halt(403);
+  });
+  assertEquals(await get(app), [303, ""]);
+  assertEquals(hasRun, false);
+});
+
+Deno.test("a `halt()` that fails has not responded by a `json()` that fails after it", async () => {
+  for (const isAsync of [false, true]) {
+    const app = new Engine();
+    app.before("json", () => later().then(fail));
+    const respond = () => {
+      Promise.resolve(app.json({})).catch(() => {});
+      fail();
+    };
+    app.map("halt", () => isAsync ? later().then(respond) : respond());
+    app.route("/", () => app.halt(403));
+    await logOf(async () => assertEquals((await get(app))[0], 500));
+  }
+});
+
+Deno.test("a number or boolean that a mapped `halt()` returns is no content", async () => {
+  for (const value of [403, 0, true, false]) {
+    const app = new Engine();
+    app.map("halt", (code: number) => {
+      app.response().status(code);
+      return value;
+    });
+    app.route("/", () => app.halt(403, "no"));
+    assertEquals(await get(app), [403, ""], `${value}`);
+  }
+});
+
+Deno.test("`framework.handle_errors` false cancels the stream in whose place a `halt()` has failed", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  let isCancelled = false;
+  app.map("halt", () => later().then(fail));
+  app.route("/", () => {
+    const cancel = () => void (isCancelled = true);
+    const stream = new ReadableStream({ cancel });
+    app.response().events(stream as AsyncIterable<never>);
+    app.halt(403);
+  });
+  await assertRejects(async () => await app.fetch("/"), Error, "boom");
+  await later();
+  assertEquals(isCancelled, true);
+});
+
+Deno.test("the page of an asynchronous `halt()` does not wait for that, also where code has caught its signal", async () => {
+  const app = new Engine();
+  app.set("framework.wait_timeout", 1);
+  app.map("notFound", () => "missing");
+  app.map("halt", () => later().then(() => app.notFound()));
+  app.route("/", async () => {
+    try {
+      app.halt(403);
+    } catch {
+      await later(5);
+    }
+  });
+  const log = await logOf(async () => {
+    assertEquals(await get(app), [404, "missing"]);
+  });
+  assertEquals(log, []);
+});
+
+Deno.test("a mapped `start` that calls the routes again after a failed `json()` lets a guard pass", async () => {
+  const app = new Engine();
+  let fails = true;
+  app.before("json", () => fails ? fail() : undefined);
+  app.map("start", async () => {
+    try {
+      await app.original("start")();
+    } catch {
+      fails = false;
+      await app.original("start")();
+    }
+  });
+  app.map("render", () => later());
+  app.route("/", () => "content").addMiddleware(() => {
+    app.render("x");
+    try {
+      if (fails) app.json({});
+    } catch {
+      // goes on
+    }
+  });
+  assertEquals(await get(app), [200, "content"]);
+});
+
+Deno.test("text that a mapped `stop()` returns is added to the content so far", async () => {
+  const app = new Engine();
+  app.map("stop", () => "end");
+  app.route("/", () => {
+    app.response().write("content ");
+    app.stop();
+  });
+  assertEquals(await get(app), [200, "content end"]);
+});
+
+Deno.test("text that a mapped `halt()` returns is the response, whatever it has cleared", async () => {
+  const app = new Engine();
+  app.map("halt", (code: number, text: string) => {
+    app.response().write("draft").clear().status(code);
+    return text;
+  });
+  app.route("/", () => app.halt(403, "no"));
+  assertEquals(await get(app), [403, "no"]);
+});
+
+Deno.test("text of a mapped `redirect()` that a failing `json()` has kept from being sent is an error", async () => {
+  for (const milliseconds of [0, 5]) {
+    const app = new Engine();
+    app.before("json", () => later(10).then(fail));
+    app.map("redirect", (url: string) => {
+      const text = `Go to ${url}`;
+      return milliseconds === 0 ? text : later(milliseconds).then(() => text);
+    });
+    app.route("/", () => {
+      const redirect = milliseconds > 0;
+      if (redirect) app.redirect("/login");
+      Promise.resolve(app.json({})).catch(() => {});
+      if (!redirect) app.redirect("/login");
+    });
+    await logOf(async () => assertEquals((await get(app))[0], 500));
+  }
+});
+
+Deno.test("a mapped `json()` that does not respond lets code respond that catches the error of a `redirect()`", async () => {
+  const app = new Engine();
+  app.before("redirect", () => later(5).then(fail));
+  app.map("json", () => later());
+  app.route("/", async () => {
+    app.json({});
+    try {
+      await (app.redirect("/login") as unknown);
+    } catch {
+      return "fallback";
+    }
+  });
+  assertEquals(await get(app), [200, "fallback"]);
+});
+
+Deno.test("what a mapped `json()` returns after others have responded is for its caller", async () => {
+  const app = new Engine();
+  let returned: unknown;
+  app.map("json", async (data: unknown) => {
+    await later();
+    return JSON.stringify(data);
+  });
+  app.route("/", async () => {
+    const call: unknown = app.json({ a: 1 });
+    app.redirect("/login");
+    returned = await call;
+  });
+  assertEquals(await get(app), [303, ""]);
+  assertEquals(returned, '{"a":1}');
+});
+
+Deno.test("a `json()` that fails has not responded by a `redirect()` that fails after it", async () => {
+  const app = new Engine();
+  app.before("redirect", () => later().then(fail));
+  app.before("json", () => {
+    Promise.resolve(app.redirect("/login") as unknown).catch(() => {});
+    fail();
+  });
+  app.route("/", () => app.json({}));
+  await logOf(async () => assertEquals((await get(app))[0], 500));
+});
+
+Deno.test("code that catches the error of a filtered `json()` keeps the content so far, and no line is logged", async () => {
+  for (const filter of [fail, () => later().then(fail)]) {
+    const app = new Engine();
+    app.set("framework.log_errors", true);
+    app.before("json", filter);
+    app.route("/", async () => {
+      app.response().write("so far, ");
+      try {
+        await app.json({});
+      } catch {
+        app.response().write("and on");
+      }
+    });
+    const log = await logOf(async () => {
+      assertEquals(await get(app), [200, "so far, and on"]);
+    });
+    assertEquals(log, []);
+  }
+});
+
+Deno.test("a guard lets nobody pass after a mapped `json()` that writes to a `response()` from before", async () => {
+  const app = new Engine();
+  app.route("/", () => "secret").addMiddleware(() => {
+    const response = app.response();
+    app.map("json", () => void response.write("no"));
+    app.json({});
+  });
+  app.route("/head", () => "secret").addMiddleware(() => {
+    const response = app.response();
+    app.map("json", () => void response.status(403));
+    app.json({});
+  });
+  assertEquals(await get(app), [200, "no"]);
+  assertEquals(await get(app, "/head"), [403, ""]);
+});
+
+Deno.test("an object that a mapped `json()` returns is the response, also beside a header", async () => {
+  const app = new Engine();
+  app.map("json", (data: unknown) => {
+    app.response().header("x-a", "1");
+    return { data };
+  });
+  app.route("/", () => app.json(1));
+  assertEquals(await get(app), [200, '{"data":1}']);
+});
+
+Deno.test("a mapped `redirect()` that sets a header has responded, with the text that it returns", async () => {
+  for (const text of [undefined, "Go to /login"]) {
+    const app = new Engine();
+    app.map("redirect", (url: string) => {
+      app.response().status(303).header("location", url);
+      return text;
+    });
+    app.route("/", () => {
+      app.redirect("/login");
+      return "secret";
+    });
+    assertEquals(await get(app), [303, text ?? ""]);
+  }
+});
+
+Deno.test("a guard lets nobody pass after a mapped `json()` has forgotten to await the text that it writes", async () => {
+  const app = new Engine();
+  app.map("reply" as "json", (data: unknown) =>
+    later().then(() => {
+      app.response().write(JSON.stringify(data));
+    }));
+  app.map("json", (data: unknown) => {
+    (app as unknown as { reply(data: unknown): void }).reply(data);
+  });
+  app.route("/", () => "secret").addMiddleware(() => app.json({ a: 1 }));
+  assertEquals(await get(app), [200, '{"a":1}']);
+});
+
+Deno.test("a guard may write beside a mapped `json()` that does not respond, and lets pass", async () => {
+  const app = new Engine();
+  app.map("json", () => later());
+  app.route("/", () => "content").addMiddleware(() => {
+    app.json({});
+    app.response().status(201).header("x-a", "1").write("text, ");
+  });
+  assertEquals(await get(app), [201, "text, content"]);
+});
+
+Deno.test("a stream that a mapped `json()` returns is sent, also from a callback that returns the call", async () => {
+  const app = new Engine();
+  app.map("json", (text: string) => new Blob([text]).stream());
+  app.route("/", () => app.json("streamed"));
+  assertEquals(await get(app), [200, "streamed"]);
+});
+
+Deno.test("numbers, booleans and null that a mapped method returns are for its caller", async () => {
+  const app = new Engine();
+  let value: unknown;
+  app.map("json", () => value);
+  app.route("/", () => `returned ${app.json({})}`);
+  for (value of [0, 1, true, false, null, undefined]) {
+    assertEquals(await get(app), [200, `returned ${value}`]);
+  }
+});
+
+Deno.test("`response()` that a mapped `json()` returns is no content", async () => {
+  const app = new Engine();
+  app.map("json", () => app.response().status(403));
+  app.route("/", () => app.json({}));
+  assertEquals(await get(app), [403, ""]);
+});
+
+Deno.test("what an asynchronous mapped `json()` returns after it has written is for its caller", async () => {
+  const app = new Engine();
+  app.map("json", async () => {
+    await later();
+    app.response().write("written");
+    return "returned";
+  });
+  let returned: unknown;
+  app.route("/", async () => {
+    returned = await (app.json({}) as unknown);
+  });
+  assertEquals(await get(app), [200, "written"]);
+  assertEquals(returned, "returned");
+});
+
+Deno.test("what a mapped `json()` returns has the type that it has set, and that of HTML if it is HTML", async () => {
+  const app = new Engine();
+  app.map("json", (name: string) => {
+    if (name === "HTML") return html`<b>${name}</b>`;
+    if (name === "CSV") app.response().header("content-type", "text/csv");
+    return name;
+  });
+  app.route("/@name", (name) => app.json(name));
+  const table = {
+    JSON: "application/json; charset=utf-8",
+    HTML: "text/html; charset=utf-8",
+    CSV: "text/csv",
+  };
+  for (const [name, type] of Object.entries(table)) {
+    const response = await app.fetch(`/${name}`);
+    await response.body?.cancel();
+    assertEquals(response.headers.get("content-type"), type);
+  }
+});
+
+Deno.test("`status()` is that of a page which a mapped `halt()` shows", async () => {
+  const app = new Engine();
+  let status: number | undefined;
+  app.map("halt", () => app.notFound());
+  app.map("notFound", () => "missing");
+  app.before("send", () => void (status = app.response().status()));
+  app.route("/", () => app.halt(403));
+  assertEquals(await get(app), [404, "missing"]);
+  assertEquals(status, 404);
 });

@@ -1,7 +1,7 @@
 /** Receiving the body of a request: for which route it is read, and within which limit. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Engine } from "@framework/core";
+import { Engine, HttpRequest } from "@framework/core";
 import { RawConnection } from "./raw_http.ts";
 
 const FORM = "application/x-www-form-urlencoded";
@@ -300,4 +300,96 @@ Deno.test("a form that asks for a streamed route is within the limit of that one
   const form = (length: number) => "_method=PUT&a=".padEnd(length, "x");
   assertEquals(await statusOf(app, "/", form(40)), 200);
   assertEquals(await statusOf(app, "/", form(41)), 413);
+});
+
+Deno.test("`framework.method_override` leaves the body of a streamed route unread, but for a form in front of which another may be", async () => {
+  const app = new Engine();
+  app.set("framework.method_override", true);
+  const kind = () => {
+    try {
+      return `read: ${app.request().getBody()}`;
+    } catch {
+      return "unread";
+    }
+  };
+  app.route("POST /all/*", kind).streamed();
+  app.route("PUT /all/@name", kind);
+  app.route("POST /one", kind).streamed();
+  app.route("PUT /one", kind);
+  const table = [
+    ["/all/x", FORM, "read: a=1"],
+    ["/all/x", "text/plain", "unread"],
+    ["/one", FORM, "unread"],
+  ] as const;
+  for (const [path, type, text] of table) {
+    const response = await app.fetch(post(path, "a=1", type).request);
+    assertEquals(await response.text(), text, `${path} ${type}`);
+  }
+});
+
+Deno.test("a body that is too large for its route is refused before filters of `start` run", async () => {
+  const app = new Engine();
+  app.set("framework.method_override", true);
+  let calls = 0;
+  app.before("start", () => void (calls += 1));
+  app.route("POST /streamed", () => "taken").streamed().bodyLimit(3);
+  app.route("POST /form", () => "taken").bodyLimit(100);
+  app.route("PUT /form", () => "taken").bodyLimit(30);
+  app.route("PATCH /form", () => "taken").streamed().bodyLimit(30);
+  const { request } = post("/streamed", "a=10");
+  request.headers.set("content-length", "4");
+  assertEquals([(await app.fetch(request)).status, calls], [413, 0]);
+  for (const method of ["PUT", "PATCH"]) {
+    const form = `_method=${method}&`.padEnd(31, "x");
+    assertEquals([await statusOf(app, "/form", form), calls], [413, 0], method);
+  }
+});
+
+Deno.test("`framework.method_override` reads a form within `framework.body_limit` where no route has read one", async () => {
+  const app = new Engine();
+  app.set({ "framework.method_override": true, "framework.body_limit": 20 });
+  app.route("GET /read", () => "read");
+  app.route("PUT /put", () => "put").streamed();
+  assertEquals(await statusOf(app, "/read", "a=1"), 404);
+  assertEquals(await statusOf(app, "/read", "a=".padEnd(21, "x")), 413);
+  const form = (length: number) => "_method=PUT&a=".padEnd(length, "x");
+  assertEquals(await statusOf(app, "/put", form(20)), 200);
+  assertEquals(await statusOf(app, "/put", form(21)), 413);
+});
+
+Deno.test("`framework.method_override` reads a form by no class for `request()` that a filter replaces", async () => {
+  class OwnRequest extends HttpRequest {}
+  const app = new Engine();
+  app.set("framework.method_override", true);
+  app.before("start", () => app.register("request", OwnRequest));
+  app.route("PUT /", () => `${app.request() instanceof OwnRequest}`);
+  const response = await app.fetch(post("/", "_method=PUT").request);
+  assertEquals(await response.text(), "true");
+});
+
+Deno.test("a body that is read late for a route for everything is within `framework.body_limit`", async () => {
+  const app = new Engine();
+  app.set("framework.body_limit", 5);
+  app.route("POST /", () => true).streamed();
+  app.route("/*", () => "taken");
+  assertEquals(await statusOf(app, "/", "abcde"), 200);
+  assertEquals(await statusOf(app, "/", "abcdef"), 413);
+});
+
+Deno.test("`bodyLimit()` of a streamed route behind another one refuses a longer declared length", async () => {
+  const app = new Engine();
+  let calls = 0;
+  app.route("POST /", () => true).streamed();
+  app.route("POST /", () => `${calls += 1}`).streamed().bodyLimit(3);
+  const { request } = post("/", "a=10");
+  request.headers.set("content-length", "4");
+  assertEquals([(await app.fetch(request)).status, calls], [413, 0]);
+});
+
+Deno.test("a streamed route without a limit takes what was read for an earlier one", async () => {
+  const app = new Engine();
+  app.set("framework.body_limit", 5);
+  app.route("/*", () => true).bodyLimit(50);
+  app.route("POST /", () => app.request().getBody()).streamed();
+  assertEquals(await statusOf(app, "/", "x".repeat(50)), 200);
 });

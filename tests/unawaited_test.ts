@@ -1043,3 +1043,70 @@ for (const [what, start] of Object.entries(FORGETFUL)) {
     assertStringIncludes(await failed.text(), "taken");
   });
 }
+
+Deno.test("a call that fails in the turn in which its handler ends is the error of the request", async () => {
+  const app = new Engine();
+  app.map("render", () => Promise.reject(new Error("boom")));
+  app.route("/", async () => {
+    app.render("x");
+    for (let turn = 0; turn < 10; turn++) await null;
+    return "text";
+  });
+  await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 500);
+  });
+});
+
+Deno.test("an error that two calls share, and that nobody awaits, is one line in the log", async () => {
+  const shared = new Error("boom");
+  for (const status of [500, 403]) {
+    const app = new Engine();
+    app.set("framework.log_errors", true);
+    app.map("render", () => sleep().then(() => Promise.reject(shared)));
+    app.route("/", () => {
+      app.render("x");
+      app.render("y");
+      if (status === 403) app.halt(403);
+    });
+    const log = await logOf(async () => {
+      assertEquals((await app.fetch("/")).status, status);
+    });
+    assertEquals(log.join("\n").match(/boom/g)?.length, 1);
+  }
+});
+
+Deno.test("a rejection of the application's own that is handled late, but before the response, is no error", async () => {
+  const app = new Engine();
+  app.route("/", async () => {
+    const own = Promise.reject(new Error("boom"));
+    await sleep(1);
+    own.catch(() => {});
+    return "text";
+  });
+  const log = await logOf(async () => {
+    assertEquals(await (await app.fetch("/")).text(), "text");
+  });
+  assertEquals(log, []);
+});
+
+Deno.test("a call that hangs beside one that halts is named once in the log", async () => {
+  const app = new Engine();
+  app.set("framework.wait_timeout", 0.05);
+  app.before("halt", () => sleep());
+  app.map(
+    "render",
+    (file: string) =>
+      file === "hangs"
+        ? new Promise(() => {})
+        : sleep().then(() => app.halt(403, "no")),
+  );
+  app.route("/", () => {
+    app.render("hangs");
+    app.render("halts");
+  });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 403);
+  });
+  const line = "Sent the response without waiting for: render (over 0.05 s)";
+  assertEquals(log, [line]);
+});
