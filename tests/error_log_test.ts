@@ -613,3 +613,17 @@ Deno.test("a filter of `error` that replaces the error has both in the log", asy
   assertMatch(lines[0]!, BOOM);
   assertMatch(lines[1]!, /HttpError: Busy/);
 });
+
+Deno.test("what a handler gives to `error()` twice is one line in the log", async () => {
+  const app = new Engine();
+  app.set("framework.log_errors", true);
+  const error = new Error("boom");
+  app.route("/", () => {
+    app.error(error);
+    app.error(error);
+  });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 500);
+  });
+  assertEquals(log.length, 1);
+});

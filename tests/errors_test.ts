@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { HttpError } from "@framework/core";
+import { Engine, HttpError } from "@framework/core";
 import { type App, call, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
@@ -878,3 +878,16 @@ onEngine(
     assertStringIncludes(await response.text(), "it would call itself");
   },
 );
+
+Deno.test("`framework.handle_errors` false starts the deferred work of a request that rejects", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  const started = Promise.withResolvers<void>();
+  app.route("/", () => {
+    app.defer(() => started.resolve());
+    fail();
+  });
+  const call = app.fetch("/");
+  await assertRejects(async () => await call, TypeError, "boom");
+  await started.promise;
+});

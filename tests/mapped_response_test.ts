@@ -367,6 +367,9 @@ const IGNORED: Readonly<Record<string, (app: Engine) => unknown>> = {
     throw new HttpError(403);
   },
   "text": () => "fallback",
+  "bytes": () => new Uint8Array([1]),
+  "`clear()`": (app) => void app.response().clear(),
+  "`clearBody()`": (app) => void app.response().clearBody(),
 };
 
 for (const [what, respond] of Object.entries(IGNORED)) {
@@ -1063,4 +1066,88 @@ Deno.test("`status()` is that of a page which a mapped `halt()` shows", async ()
   app.route("/", () => app.halt(403));
   assertEquals(await get(app), [404, "missing"]);
   assertEquals(status, 404);
+});
+
+Deno.test("a filtered `stop()` sends the status, the headers and the body so far", async () => {
+  const app = new Engine();
+  app.before("stop", () => {});
+  app.route("/text", () => {
+    app.response().status(201).header("x-a", "1").write("text");
+    app.stop();
+  });
+  app.route("/stream", () => {
+    app.response().status(201).events([{ data: "a" }]);
+    app.stop();
+  });
+  const text = await app.fetch("/text");
+  assertEquals([text.status, text.headers.get("x-a")], [201, "1"]);
+  assertEquals(await text.text(), "text");
+  const stream = await app.fetch("/stream");
+  assertEquals(stream.status, 201);
+  assertEquals(stream.headers.get("content-type"), "text/event-stream");
+  assertEquals(await stream.text(), "data: a\n\n");
+});
+
+Deno.test("a `stop()` that fails leaves a stream, and a render, to code that catches the error", async () => {
+  const app = new Engine();
+  app.before("stop", fail);
+  const stop = () => {
+    try {
+      app.stop();
+    } catch {
+      // the content is still there
+    }
+  };
+  app.map("render", async () => {
+    app.response().write("a ");
+    await later();
+    stop();
+    app.response().write("b");
+  });
+  app.route("/stream", () => {
+    app.response().events([{ data: "a" }]);
+    stop();
+  });
+  app.route("/render", () => app.render("x"));
+  assertEquals(await get(app, "/stream"), [200, "data: a\n\n"]);
+  assertEquals(await get(app, "/render"), [200, "a b"]);
+});
+
+Deno.test("what a failing filter of `json()` writes is not sent, also behind a render", async () => {
+  const app = new Engine();
+  app.map("render", () => later().then(() => app.response().write("render ")));
+  app.before("json", () => {
+    app.response().write("never");
+    fail();
+  });
+  app.route("/", async () => {
+    app.render("x");
+    try {
+      await app.json({});
+    } catch {
+      app.response().write("and on");
+    }
+  });
+  assertEquals(await get(app), [200, "render and on"]);
+});
+
+Deno.test("what a failing `halt()` has kept from being written is no reason to fail for a later `json()`", async () => {
+  const app = new Engine();
+  app.before("json", fail);
+  app.route("/", () => {
+    const response = app.response();
+    app.map("halt", () => {
+      response.write("ignored");
+      fail();
+    });
+    for (const call of [() => app.halt(403), () => app.json({})]) {
+      try {
+        call();
+      } catch {
+        // goes on
+      }
+    }
+    return "fallback";
+  });
+  assertEquals(await get(app), [200, "fallback"]);
 });

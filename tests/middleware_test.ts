@@ -1,6 +1,11 @@
 /** Tests that middleware fails closed: nothing that `before` returns by mistake lets a request in. */
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import {
   Engine,
   Framework,
@@ -330,4 +335,135 @@ Deno.test("hooks of middleware do not run once a mapped `start` has halted and t
     await wait(40);
   });
   assertEquals(ran, []);
+});
+
+Deno.test("the `error` of middleware gets an empty body, and may respond with bytes", async () => {
+  const app = new Engine();
+  let respond: () => unknown;
+  app.route("/", () => {
+    app.response().write("half");
+    throw new Error("boom");
+  }).addMiddleware({ error: () => respond() });
+  for (respond of [() => "failed", () => new TextEncoder().encode("failed")]) {
+    await logOf(async () => {
+      const response = await app.fetch("/");
+      assertEquals([response.status, await response.text()], [500, "failed"]);
+    });
+  }
+});
+
+Deno.test("the `error` of middleware learns of an error after the seal, and changes nothing", async () => {
+  const app = new Engine();
+  const learned: unknown[] = [];
+  let respond: () => unknown;
+  app.route("/", () => {
+    app.json({ a: 1 }, 201);
+    throw new Error("boom");
+  }).addMiddleware({
+    error(error) {
+      learned.push(error);
+      return respond();
+    },
+  });
+  for (respond of [() => "text", () => ({ b: 2 }), () => new Map()]) {
+    const log = await logOf(async () => {
+      const response = await app.fetch("/");
+      assertEquals([response.status, await response.text()], [201, '{"a":1}']);
+    });
+    assertEquals(log.length, 1);
+    assertStringIncludes(log[0]!, "boom");
+  }
+  assertEquals(learned.length, 3);
+});
+
+Deno.test("the page of an error that the `error` of middleware throws is that of the second one", async () => {
+  const app = new Engine();
+  app.set("framework.log_errors", true);
+  app.route("/", () => {
+    throw new Error("first");
+  }).addMiddleware({
+    error() {
+      throw new HttpError(503, "second");
+    },
+  });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 503);
+  });
+  assertEquals(log.length, 2);
+});
+
+Deno.test("an error stands where the `error` of middleware neither writes nor returns anything", async () => {
+  const app = new Engine();
+  app.map("error", (error: Error) => `page of ${error.message}`);
+  app.route("/", () => {
+    throw new Error("boom");
+  }).addMiddleware({ error() {} });
+  await logOf(async () => {
+    assertEquals(await (await app.fetch("/")).text(), "page of boom");
+  });
+});
+
+Deno.test("an error for which the `error` of middleware redirects is no line in the log", async () => {
+  const app = new Engine();
+  app.set("framework.log_errors", true);
+  app.route("/", () => {
+    throw new Error("boom");
+  }).addMiddleware({ error: () => app.redirect("/login") });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 303);
+  });
+  assertEquals(log, []);
+});
+
+Deno.test("the `error` of middleware may respond by a mapped `json()` that it does not await", async () => {
+  const app = new Engine();
+  app.map("json", async (data: unknown) => {
+    await null;
+    return JSON.stringify({ data });
+  });
+  app.route("/", () => {
+    throw new Error("boom");
+  }).addMiddleware({
+    error() {
+      app.json("failed");
+    },
+  });
+  await logOf(async () => {
+    const response = await app.fetch("/");
+    assertEquals(await response.text(), '{"data":"failed"}');
+  });
+});
+
+Deno.test("the `error` of middleware does not wait for the call by which a mapped `start` waits for it", async () => {
+  const app = new Engine();
+  app.set("framework.wait_timeout", 1);
+  app.map("limited", async (work: Promise<unknown>) => await work);
+  app.map("start", () => call(app, "limited", app.original("start")()));
+  app.route("/", async () => {
+    await null;
+    throw new HttpError(403);
+  }).addMiddleware({ error() {} });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 403);
+  });
+  assertEquals(log, []);
+});
+
+Deno.test("`framework.handle_errors` false rejects with what the `error` of middleware throws, and logs what it got", async () => {
+  const first = new Error("first");
+  for (const thrown of [first, new Error("second")]) {
+    const app = new Engine();
+    app.set({ "framework.handle_errors": false, "framework.log_errors": true });
+    app.route("/", () => {
+      throw first;
+    }).addMiddleware({
+      error() {
+        throw thrown;
+      },
+    });
+    const log = await logOf(async () => {
+      await assertRejects(async () => await app.fetch("/"), Error, thrown.message);
+    });
+    assertEquals(log.length, thrown === first ? 0 : 1);
+  }
 });

@@ -308,3 +308,121 @@ onEngine(
     assertMatch(log.join(), /waiting for: notFound .*waiting for: error /);
   },
 );
+
+for (const name of ["notFound", "error"] as const) {
+  Deno.test(`what a filter puts in place of the default \`${name}\` is the whole page, asynchronous or not`, async () => {
+    for (const filter of [() => {}, () => Promise.resolve()]) {
+      const app = new Engine();
+      app.before(name, filter);
+      app.after(name, (_params, output) => void (output.value = "replaced"));
+      app.route("/error", () => {
+        throw new Error("boom");
+      });
+      await logOf(async () => {
+        const response = await app.fetch(`/${name}`);
+        assertEquals(await response.text(), "replaced");
+      });
+    }
+  });
+}
+
+Deno.test("a mapped `error` gets an `Error`, whatever a filter has put in place of what was thrown", async () => {
+  const app = new Engine();
+  app.before("error", (params) => void (params[0] = "replaced" as never));
+  app.map("error", (error: unknown) => `${error instanceof Error}`);
+  app.route("/", () => {
+    throw new Error("boom");
+  });
+  await logOf(async () => {
+    const text = await (await app.fetch("/")).text();
+    assertEquals(text, "true");
+  });
+});
+
+Deno.test("`notFound()` with a function responds inside of a request", async () => {
+  const app = new Engine();
+  const handled = app as unknown as { notFound(handler: () => void): void };
+  app.route("/", () => handled.notFound(() => {}));
+  assertEquals((await app.fetch("/")).status, 404);
+});
+
+Deno.test("`original()` of a mapped page sends what the default one sends", async () => {
+  const thrown: Record<string, unknown> = {
+    "/http": new HttpError(409, "taken", {
+      headers: { "retry-after": "5" },
+      problem: { field: "name" },
+    }),
+    "/error": new Error("boom"),
+  };
+  const sent = async (isMapped: boolean) => {
+    const app = new Engine();
+    app.set("framework.trust_proxy", true);
+    if (isMapped) {
+      app.map("error", (error: Error) => app.original("error")(error));
+      app.map("notFound", () => app.original("notFound")());
+    }
+    app.route("/@name", (name) => {
+      throw thrown[`/${name}`];
+    });
+    const all: unknown[] = [];
+    for (const path of [...Object.keys(thrown), "/not/found"]) {
+      for (const accept of ["text/html", "application/json"]) {
+        const headers = { accept, "x-request-id": "1" };
+        const request = new Request(`http://localhost${path}`, { headers });
+        const response = await app.fetch(request, REMOTE);
+        const text = await response.text();
+        all.push([response.status, [...response.headers], text]);
+      }
+    }
+    return all;
+  };
+  await logOf(async () => assertEquals(await sent(true), await sent(false)));
+});
+
+Deno.test("the default page has the status that a mapped `error` has set before", async () => {
+  const app = new Engine();
+  app.map("error", (error: Error) => {
+    app.response().status(503);
+    return app.original("error")(error);
+  });
+  app.route("/", () => {
+    throw new Error("boom");
+  });
+  await logOf(async () => {
+    const response = await app.fetch("/");
+    assertEquals(response.status, 503);
+    assertStringIncludes(await response.text(), "<h1>503 ");
+  });
+});
+
+Deno.test("the headers of an error reach a client that closes its connection", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    throw new HttpError(429, "Slowly", { headers: { "retry-after": "5" } });
+  });
+  const headers = { connection: "close" };
+  const response = await app.fetch(new Request("http://localhost/", { headers }));
+  await response.body?.cancel();
+  assertEquals(response.headers.get("retry-after"), "5");
+});
+
+Deno.test("`error()` on the page of `notFound` responds, and nothing is added to it", async () => {
+  const app = new Engine();
+  app.map("notFound", () => {
+    app.error(new HttpError(403, "no"));
+    return "more";
+  });
+  const response = await app.fetch("/");
+  assertEquals(response.status, 403);
+  assertEquals((await response.text()).includes("more"), false);
+});
+
+Deno.test("a mapped `notFound` that sends a 503 is no line in the log", async () => {
+  const app = new Engine();
+  app.set("framework.log_errors", true);
+  app.map("notFound", () => void app.response().status(503));
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 503);
+  });
+  assertEquals(log, []);
+});

@@ -667,3 +667,39 @@ onEngine(
     assertEquals((await response.text()).length, 20_000);
   },
 );
+
+Deno.test("`header()` of a name that was not set is null, also where the body has a type", async () => {
+  const app = new Engine();
+  let headers: unknown;
+  app.route("/", () => {
+    const response = app.response().events([]);
+    headers = ["content-type", "x-a"].map((name) => response.header(name));
+  });
+  await (await app.fetch("/")).body?.cancel();
+  assertEquals(headers, ["text/event-stream", null]);
+});
+
+Deno.test('`header("content-type", null)` removes the type that came with the body, too', async () => {
+  const app = new Engine();
+  let type: unknown;
+  app.route("/", () => {
+    const response = app.response().events([]).header("content-type", null);
+    type = response.header("content-type");
+  });
+  await (await app.fetch("/")).body?.cancel();
+  assertEquals(type, null);
+});
+
+Deno.test("`clear()` in a render keeps the place of what that writes after it", async () => {
+  const app = new Engine();
+  app.map("render", async () => {
+    app.response().write("before");
+    await null;
+    app.response().clear().write("after ");
+  });
+  app.route("/", async () => {
+    await (app.render("x") as unknown);
+    return "text";
+  });
+  assertEquals(await (await app.fetch("/")).text(), "after text");
+});

@@ -1,7 +1,12 @@
 /** Tests the seal: the first response stands, whatever comes after it, awaited or not. */
 
 import { Engine, type HttpResponse } from "@framework/core";
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { type App, call, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
@@ -819,4 +824,130 @@ Deno.test("a mapped `halt()` that begins calls in an un-awaited one is sent with
   app.route("/", () => void app.render("part"));
   const response = await app.fetch("/");
   assertEquals([response.status, await response.text()], [403, "page"]);
+});
+
+Deno.test("a mapped `notFound()` after the response was sealed neither runs nor changes it", async () => {
+  const app = new Engine();
+  let hasRun = false;
+  app.map("notFound", () => void (hasRun = true));
+  app.route("/", () => {
+    app.redirect("/there");
+    app.notFound();
+  });
+  const log = await logOf(async () => {
+    const { status, headers } = await app.fetch("/");
+    assertEquals([status, headers.get("location")], [303, "/there"]);
+  });
+  assertEquals([hasRun, log], [false, []]);
+});
+
+Deno.test("a filter of `send` changes nothing of what `response()` says was sent", async () => {
+  const app = new Engine();
+  let sent: unknown;
+  app.before("send", () => {
+    app.response().status(500).write("more").clear();
+    sent = [app.response().status(), app.response().length];
+  });
+  app.route("/", () => "text");
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [200, "text"]);
+  assertEquals(sent, [200, 4]);
+});
+
+Deno.test("a returned `Response` is sealed: an `after` of middleware does not change it", async () => {
+  const app = new Engine();
+  app.route("/", () => new Response("made", { status: 201 }))
+    .addMiddleware({
+      after: () => void app.response().status(500).clearBody().write("more"),
+    });
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [201, "made"]);
+});
+
+Deno.test("a stream that is returned after the seal, or cleared, is cancelled", async () => {
+  const app = new Engine();
+  const cancelled: string[] = [];
+  const stream = (name: string) =>
+    new ReadableStream({ cancel: () => void cancelled.push(name) });
+  app.route("/late", () => {
+    app.redirect("/there");
+    return stream("late");
+  });
+  app.route("/cleared", () => {
+    app.response().events(stream("cleared") as AsyncIterable<never>);
+    app.response().clearBody().write("text");
+  });
+  for (const path of ["/late", "/cleared"]) await (await app.fetch(path)).text();
+  await later();
+  assertEquals(cancelled, ["late", "cleared"]);
+});
+
+Deno.test("what an asynchronous `halt()` on the page of an error fails with is a line in the log, and the last page", async () => {
+  const first = new Error("first");
+  for (const late of [new Error("late"), first]) {
+    const app = new Engine();
+    app.set("framework.log_errors", true);
+    app.before("halt", () => later().then(() => Promise.reject(late)));
+    app.map("error", () => app.halt(500, "sorry"));
+    app.route("/", () => Promise.reject(first));
+    const log = (await logOf(async () => {
+      const text = await (await app.fetch("/")).text();
+      assertStringIncludes(text, late.message);
+    })).join("\n");
+    for (const { message } of new Set([first, late])) {
+      assertEquals(log.match(new RegExp(`Error: ${message}`, "g"))?.length, 1);
+    }
+  }
+});
+
+Deno.test("`framework.handle_errors` false rejects with what an asynchronous `halt()` on the page of a refusal fails with, unless that is one, too", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  let fail: () => unknown;
+  app.before("halt", () => later().then(() => void fail()));
+  app.map("error", () => app.halt(403, "sorry"));
+  app.route("/", () => "secret").addMiddleware(() => false);
+  fail = () => {
+    throw new Error("late");
+  };
+  await assertRejects(async () => await app.fetch("/"), Error, "late");
+  fail = () => app.request().json;
+  const init = { method: "POST", body: "{" };
+  const request = new Request("http://localhost/", init);
+  await logOf(async () => {
+    const response = await app.fetch(request);
+    assertEquals(response.status, 415);
+    await response.body?.cancel();
+  });
+});
+
+Deno.test("`framework.handle_errors` false keeps the response of a `halt()` beside a call that fails", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  app.map("render", () => later().then(() => Promise.reject(new Error("boom"))));
+  app.route("/", () => {
+    app.render("x");
+    app.halt(403, "no");
+  });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 403);
+  });
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0]!, "Error in work that was not awaited: ");
+});
+
+Deno.test("`error()` and `notFound()` after the seal change nothing under debug, either", async () => {
+  for (const name of ["error", "notFound"] as const) {
+    const app = new Engine();
+    app.set("framework.debug", true);
+    app.route("/", () => {
+      app.json({ a: 1 });
+      return app[name](new Error("late")) as unknown as void;
+    });
+    const log = await logOf(async () => {
+      const response = await visit(app, "/");
+      assertEquals([response.status, await response.text()], [200, '{"a":1}']);
+    });
+    assertEquals(log.join("\n").includes("TypeError"), false);
+  }
 });
