@@ -627,3 +627,31 @@ Deno.test("what a handler gives to `error()` twice is one line in the log", asyn
   });
   assertEquals(log.length, 1);
 });
+
+Deno.test("the line of an error without a route has none, and that of text which was thrown has its text", async () => {
+  const app = new Engine();
+  app.map("notFound", () => {
+    throw new Error("boom");
+  });
+  app.route("/text", () => app.error("thrown" as never));
+  const [status, [line]] = await served(app, "/");
+  assertEquals(status, 500);
+  assertMatch(line!, /^[0-9a-f]{8} GET \/ Error: boom/);
+  const [, [text]] = await served(app, "/text");
+  assertMatch(text!, /^[0-9a-f]{8} GET \/text Error: .*"thrown"/);
+});
+
+Deno.test("a request that turns `framework.debug` on logs its error whole, also with a mapped `error`", async () => {
+  for (const isMapped of [false, true]) {
+    const app = new Engine();
+    if (isMapped) app.map("error", () => "sorry");
+    app.route("/", () => {
+      app.set("framework.debug", true);
+      throw new Error("boom");
+    });
+    const log = await logOf(async () => {
+      await (await app.fetch("/")).body?.cancel();
+    });
+    assertMatch(log.join("\n"), /\n    at /);
+  }
+});

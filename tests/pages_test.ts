@@ -426,3 +426,45 @@ Deno.test("a mapped `notFound` that sends a 503 is no line in the log", async ()
   });
   assertEquals(log, []);
 });
+
+Deno.test("a page shows the first line of a message alone", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    throw new HttpError(409, "first\nsecond");
+  });
+  const text = await (await app.fetch("/")).text();
+  assertEquals([text.includes("first"), text.includes("second")], [true, false]);
+});
+
+Deno.test("a status that a mapped `error` has set stands, also where a filter has replaced the error", async () => {
+  const app = new Engine();
+  app.before("error", (params) => void (params[0] = new HttpError(403)));
+  app.map("error", (error: Error) => {
+    app.response().status(503);
+    return app.original("error")(error);
+  });
+  app.route("/", () => {
+    throw new HttpError(503);
+  });
+  await logOf(async () => {
+    const response = await app.fetch("/");
+    assertEquals(response.status, 503);
+    await response.body?.cancel();
+  });
+});
+
+Deno.test("problem details that JSON cannot represent leave the default page, under debug, too", async () => {
+  for (const isDebugging of [false, true]) {
+    const app = new Engine();
+    app.set("framework.debug", isDebugging);
+    app.route("/", () => {
+      throw new HttpError(409, "taken", { problem: { number: 1n } });
+    });
+    const headers = { accept: "application/json" };
+    const request = new Request("http://localhost/", { headers });
+    await logOf(async () => {
+      const response = await app.fetch(request);
+      assertEquals((await response.json()).detail, "taken");
+    });
+  }
+});

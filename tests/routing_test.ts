@@ -770,3 +770,32 @@ Deno.test("the methods of routes that a filter of `start` declares are those of 
   const { headers } = await app.fetch(new Request("http://localhost/", init));
   assertEquals(headers.get("allow"), "GET, PUT, HEAD, OPTIONS");
 });
+
+Deno.test("a route with middleware passes on, too, by a callback that returns true", async () => {
+  const app = new Engine();
+  for (const passing of [() => true as const, async () => true as const]) {
+    app.route("*", passing).addMiddleware({ before() {}, after() {} });
+  }
+  app.route("/", () => "next");
+  assertEquals(await (await app.fetch("/")).text(), "next");
+});
+
+Deno.test("a response that is sealed before the routes run out is no 405 behind that", async () => {
+  for (const isFilter of [false, true]) {
+    const app = new Engine();
+    app.set("framework.method_not_allowed", true);
+    const redirect = () => app.redirect("/there");
+    if (isFilter) app.before("start", redirect);
+    else {
+      app.route("*", () => {
+        redirect();
+        return true;
+      });
+    }
+    app.route("POST /", () => "posted");
+    const log = await logOf(async () => {
+      assertEquals((await app.fetch("/")).status, 303);
+    });
+    assertEquals(log, []);
+  }
+});

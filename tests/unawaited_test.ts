@@ -1110,3 +1110,124 @@ Deno.test("a call that hangs beside one that halts is named once in the log", as
   const line = "Sent the response without waiting for: render (over 0.05 s)";
   assertEquals(log, [line]);
 });
+
+/** Declares what waits for a gate, and what must not run once it is open; returns the status that is sent before. */
+const LATE: Readonly<
+  Record<
+    string,
+    (app: Engine, gate: PromiseWithResolvers<void>, ran: () => void) => number
+  >
+> = {
+  "a `before` of middleware": (app, gate, ran) => {
+    app.route("POST /", ran).addMiddleware(() => gate.promise);
+    return 503;
+  },
+  "a callback inside of an `after` of middleware": (app, gate, ran) => {
+    app.route("POST /", () => gate.promise).addMiddleware({ after: ran });
+    return 503;
+  },
+  "a callback": (app, gate) => {
+    app.route("POST /", () => gate.promise.then(() => "late"));
+    return 503;
+  },
+  "a callback behind one that has passed": (app, gate) => {
+    app.route("*", () => true);
+    app.route("POST /", () => gate.promise.then(() => "late"));
+    return 503;
+  },
+  "a call of a callback that passes": (app, gate, ran) => {
+    app.map("slow", () => sleep(5).then(gate.resolve));
+    app.route("*", () => {
+      call(app, "slow");
+      return true;
+    });
+    app.route("POST /", ran);
+    return 503;
+  },
+  "the body": (app, _gate, ran) => {
+    app.route("*", () => true).streamed();
+    app.route("POST /", ran);
+    return 503;
+  },
+  "a mapped `notFound`": (app, gate) => {
+    app.map("notFound", () => gate.promise);
+    return 404;
+  },
+  "a filter of `notFound`": (app, gate, ran) => {
+    app.before("notFound", () => gate.promise);
+    app.map("notFound", ran);
+    return 404;
+  },
+};
+
+for (const [what, declare] of Object.entries(LATE)) {
+  Deno.test(`what waits for ${what} gets an error once the request is over`, async () => {
+    const app = new Engine();
+    app.set("framework.wait_timeout", 0.1);
+    const gate = Promise.withResolvers<void>();
+    let hasRun = false;
+    const status = declare(app, gate, () => void (hasRun = true));
+    const ended = Promise.withResolvers<unknown>();
+    app.map("start", async () => {
+      const routing: unknown = app.original("start")();
+      Promise.resolve(routing).then(ended.resolve, ended.reject);
+      await sleep();
+      app.halt(503);
+    });
+    const late = new ReadableStream({
+      async pull(controller) {
+        await gate.promise;
+        controller.close();
+      },
+    });
+    const body = what === "the body" ? late : null;
+    await logOf(async () => {
+      const response = await visit(app, "/", { method: "POST", body });
+      assertEquals(response.status, status);
+      await response.body?.cancel();
+      gate.resolve();
+      await assertRejects(() => ended.promise, Error, "has ended");
+    });
+    assertEquals(hasRun, false);
+  });
+}
+
+Deno.test("what an asynchronous mapped `start` returns is the response, whatever the routes still do", async () => {
+  const app = new Engine();
+  const gate = Promise.withResolvers<void>();
+  app.route("/", () => gate.promise);
+  let respond: () => unknown;
+  app.map("start", async () => {
+    void app.original("start")();
+    await sleep();
+    return respond();
+  });
+  respond = () => "busy";
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [200, "busy"]);
+  respond = () => app.redirect("/busy");
+  assertEquals((await app.fetch("/")).status, 303);
+  gate.resolve();
+});
+
+Deno.test("a call that a filter of `start` does not await keeps the routes from running", async () => {
+  const app = new Engine();
+  let hasRun = false;
+  app.map("check", () => sleep().then(() => app.halt(403)));
+  app.before("start", () => void call(app, "check"));
+  app.route("/", () => void (hasRun = true));
+  assertEquals((await app.fetch("/")).status, 403);
+  assertEquals(hasRun, false);
+});
+
+Deno.test("a mapped `start` can call the routes inside of a render", async () => {
+  const app = new Engine();
+  app.map("render", async () => {
+    app.response().write("<");
+    await app.original("start")();
+    app.response().write(">");
+  });
+  app.map("start", () => app.render("layout"));
+  app.route("/", () => "content");
+  assertEquals(await (await app.fetch("/")).text(), "<content>");
+});
