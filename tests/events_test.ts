@@ -418,3 +418,13 @@ for (
     assertEquals((await process.ended()).code, 0);
   });
 }
+
+Deno.test("a server shuts down after `events()` that have ended by themselves", async () => {
+  const app = new Engine();
+  app.route("/", () => void app.response().events([{ data: "a" }]));
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  assertEquals(await response.text(), "data: a\n\n");
+  await server.shutdown();
+});

@@ -462,7 +462,11 @@ Deno.test("`framework.handle_errors` false rejects with what the `error` of midd
       },
     });
     const log = await logOf(async () => {
-      await assertRejects(async () => await app.fetch("/"), Error, thrown.message);
+      await assertRejects(
+        async () => await app.fetch("/"),
+        Error,
+        thrown.message,
+      );
     });
     assertEquals(log.length, thrown === first ? 0 : 1);
   }

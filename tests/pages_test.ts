@@ -401,7 +401,9 @@ Deno.test("the headers of an error reach a client that closes its connection", a
     throw new HttpError(429, "Slowly", { headers: { "retry-after": "5" } });
   });
   const headers = { connection: "close" };
-  const response = await app.fetch(new Request("http://localhost/", { headers }));
+  const response = await app.fetch(
+    new Request("http://localhost/", { headers }),
+  );
   await response.body?.cancel();
   assertEquals(response.headers.get("retry-after"), "5");
 });
@@ -433,7 +435,10 @@ Deno.test("a page shows the first line of a message alone", async () => {
     throw new HttpError(409, "first\nsecond");
   });
   const text = await (await app.fetch("/")).text();
-  assertEquals([text.includes("first"), text.includes("second")], [true, false]);
+  assertEquals([text.includes("first"), text.includes("second")], [
+    true,
+    false,
+  ]);
 });
 
 Deno.test("a status that a mapped `error` has set stands, also where a filter has replaced the error", async () => {

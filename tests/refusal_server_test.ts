@@ -118,3 +118,47 @@ Deno.test("a body that is refused with its rest unread says `connection: close` 
   }
   await server.shutdown();
 });
+
+Deno.test("a request that the program makes itself is handled also while its server drains", async () => {
+  const app = new Engine();
+  const arrived = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  app.route("/slow", () => {
+    arrived.resolve();
+    return gate.promise;
+  });
+  app.route("/own", () => "own");
+  const { server, port } = start(app);
+  const slow = fetch(`http://127.0.0.1:${port}/slow`);
+  await arrived.promise;
+  const down = server.shutdown();
+  assertEquals(await (await app.fetch("/own")).text(), "own");
+  gate.resolve();
+  await (await slow).body?.cancel();
+  await down;
+});
+
+Deno.test("a server that drains no longer listens once the bodies of its requests were read", async () => {
+  const app = new Engine();
+  const arrived = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  app.post("/slow", () => {
+    arrived.resolve();
+    return gate.promise;
+  });
+  const { server, port } = start(app);
+  const origin = `http://127.0.0.1:${port}`;
+  const slow = fetch(`${origin}/slow`, { method: "POST", body: "a" });
+  await arrived.promise;
+  const down = server.shutdown();
+  let isListening = true;
+  for (let turn = 0; turn < 100 && isListening; turn++) {
+    isListening = await fetch(`${origin}/${turn}`)
+      .then((response) => response.body!.cancel())
+      .then(() => true, () => false);
+  }
+  gate.resolve();
+  await (await slow).body?.cancel();
+  await down;
+  assertEquals(isListening, false);
+});

@@ -5,6 +5,7 @@ import {
   assertEquals,
   assertInstanceOf,
   assertMatch,
+  assertRejects,
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
@@ -553,4 +554,112 @@ Deno.test("`fetch()` takes no notice of the fragment of a URL", async () => {
     const { pathname, search } = new URL(url, "http://localhost");
     assertEquals(await (await app.fetch(url)).text(), pathname + search);
   }
+});
+
+Deno.test("`request().json`, `raw` and `getBytes()` are the same each time", async () => {
+  const app = new Engine();
+  app.set("framework.trust_proxy", true);
+  app.route("/", () => {
+    const request = app.request();
+    const isSame = [
+      request.raw === request.raw,
+      request.getBytes() === request.getBytes(),
+      request.length === 0 || request.json === request.json,
+    ];
+    return isSame.every(Boolean) ? "same" : "other";
+  });
+  const responses = [
+    await send(app, "/", '{"a":1}', "application/json"),
+    await visit(app, "/"),
+  ];
+  for (const response of responses) assertEquals(await response.text(), "same");
+});
+
+Deno.test("`raw` is within the limit of its own route, behind a streamed one that has passed", async () => {
+  const app = new Engine();
+  const pass = () => {
+    void app.request().raw.url;
+    return true as const;
+  };
+  app.post("/", pass).streamed().bodyLimit(3);
+  app.post("/", async () => {
+    return `${(await app.request().raw.bytes()).length} bytes`;
+  }).streamed().bodyLimit(7);
+  assertEquals(await (await send(app, "/", "12345")).text(), "5 bytes");
+  app.post("/read", pass).streamed().bodyLimit(3);
+  app.post("/read", () => app.request().raw.text());
+  assertEquals(await (await send(app, "/read", "12345")).text(), "12345");
+});
+
+Deno.test("a streamed route takes a request without a body", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    const { raw } = app.request();
+    return `${raw.method} ${app.request().getBytes().length}`;
+  }).streamed().bodyLimit(3);
+  assertEquals(await (await visit(app, "/")).text(), "GET 0");
+});
+
+Deno.test("a body that a streamed route has read before it passed cannot be read again", async () => {
+  const app = new Engine();
+  app.post("/", async () => {
+    await app.request().raw.bytes();
+    return true;
+  }).streamed();
+  app.post("/", () => {
+    const { message } = assertThrows(() => app.request().getBody(), TypeError);
+    return message;
+  });
+  const text = await (await send(app, "/", "a")).text();
+  assertStringIncludes(text, "it was read from raw.body before");
+});
+
+Deno.test("an empty body is empty, whatever it is said to be encoded as", async () => {
+  const app = new Engine();
+  app.post("/", () => `[${app.request().getBody()}]`);
+  const headers = { "content-encoding": "gzip" };
+  const response = await visit(app, "/", { method: "POST", headers });
+  assertEquals(await response.text(), "[]");
+});
+
+Deno.test("`scheme` is the one that a trusted proxy names, also http of a request to https", async () => {
+  const app = new Engine();
+  app.set("framework.trust_proxy", true);
+  app.route("/", () => app.request().scheme);
+  const headers = { "x-forwarded-proto": "http" };
+  const request = new Request("https://localhost/", { headers });
+  assertEquals(await (await app.fetch(request)).text(), "http");
+});
+
+Deno.test("`url` of a mounted application is what is behind its mount point, whatever its base is", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  inner.set("framework.base_url", "/shop");
+  inner.route("*", () => inner.request().url);
+  outer.mount("/shop", inner);
+  assertEquals(await (await outer.fetch("/shop/a?b")).text(), "/a?b");
+});
+
+Deno.test("`accepts()` without an offer is undefined", async () => {
+  const app = new Engine();
+  app.route("/", () => `${app.request().accepts()}`);
+  assertEquals(await (await visit(app, "/")).text(), "undefined");
+});
+
+Deno.test("`upgrade()` refuses unknown options, and a `Connection` that only looks like an upgrade", async () => {
+  const app = new Engine();
+  let options = {};
+  app.route("/", () => app.request().upgrade(options).response);
+  const statusOf = async (connection: string) => {
+    const headers = {
+      connection,
+      upgrade: "websocket",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    };
+    const request = new Request("http://localhost/", { headers });
+    return (await app.fetch(request)).status;
+  };
+  assertEquals(await statusOf("keep-alive, upgraded"), 400);
+  app.set("framework.handle_errors", false);
+  options = { protocols: "chat" };
+  await assertRejects(() => statusOf("upgrade"), TypeError, "protocols");
 });

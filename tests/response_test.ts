@@ -703,3 +703,13 @@ Deno.test("`clear()` in a render keeps the place of what that writes after it", 
   });
   assertEquals(await (await app.fetch("/")).text(), "after text");
 });
+
+Deno.test("`events()` has its own type, whatever type was set before", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    app.response().header("content-type", "application/json").events([]);
+  });
+  const response = await app.fetch("/");
+  await response.body?.cancel();
+  assertEquals(response.headers.get("content-type"), "text/event-stream");
+});

@@ -773,7 +773,8 @@ Deno.test("the methods of routes that a filter of `start` declares are those of 
 
 Deno.test("a route with middleware passes on, too, by a callback that returns true", async () => {
   const app = new Engine();
-  for (const passing of [() => true as const, async () => true as const]) {
+  const later = () => Promise.resolve(true as const);
+  for (const passing of [() => true as const, later]) {
     app.route("*", passing).addMiddleware({ before() {}, after() {} });
   }
   app.route("/", () => "next");
@@ -797,5 +798,54 @@ Deno.test("a response that is sealed before the routes run out is no 405 behind 
       assertEquals((await app.fetch("/")).status, 303);
     });
     assertEquals(log, []);
+  }
+});
+
+Deno.test("a method whose name begins with `class` is a function, and no class", async () => {
+  const app = new Engine();
+  const { classify } = { classify: () => "classified" };
+  const shelf = {
+    classed() {
+      return "classed";
+    },
+  };
+  app.route("/arrow", classify);
+  app.route("/method", shelf.classed);
+  assertEquals(await text(app, "/arrow"), "classified");
+  assertEquals(await text(app, "/method"), "classed");
+});
+
+Deno.test("`[target, name]` of a class is the method of its instances, where there is a static one, too", async () => {
+  class Both {
+    static show() {
+      return "static";
+    }
+    static only() {
+      return "only static";
+    }
+    show() {
+      return "instance";
+    }
+  }
+  const app = new Engine();
+  app.route("/show", [Both, "show"]);
+  app.route("/only", [Both, "only"]);
+  assertEquals(await text(app, "/show"), "instance");
+  assertEquals(await text(app, "/only"), "only static");
+});
+
+Deno.test("a list that is no target with the name of a method is refused as a callback", () => {
+  const app = new Engine();
+  const target = { show: () => "", 0: () => "" };
+  const wrong: unknown[] = [[], [target], [target, "show", 1], [null, "show"], [
+    target,
+    0,
+  ]];
+  for (const callback of wrong) {
+    assertThrows(
+      () => app.route("/", callback as never),
+      TypeError,
+      "the callback must be a function, [target,",
+    );
   }
 });

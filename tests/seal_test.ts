@@ -877,7 +877,9 @@ Deno.test("a stream that is returned after the seal, or cleared, is cancelled", 
     app.response().events(stream("cleared") as AsyncIterable<never>);
     app.response().clearBody().write("text");
   });
-  for (const path of ["/late", "/cleared"]) await (await app.fetch(path)).text();
+  for (const path of ["/late", "/cleared"]) {
+    await (await app.fetch(path)).text();
+  }
   await later();
   assertEquals(cancelled, ["late", "cleared"]);
 });
@@ -924,7 +926,10 @@ Deno.test("`framework.handle_errors` false rejects with what an asynchronous `ha
 Deno.test("`framework.handle_errors` false keeps the response of a `halt()` beside a call that fails", async () => {
   const app = new Engine();
   app.set("framework.handle_errors", false);
-  app.map("render", () => later().then(() => Promise.reject(new Error("boom"))));
+  app.map(
+    "render",
+    () => later().then(() => Promise.reject(new Error("boom"))),
+  );
   app.route("/", () => {
     app.render("x");
     app.halt(403, "no");
@@ -950,4 +955,17 @@ Deno.test("`error()` and `notFound()` after the seal change nothing under debug,
     });
     assertEquals(log.join("\n").includes("TypeError"), false);
   }
+});
+
+Deno.test("an error after the seal is one line in the log, also under debug", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("/", () => {
+    app.json({ a: 1 });
+    throw new Error("boom");
+  });
+  const log = await logOf(async () => {
+    assertEquals((await visit(app, "/")).status, 200);
+  });
+  assertEquals(log.length, 1, log.join("\n"));
 });

@@ -807,3 +807,16 @@ for (const [options, message] of REFUSED) {
     assertThrows(() => application(options), TypeError, message);
   });
 }
+
+Deno.test("an engine that is asked by another one, and not mounted, does not share its session", async () => {
+  const inner = application();
+  const app = application();
+  app.route("/ask", () => {
+    app.request();
+    return inner.fetch("/user");
+  });
+  const visitor = new Visitor(app);
+  await visitor.visit("/login/Ada");
+  assertEquals((await visitor.visit("/user")).text, "Ada");
+  assertEquals((await visitor.visit("/ask")).text, "nobody");
+});

@@ -13,6 +13,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { EventEmitter } from "node:events";
 import { busyText, declareBusy } from "./busy.ts";
 import { call, onBothForms, onEngine, visit } from "./forms.ts";
+import { logOf } from "./log.ts";
 
 const sleep = (milliseconds = 0): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -472,4 +473,69 @@ Deno.test("an engine is usable where a module load left an ended request behind"
   assertEquals(await get("/"), "plain");
   assertEquals(app.get("name"), "application");
   await server.shutdown();
+});
+
+Deno.test("a request that late work makes belongs to none", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  const gate = Promise.withResolvers<void>();
+  let late: Promise<Response> | undefined;
+  inner.route("/", () => inner.request().id);
+  outer.route("/", () => {
+    late = gate.promise.then(() => inner.fetch("/"));
+    return outer.request().id;
+  });
+  const id = await (await outer.fetch("/")).text();
+  gate.resolve();
+  const lateId = await (await late!).text();
+  assertEquals([id, lateId].includes(""), false);
+  assertEquals(id === lateId, false);
+});
+
+Deno.test("a request that outlives the one around it finds that no more", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  const gate = Promise.withResolvers<void>();
+  let late: Promise<Response> | undefined;
+  inner.set("framework.handle_errors", false);
+  inner.route("/", async () => {
+    await gate.promise;
+    return outer.request().url;
+  });
+  outer.route("/", () => {
+    late = Promise.resolve(inner.fetch("/"));
+    return "done";
+  });
+  await (await outer.fetch("/")).text();
+  gate.resolve();
+  await assertRejects(() => late!, Error, "has ended");
+});
+
+Deno.test("`configure()` rejects with the error of its work, for its caller alone", async () => {
+  const app = new Engine();
+  const work = async () => {
+    await null;
+    throw new Error("boom");
+  };
+  await assertRejects(() => app.configure(work), Error, "boom");
+  await sleep();
+});
+
+Deno.test("a request may say how its own path is read", async () => {
+  const app = new Engine();
+  app.before("start", () => void app.set("framework.case_sensitive", true));
+  app.route("/about", () => "about");
+  assertEquals((await app.fetch("/about")).status, 200);
+  assertEquals((await app.fetch("/ABOUT")).status, 404);
+});
+
+Deno.test("the first request that turns `framework.debug` on, for itself, has its error whole in the log", async () => {
+  const app = new Engine();
+  app.map("error", () => "sorry");
+  app.route("/", () => {
+    app.set("framework.debug", true);
+    throw new Error("boom");
+  });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 500);
+  });
+  assertStringIncludes(log.join("\n"), "\n    at ");
 });

@@ -604,3 +604,15 @@ onEngine(
     assertEquals(await (await visit(app, "/")).text(), "deferred");
   },
 );
+
+Deno.test("a stream that a filter of `send` cancels ends no request whose response is still being made", async () => {
+  const app = new Engine();
+  app.route("/", () => void app.response().events([{ data: "a" }]));
+  app.after("send", async (_params, output) => {
+    await output.value.body.cancel();
+    await later();
+    output.value = new Response(app.request().url);
+  });
+  const response = await app.fetch("/");
+  assertEquals([response.status, await response.text()], [200, "/"]);
+});

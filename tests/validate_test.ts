@@ -392,3 +392,19 @@ Deno.test("`signal` aborts when the client leaves, after the body was read", asy
   assertEquals(await left.promise, "Ada");
   await server.shutdown();
 });
+
+Deno.test("`validate()` of the params where no route matches gets none", async () => {
+  const schema = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value: unknown) => ({ value }),
+    },
+  } as const;
+  const app = new Engine();
+  app.map("notFound", async () => {
+    const params = await app.request().validate(schema, "params");
+    return JSON.stringify(params);
+  });
+  assertEquals(await (await app.fetch("/")).text(), "{}");
+});

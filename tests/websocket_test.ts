@@ -3,7 +3,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Engine } from "@framework/core";
 import { logOf } from "./log.ts";
-import { sendRaw } from "./raw_http.ts";
+import { RawConnection, sendRaw } from "./raw_http.ts";
 
 /** Connects, sends the texts one by one, and returns what came back until the socket closed. */
 async function talk(url: string, texts: readonly string[]): Promise<string[]> {
@@ -229,3 +229,109 @@ for (const [what, headers, expected] of HANDSHAKES) {
     await server.shutdown();
   });
 }
+
+Deno.test("`upgrade()` without a protocol opens the socket of a client that offers some", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    const { socket, response } = app.request().upgrade();
+    socket.onmessage = ({ data }) => socket.send(data);
+    return response;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const connection = await RawConnection.open(port);
+  await connection.send(
+    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n` +
+      `Upgrade: websocket\r\nSec-WebSocket-Protocol: chat, news\r\n${KEY}\r\n`,
+  );
+  const head = await connection.receive("\r\n\r\n");
+  assertEquals(head.split("\r\n")[0], "HTTP/1.1 101 Switching Protocols");
+  connection[Symbol.dispose]();
+  await server.shutdown();
+});
+
+/** The URL of the current request, or the message of the error without one. */
+function urlOf(app: Engine): string {
+  try {
+    return app.request().url;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+Deno.test("a request is over once its socket has closed", async () => {
+  const app = new Engine();
+  const late = Promise.withResolvers<string>();
+  app.route("/", () => {
+    const { socket, response } = app.request().upgrade();
+    socket.onclose = () => void setTimeout(() => late.resolve(urlOf(app)));
+    return response;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const client = new WebSocket(`ws://127.0.0.1:${port}/`);
+  const closed = new Promise((resolve) => client.onclose = resolve);
+  client.onopen = () => client.close();
+  assertStringIncludes(await late.promise, "has ended");
+  await closed;
+  await server.shutdown();
+});
+
+Deno.test("a socket in whose place `send` puts another response gets an error, and the client that response", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 1);
+  let hasFailed = false;
+  const late = Promise.withResolvers<string>();
+  app.route("/", () => {
+    const { socket, response } = app.request().upgrade();
+    socket.onerror = () => {
+      hasFailed = true;
+      setTimeout(() => late.resolve(urlOf(app)));
+    };
+    return response;
+  });
+  app.after("send", (_params, output) => {
+    output.value = new Response("no", { status: 403 });
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const { status } = await sendRaw(
+    port,
+    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n` +
+      `Upgrade: websocket\r\n${KEY}\r\n`,
+  );
+  assertEquals([status, hasFailed], [403, true]);
+  assertStringIncludes(await late.promise, "has ended");
+  assertEquals(await logOf(() => server.shutdown()), []);
+});
+
+Deno.test("deferred work outlives a socket whose connection breaks", async () => {
+  const app = new Engine();
+  const seen: string[] = [];
+  const done = Promise.withResolvers<void>();
+  app.route("/", () => {
+    const { socket, response } = app.request().upgrade();
+    const closed = Promise.withResolvers<void>();
+    socket.onerror = () => void seen.push("error");
+    socket.onclose = () => closed.resolve();
+    app.defer(async () => {
+      await closed.promise;
+      await new Promise((resolve) => setTimeout(resolve));
+      seen.push(urlOf(app));
+      done.resolve();
+    });
+    return response;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const connection = await RawConnection.open(port);
+  await connection.send(
+    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n` +
+      `Upgrade: websocket\r\n${KEY}\r\n`,
+  );
+  await connection.receive("\r\n\r\n");
+  connection[Symbol.dispose]();
+  await done.promise;
+  assertEquals(seen, ["error", "/"]);
+  await server.shutdown();
+});
