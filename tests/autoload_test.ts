@@ -236,3 +236,10 @@ Deno.test({
     );
   },
 });
+
+Deno.test('`"Class::method"` is a method of instances where there is no static one', async () => {
+  const app = new Engine();
+  app.path(classes);
+  app.route("/hello/@name", "Greeting::hello");
+  assertEquals(await (await visit(app, "/hello/Ada")).text(), "Hello, Ada!");
+});

@@ -794,7 +794,6 @@ Deno.test("`framework.handle_errors` false cancels the stream in whose place a `
 
 Deno.test("the page of an asynchronous `halt()` does not wait for that, also where code has caught its signal", async () => {
   const app = new Engine();
-  app.set("framework.wait_timeout", 1);
   app.map("notFound", () => "missing");
   app.map("halt", () => later().then(() => app.notFound()));
   app.route("/", async () => {

@@ -436,7 +436,6 @@ Deno.test("the `error` of middleware may respond by a mapped `json()` that it do
 
 Deno.test("the `error` of middleware does not wait for the call by which a mapped `start` waits for it", async () => {
   const app = new Engine();
-  app.set("framework.wait_timeout", 1);
   app.map("limited", async (work: Promise<unknown>) => await work);
   app.map("start", () => call(app, "limited", app.original("start")()));
   app.route("/", async () => {

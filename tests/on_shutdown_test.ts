@@ -164,3 +164,30 @@ Deno.test("under `deno serve`, a listener of `beforeunload` flushes after the dr
   assertEquals((await process.ended()).code, 0);
   assertMatch(process.printed, /flushed\n$/);
 });
+
+Deno.test("`shutdown()` waits for work that is deferred by deferred work", async () => {
+  const app = new Engine();
+  const gate = Promise.withResolvers<void>();
+  let isDone = false;
+  app.route("/first", () => {
+    app.defer(async () => {
+      await gate.promise;
+      await app.fetch("/second");
+    });
+  });
+  app.route("/second", () => {
+    app.defer(async () => {
+      for (let turn = 0; turn < 20; turn++) {
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      isDone = true;
+    });
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  await (await fetch(`http://127.0.0.1:${port}/first`)).body?.cancel();
+  const down = server.shutdown();
+  setTimeout(gate.resolve, 10);
+  await down;
+  assertEquals(isDone, true);
+});

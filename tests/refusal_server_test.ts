@@ -162,3 +162,21 @@ Deno.test("a server that drains no longer listens once the bodies of its request
   await down;
   assertEquals(isListening, false);
 });
+
+Deno.test("a server that shuts down names the uploads that are unfinished", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 0.1);
+  const arrived = Promise.withResolvers<void>();
+  app.post("/", () => {
+    arrived.resolve();
+    return app.request().raw.text();
+  }).streamed();
+  const { server, port } = start(app);
+  using connection = await RawConnection.open(port);
+  await connection.send(
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nbeginning",
+  );
+  await arrived.promise;
+  const log = await logOf(() => server.shutdown());
+  assertEquals(log.at(-1), "Shut down after 0.1 s with 1 upload unfinished");
+});

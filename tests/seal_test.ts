@@ -969,3 +969,25 @@ Deno.test("an error after the seal is one line in the log, also under debug", as
   });
   assertEquals(log.length, 1, log.join("\n"));
 });
+
+Deno.test("calls beside an asynchronous `halt()` that fails on the page of an error are waited for, too", async () => {
+  const app = new Engine();
+  app.before(
+    "halt",
+    () => later().then(() => Promise.reject(new Error("late"))),
+  );
+  app.map("slow", async () => {
+    for (let turn = 0; turn < 10; turn++) await later();
+    app.response().header("x-late", "1");
+  });
+  app.map("error", () => {
+    call(app, "slow");
+    app.halt(500, "sorry");
+  });
+  app.route("/", () => Promise.reject(new Error("first")));
+  await logOf(async () => {
+    const response = await app.fetch("/");
+    await response.body?.cancel();
+    assertEquals([response.status, response.headers.get("x-late")], [500, "1"]);
+  });
+});

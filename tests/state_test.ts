@@ -1,6 +1,7 @@
 /** What a request sets is its own: who is current in every kind of work, and what leaks to nobody. */
 
 import {
+  assert,
   assertEquals,
   assertRejects,
   assertStrictEquals,
@@ -14,6 +15,7 @@ import { EventEmitter } from "node:events";
 import { busyText, declareBusy } from "./busy.ts";
 import { call, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
+import { ServerProcess } from "./server_child.ts";
 
 const sleep = (milliseconds = 0): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -538,4 +540,33 @@ Deno.test("the first request that turns `framework.debug` on, for itself, has it
     assertEquals((await app.fetch("/")).status, 500);
   });
   assertStringIncludes(log.join("\n"), "\n    at ");
+});
+
+Deno.test("requests that are over leave nothing in memory", async () => {
+  const source = `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    app.map("json", async (data) => {
+      await null;
+      app.response().write(JSON.stringify(data));
+    });
+    app.route("/late", () => app.json({ a: 1 }));
+    app.route("/text", () => "text");
+    const used = async (count) => {
+      for (; count > 0; count--) {
+        for (const path of ["/late", "/text"]) {
+          await (await app.fetch(path)).text();
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve));
+      globalThis.gc();
+      return Deno.memoryUsage().heapUsed;
+    };
+    const before = await used(500);
+    console.log("grown by " + (await used(3_000) - before) + " bytes");
+  `;
+  const command = ["run", "--v8-flags=--expose-gc"];
+  await using child = await ServerProcess.start(source, { command });
+  const [, bytes] = await child.prints(/grown by (-?\d+) bytes/);
+  assert(Number(bytes) < 2 ** 20, bytes);
 });
