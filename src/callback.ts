@@ -105,7 +105,7 @@ function methodOf(
   }
   if (isOnTarget) return (...params) => call(target, params);
   const owner = type?.prototype ?? Object.getPrototypeOf(target);
-  const name = owner.constructor?.name ?? "object";
+  const { name } = owner.constructor;
   const known = [...Object.getOwnPropertyNames(owner), ...Object.keys(target)];
   const hint = didYouMean(method, known);
   throw new TypeError(

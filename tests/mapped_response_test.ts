@@ -962,15 +962,25 @@ Deno.test("an object that a mapped `json()` returns is the response, also beside
 Deno.test("a mapped `redirect()` that sets a header has responded, with the text that it returns", async () => {
   for (const text of [undefined, "Go to /login"]) {
     const app = new Engine();
-    app.map("redirect", (url: string) => {
+    const redirect = (url: string) => {
       app.response().status(303).header("location", url);
       return text;
-    });
+    };
+    app.map("redirect", redirect);
     app.route("/", () => {
       app.redirect("/login");
       return "secret";
     });
+    app.route("/later", async () => {
+      app.map("redirect", (url: string) => later().then(() => redirect(url)));
+      app.render("x"); // a call of other code
+      await app.redirect("/login");
+      app.response().status(200);
+      return "secret";
+    });
+    app.map("render", () => later(5));
     assertEquals(await get(app), [303, text ?? ""]);
+    assertEquals(await get(app, "/later"), [303, text ?? ""]);
   }
 });
 

@@ -327,6 +327,18 @@ Deno.test("`framework.method_override` leaves the body of a streamed route unrea
   }
 });
 
+Deno.test("the limit of a route in front of a mount is not that of the mount's forms", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  app.set("framework.method_override", true);
+  app.route("DELETE /posts/@id", () => "deleted").bodyLimit(20);
+  app.mount("/", inner);
+  inner.route("POST /posts/@id", () => "changed");
+  assertEquals(await statusOf(app, "/posts/1", "a=".padEnd(40, "x")), 200);
+  const form = "_method=DELETE&a=".padEnd(21, "x");
+  assertEquals(await statusOf(app, "/posts/1", form), 413);
+  assertEquals(await statusOf(app, "/posts/1", form.slice(1, 21)), 200);
+});
+
 Deno.test("a body that is too large for its route is refused before filters of `start` run", async () => {
   const app = new Engine();
   app.set("framework.method_override", true);

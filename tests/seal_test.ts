@@ -146,6 +146,19 @@ Deno.test('`header()` and `cookie()` say under debug that a filter of "send" is 
   }
 });
 
+Deno.test("`write()` says under debug that nothing can be added to a stream", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("/", () => {
+    app.response().events([{ data: "a" }]).write("more");
+  });
+  const log = await logOf(async () => {
+    assertEquals(await (await visit(app, "/")).text(), "data: a\n\n");
+  });
+  assertEquals(log.length, 1);
+  assertMatch(log[0]!, /^Ignored write\(\) .*: the body is a stream/);
+});
+
 Deno.test("`header()` says under debug that it comes after the page of an error", async () => {
   const app = new Engine();
   app.set("framework.debug", true);

@@ -349,10 +349,13 @@ export interface Failure {
   readonly within?: Failure | undefined;
 }
 
-/** What code has written by `response()`, or rendered: the status or a header, and the body. */
+/** What code has written by `response()`, or rendered. */
 export interface Writes {
+  /** Whether it was the status or a header. */
   head: boolean;
   body: boolean;
+  /** How many of the calls that the code has made are under way: they may still write. */
+  calls: number;
 }
 
 /** What a context for a part of a request has of its own. */
@@ -367,6 +370,8 @@ interface Part {
 /** How many contexts of one request may be inside each other. */
 const MAX_DEPTH = 1_000;
 
+const NO_NOTES: readonly Writes[] = [];
+
 /** What `request()` and `response()` mean to the code that runs: an exchange, and a reply. */
 export class Context implements Enterable {
   readonly id: number = nextId();
@@ -378,11 +383,12 @@ export class Context implements Enterable {
 
   /** How many contexts of the same request are around this one. */
   readonly #depth: number;
+  /** Where it is noted what the code of this context does: for it, and for the contexts around it. */
+  readonly #notes: readonly Writes[];
 
   /**
    * Text is written into the section of the reply, or at its end. The failure is that of the page which the code
-   * makes, if any; only `takeOver()` in `handling/pages.ts` replaces it. What the code writes is noted in `writes`,
-   * also for the contexts around it.
+   * makes, if any; only `takeOver()` in `handling/pages.ts` replaces it. What the code writes is noted in `writes`.
    */
   constructor(
     readonly exchange: Exchange,
@@ -391,11 +397,13 @@ export class Context implements Enterable {
     public failure?: Failure,
     scope?: object,
     readonly writes?: Writes,
-    readonly around?: Context,
+    around?: Context,
   ) {
     this.current = exchange.app.current;
     this.scope = scope ?? this;
     this.#depth = around === undefined ? 0 : around.#depth + 1;
+    const notes = around === undefined ? NO_NOTES : around.#notes;
+    this.#notes = writes === undefined ? notes : [...notes, writes];
   }
 
   /**
@@ -436,13 +444,9 @@ export class Context implements Enterable {
   }
 
   /** Notes what code of this context writes, unless it does so to another reply. */
-  noteWrite(reply: Reply, what: keyof Writes): void {
-    if (reply === this.reply) this.#note(what);
-  }
-
-  #note(what: keyof Writes): void {
-    if (this.writes !== undefined) this.writes[what] = true;
-    if (this.around !== undefined) this.around.#note(what);
+  noteWrite(reply: Reply, what: "head" | "body"): void {
+    if (reply !== this.reply) return;
+    for (const writes of this.#notes) writes[what] = true;
   }
 
   /** Whether the connection is secure, as the cookies of `HttpResponse` then are. */
@@ -465,6 +469,11 @@ export class Context implements Enterable {
   track<Value>(name: string, call: Promise<Value>): Promise<Value> {
     const { exchange, scope } = this;
     pendingOf(exchange).track(name, call, scope);
+    for (const writes of this.#notes) {
+      const done = (): void => void (writes.calls -= 1);
+      writes.calls += 1;
+      call.then(done, done);
+    }
     return call.then((value) => value);
   }
 

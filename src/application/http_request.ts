@@ -399,7 +399,7 @@ export class HttpRequest {
    */
   get raw(): Request {
     const { body: bytes, raw } = this.#exchange;
-    const limit = bytes === undefined ? this.#streamLimit : undefined;
+    const limit = this.#streamLimit;
     if (bytes === undefined && limit === undefined) {
       if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw); // until there is a response: see `runtime.ts`
       return raw;
@@ -468,7 +468,7 @@ export class HttpRequest {
     return this.#parsed.form;
   }
 
-  /** How much of a stream the route may read; undefined without a limit, and without a body. */
+  /** How much of a stream the route may read; undefined without a limit, and without a body or once it was read. */
   get #streamLimit(): number | undefined {
     const { isReceiving, match } = this.#exchange;
     return isReceiving ? match?.declaration.bodyLimit : undefined;

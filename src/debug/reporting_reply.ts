@@ -17,7 +17,9 @@ export class ReportingReply extends Reply {
     super.ignore(call);
     const state = this.isMade
       ? 'the web response had already been made; in a "send" filter, change that response instead'
-      : `the response was sealed by ${this.sealedBy}`;
+      : this.isSealed
+      ? `the response was sealed by ${this.sealedBy}`
+      : "the body is a stream, bytes, or a web response, to which nothing can be added";
     report(`Ignored ${call}${callPlace(call)}: ${state}`);
   }
 }

@@ -7,7 +7,8 @@
  * - responds when no route matches.
  *
  * What a callback returns is sent by `respond.ts`. A mapped `start` may stop waiting for all this, such as after a
- * time-out, and respond by `halt()`: what goes on after a wait first asks whether the request is over (`checkNotOver`).
+ * time-out, and respond by `halt()`: what goes on after a wait asks first whether the response is certain
+ * (`hasResponded`), or whether the request is over (`checkNotOver`).
  */
 
 import type { Application } from "../application/application.ts";
@@ -108,13 +109,10 @@ function callRoutes(context: Context): Waiting {
 
 /** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
 function callRoute(context: Context, match: Match): unknown {
-  const { exchange } = context;
-  const receiving = receiveFor(exchange, match);
-  if (receiving === undefined) return callGuarded(context, match);
-  return receiving.then(() => {
-    exchange.checkNotOver();
-    return callGuarded(context, match);
-  });
+  const receiving = receiveFor(context.exchange, match);
+  return receiving === undefined
+    ? callGuarded(context, match)
+    : receiving.then(() => callGuarded(context, match));
 }
 
 /** Calls the callback of a route, between its middleware; not after a response that came while a body was awaited. */
@@ -151,18 +149,15 @@ function* guarded(
   let passes: true | undefined;
   if (isHookResponse(allowed)) {
     yield respondWith(context, allowed);
-  } else {
-    exchange.checkNotOver();
-    if (!hasResponded(context)) {
-      checkAllowed(allowed, first, match);
-      try {
-        passes = yield* guarded(context, match, others);
-      } catch (thrown) {
-        const isForHook = !isStop(thrown) && !exchange.isOver;
-        if (!isForHook || hooks.error === undefined) throw thrown;
-        const respond = () => hooks.error!(thrown, params);
-        yield* onMiddlewareError(context, thrown, respond);
-      }
+  } else if (!hasResponded(context)) {
+    checkAllowed(allowed, first, match);
+    try {
+      passes = yield* guarded(context, match, others);
+    } catch (thrown) {
+      const isForHook = !isStop(thrown) && !exchange.isOver;
+      if (!isForHook || hooks.error === undefined) throw thrown;
+      const respond = () => hooks.error!(thrown, params);
+      yield* onMiddlewareError(context, thrown, respond);
     }
   }
   exchange.checkNotOver();
@@ -172,7 +167,7 @@ function* guarded(
 
 /**
  * Whether the response is certain: this one or, where the application is mounted, that of the one around it. So it is
- * of a request that is over: late code asks `checkNotOver` before, to get an error and not just stop.
+ * of a request that is over: code that is to get an error then, and not just stop, asks `checkNotOver`.
  */
 function hasResponded({ exchange, reply }: Context): boolean {
   const { mountPoint, outer } = exchange;

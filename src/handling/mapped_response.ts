@@ -42,12 +42,12 @@ const TYPES: Readonly<Record<Responding, string | undefined>> = {
  */
 export function ending(name: "halt" | "stop"): Wrapper {
   return (method, params, context) => {
-    const { exchange, reply, scope, section } = context;
+    const { exchange, reply, section } = context;
     const copy = reply.copy();
-    const writes = { head: false, body: false };
+    const writes = { head: false, body: false, calls: 0 };
     const isHalt = name === "halt";
     const place = isHalt ? undefined : section;
-    const part = context.part({ reply: copy, section: place, scope, writes });
+    const part = context.part({ reply: copy, section: place, writes });
     if (!reply.giveWay(copy, `${name}()`, section)) throwStop();
     if (isHalt) copy.clearBody();
     let ended: Waiting | void;
@@ -150,7 +150,7 @@ function respondMapped(
   context: Context,
 ): unknown {
   const { scope, section } = context;
-  const writes = { head: false, body: false };
+  const writes = { head: false, body: false, calls: 0 };
   const part = context.part({ section, scope, writes });
   return enter(part, () => run(respondBy(name, method, params, part, writes)));
 }
@@ -180,8 +180,8 @@ function* respondBy(
       (name !== "redirect" || !written.head || isTextOrBody(returned));
     if (isBody) yield replaceBy(context, returned, name);
     // Calls that it did not await may still write the body.
-    const mayWrite = exchange.pending?.isUnsettled === true;
-    const hasResponded = isBody || written.body || written.head && !mayWrite;
+    const isWhole = written.body || written.head && writes.calls === 0;
+    const hasResponded = isBody || isWhole;
     if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
     if (!hasResponded) {
       pendingOf(exchange).beforeGoingOn(() => {
@@ -193,7 +193,7 @@ function* respondBy(
     }
     return isBody ? undefined : returned;
   } catch (thrown) {
-    if (!isStop(thrown)) pendingOf(exchange).failToRespond(thrown);
+    pendingOf(exchange).failToRespond(thrown);
     throw thrown;
   }
 }
@@ -205,7 +205,7 @@ function* respondBy(
 function watch(
   reply: Reply,
   writes: Readonly<Writes>,
-): (isAlone: boolean) => Readonly<Writes> {
+): (isAlone: boolean) => Pick<Writes, "head" | "body"> {
   const { body } = reply;
   const head = headOf(reply);
   return (isAlone) => ({

@@ -56,12 +56,11 @@ function failureOf(thrown: unknown): Failure {
 }
 
 /**
- * Makes an `Error` of the parameter of `error`, now and at each call of the returned function, which tells why `error`
- * responds. The failure keeps what was thrown as it was.
+ * Returns what tells why `error` responds, by its parameter, and makes an `Error` of that. The failure keeps what was
+ * thrown as it was.
  */
 function watchError(params: unknown[]): () => Failure {
   let failure = failureOf(params[0]);
-  params[0] = failure.error;
   return () => {
     if (params[0] !== failure.error) failure = failureOf(params[0]);
     params[0] = failure.error;
@@ -219,9 +218,7 @@ async function fillWithDetails(page: Context, failure: Failure): Promise<void> {
  */
 function takeOver(page: Context, failure: Failure): void {
   const { failure: opened, reply } = page;
-  if (opened?.thrown === failure.thrown || opened?.error === failure.error) {
-    return;
-  }
+  if (opened?.error === failure.error) return;
   note(page, failure);
   if (opened !== undefined) dropHead(reply, opened);
   if (reply.status === opened?.status) setHead(page, failure);

@@ -51,7 +51,7 @@ async function receiveForm(
   if (!match && !hasRoute(exchange)) return;
   const others = OVERRIDES.map((method) => search(exchange, method));
   const limits = [match, ...others]
-    .filter((each) => each !== undefined && !each.declaration.takesStream)
+    .filter((each) => each !== undefined)
     .map((each) => largestLimit(exchange, each));
   if (limits.length === 0) limits.push(largestLimit(exchange));
   await read(exchange, Math.max(...limits));

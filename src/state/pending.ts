@@ -50,8 +50,8 @@ export class Pending {
     call.then(
       () => this.#calls.delete(call),
       () => {
-        // A promise that was noted twice is deleted once.
-        if (this.#calls.delete(call)) this.#hasRejected = true;
+        this.#calls.delete(call);
+        this.#hasRejected = true;
       },
     );
   }
