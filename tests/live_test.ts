@@ -118,6 +118,20 @@ Deno.test("the script stands at the last end of a body, in bytes of any encoding
   assertEquals(text, `<body>\xfc</BODY >${TAG}</body\n>`);
 });
 
+Deno.test("a HEAD of a response that has no body keeps its status", async () => {
+  await using desk = new Desk((app) =>
+    app.route("/", () => {
+      app.response().status(204).header("content-type", "text/html");
+      app.response().header("content-length", 0);
+    })
+  );
+  for (const method of ["GET", "HEAD"]) {
+    const response = await desk.visit("/", { method });
+    await response.body?.cancel();
+    assertEquals(response.status, 204, method);
+  }
+});
+
 Deno.test("a HEAD of a document has no length, which only a GET can tell", async () => {
   await using desk = new Desk((app) => app.route("/", () => PAGE));
   const response = await desk.visit("/", { method: "HEAD" });

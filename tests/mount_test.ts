@@ -154,6 +154,14 @@ onEngine("`mount()` refuses what is not an application", (app) => {
   assertThrows(() => app.mount("/x(/y)", echo), TypeError, "prefix");
 });
 
+Deno.test("a mount splits the path as it was matched, whatever base middleware sets", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  inner.route("/a/b", () => "found");
+  const setBase = () => void outer.set("framework.base_url", "/shop");
+  outer.group("/shop", (router) => router.mount("/", inner), [setBase]);
+  assertEquals(await (await outer.fetch("/shop/a/b")).text(), "found");
+});
+
 Deno.test("a mounted engine tells who is on this machine as the one around it", async () => {
   const [app, inner] = [new Engine(), new Engine()];
   app.mount("/inner", inner);

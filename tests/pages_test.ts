@@ -82,6 +82,42 @@ onEngine(
   },
 );
 
+Deno.test("a mounted engine shows no details where the engine around it trusts a proxy", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  inner.set("framework.debug", true);
+  inner.route("/boom", () => {
+    throw new Error("the message");
+  });
+  outer.mount("/in", inner);
+  const local = {
+    remoteAddr: { transport: "tcp", hostname: "127.0.0.1", port: 5 } as const,
+  };
+  for (const trusts of [false, true]) {
+    outer.set("framework.trust_proxy", trusts);
+    await logOf(async () => {
+      const response = await outer.fetch("/in/boom", local);
+      const text = await response.text();
+      assertEquals(text.includes("the message"), !trusts);
+    });
+  }
+});
+
+Deno.test("a mounted engine keeps the message of an error from what may be a copy of a request", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  inner.route("/boom", () => {
+    throw new Error("the message");
+  });
+  outer.mount("/in", inner);
+  const { signal } = new AbortController();
+  for (const init of [{}, { signal }]) {
+    await logOf(async () => {
+      const request = new Request("http://localhost/in/boom", init);
+      const text = await (await outer.fetch(request)).text();
+      assertEquals(text.includes("the message"), !("signal" in init));
+    });
+  }
+});
+
 Deno.test("debug details are hidden from a server without connection info, also in a copy of its request", async () => {
   const app = new Engine();
   app.set("framework.debug", true);

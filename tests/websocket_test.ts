@@ -2,6 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Engine } from "@framework/core";
+import { settled } from "@framework/core/testing";
 import { logOf } from "./log.ts";
 import { RawConnection, sendRaw } from "./raw_http.ts";
 
@@ -87,6 +88,98 @@ Deno.test("`upgrade()` keeps the headers, and what deferred work throws is logge
   assertEquals(ran, ["second"]);
   assertEquals(lines.length, 1);
   assertStringIncludes(lines[0]!, "Error in deferred work: Error: boom");
+});
+
+Deno.test("`Deno.upgradeWebSocket()` leaves deferred work the headers of the request", async () => {
+  const app = new Engine();
+  app.set("framework.trust_proxy", true);
+  const seen: string[] = [];
+  app.route("/", () => {
+    app.defer(() => void seen.push(app.request().ip));
+    app.defer(() => Promise.reject(new Error("boom")));
+    app.defer(() => void seen.push(app.request().getHeader("x-a")));
+    return Deno.upgradeWebSocket(app.request().raw).response;
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const connection = await RawConnection.open(port);
+  await connection.send(
+    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nX-A: 1\r\n` +
+      `Upgrade: websocket\r\nX-Forwarded-For: 192.0.2.7\r\n${KEY}\r\n`,
+  );
+  const lines = await logOf(async () => {
+    await connection.receive("\r\n\r\n");
+    await settled(app);
+    connection[Symbol.dispose]();
+    await server.shutdown();
+  });
+  assertEquals(seen, ["192.0.2.7", "1"]);
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertStringIncludes(lines[0]!, "Error in deferred work: Error: boom");
+});
+
+Deno.test("the handlers of a mounted engine's socket, and its deferred work, can use the engine around it", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  outer.set("name", "outer");
+  const deferred: unknown[] = [];
+  const known = () => [outer.get("name"), outer.request().getHeader("host")];
+  inner.route("/talk", () => {
+    const { socket, response } = inner.request().upgrade();
+    socket.onmessage = async () => {
+      await null;
+      try {
+        socket.send(`${known()}`);
+      } catch (error) {
+        socket.send(`${error}`);
+      }
+    };
+    return response;
+  });
+  inner.route("/defer", () => {
+    inner.defer(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      deferred.push(known()[0]);
+    });
+  });
+  outer.mount("/in", inner);
+  outer.route("/called", () => inner.fetch("/defer"));
+  const server = outer.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const received = await talk(`ws://127.0.0.1:${port}/in/talk`, ["a"]);
+  assertEquals(received, [`outer,127.0.0.1:${port}`]);
+  for (const path of ["/in/defer", "/called"]) {
+    await (await fetch(`http://127.0.0.1:${port}${path}`)).body?.cancel();
+  }
+  await server.shutdown();
+  assertEquals(deferred, ["outer", "outer"]);
+});
+
+Deno.test("a socket of an engine that a callback calls opens with the callback's response alone", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  const seen: string[] = [];
+  inner.route("/", () => {
+    const { socket, response } = inner.request().upgrade();
+    socket.onopen = () => void seen.push("open");
+    socket.onerror = () => void seen.push("error");
+    return response;
+  });
+  outer.route("/", async () => {
+    await inner.fetch(outer.request().raw);
+    throw new Error("boom");
+  });
+  const server = outer.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const lines = await logOf(async () => {
+    const { status } = await sendRaw(
+      port,
+      `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n` +
+        `Upgrade: websocket\r\n${KEY}\r\n`,
+    );
+    assertEquals(status, 500);
+    await server.shutdown();
+  });
+  assertEquals(seen, ["error"]);
+  assertEquals(lines.length, 1, lines.join("\n"));
 });
 
 Deno.test("`upgrade()` works in an engine that is mounted in another one", async () => {

@@ -320,8 +320,8 @@ export class Application implements LayerSource {
   }
 
   /**
-   * Calls a method with its filters, or returns an instance of a class. The context is the current one: pass it where
-   * it is known, which saves looking it up.
+   * Calls a method with its filters, and has the response wait for a promise that it returns; or returns an instance of
+   * a class. The context is the current one: pass it where it is known, which saves looking it up.
    */
   call(
     name: string,

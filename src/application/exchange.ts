@@ -64,7 +64,7 @@ export class Exchange implements Delivery, Running {
    * place, which is then its `final`.
    */
   readonly context: Context;
-  /** The context, not the exchange, of the application around this one that has passed the request on. */
+  /** The context, not the exchange, of the code that has called `fetch`: that of a mount, or any other. */
   readonly outer: Context | undefined;
   /** Where the outer application has mounted this one; undefined when it has called this one in another way. */
   readonly mountPoint: MountPoint | undefined;
@@ -275,10 +275,15 @@ export class Exchange implements Delivery, Running {
     if (this.isOver) throw new EndedError();
   }
 
-  /** Reads what Deno drops after the response, so that it stays readable. */
+  /** Reads what Deno drops after the response, so that it stays readable; for an upgrade, see `rememberHeaders()`. */
   remember(): void {
     void this.remote;
     void this.raw.headers;
+  }
+
+  /** Reads each header, also of the requests around: once the request has become a WebSocket, Deno reads none. */
+  rememberHeaders(): void {
+    for (const { raw } of this.nesting) void [...raw.headers];
   }
 
   /** Adds a context for a part of this request, which is over with it. */
@@ -287,32 +292,34 @@ export class Exchange implements Delivery, Running {
   }
 
   /**
-   * Keeps the request open until the returned function is called. Pass `abort` for a stream: a server that shuts down
-   * calls it when the stream takes too long, and `end` at once. The servers of outer applications call `end`, too;
-   * until then, their `abort` is that of the stream which their own reply binds (`web_response.ts`).
+   * Keeps the request, and those around it, open until the returned function is called. Pass `abort` for a stream: a
+   * server that shuts down calls it when the stream takes too long, and `end` at once. The servers of outer applications
+   * call `end`, too; until then, their `abort` is that of the stream which their own reply binds (`web_response.ts`).
    */
   hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
-    const { streams } = this.app.unfinished;
+    const { nesting, app: { unfinished: { streams } } } = this;
     const undo = end &&
-      this.nesting.map(({ app: { unfinished } }) =>
+      nesting.map(({ app: { unfinished } }) =>
         unfinished.endAtDrain(() => {
           if (abort) unfinished.streams.add(abort); // its source may still clean up
           end();
         })
       );
-    this.remember();
-    this.#holds += 1;
+    for (const each of nesting) {
+      each.remember();
+      each.#holds += 1;
+    }
     if (abort) streams.add(abort);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#holds -= 1;
       undo?.forEach((each) => each());
-      if (abort) {
-        this.nesting.forEach(({ app }) => app.unfinished.streams.delete(abort));
+      for (const each of nesting) {
+        each.#holds -= 1;
+        if (abort) each.app.unfinished.streams.delete(abort);
+        if (each.isConcluded) each.conclude();
       }
-      if (this.isConcluded) this.conclude();
     };
   }
 
@@ -359,7 +366,7 @@ export interface Writes {
 }
 
 /** What a context for a part of a request has of its own. */
-interface Part {
+interface PartOptions {
   readonly reply?: Reply;
   readonly section?: Section | undefined;
   readonly failure?: Failure | undefined;
@@ -415,7 +422,7 @@ export class Context implements Enterable {
    */
   part(
     { reply = this.reply, section, failure = this.failure, scope, writes }:
-      Part,
+      PartOptions,
   ): Context {
     const { exchange } = this;
     if (this.#depth === MAX_DEPTH) {

@@ -72,7 +72,7 @@ export class HttpRequest {
   #noBytes: Uint8Array<ArrayBuffer> | undefined;
   #json: unknown;
   #replay: Request | undefined;
-  /** The limit of the route that `#replay` was made for. */
+  /** The limit of the route that `#replay` streams for; bytes that were read are below it. */
   #replayLimit: number | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
@@ -380,7 +380,6 @@ export class HttpRequest {
       );
     }
     this.#checkHandshake(options.protocol);
-    void [...this.#exchange.raw.headers]; // after an upgrade, Deno cannot read them any more
     const upgrade = Deno.upgradeWebSocket(this.raw, options);
     const { settings } = this.#exchange.plan;
     boundSocket(upgrade.socket, settings["framework.socket_limit"]);
@@ -401,7 +400,10 @@ export class HttpRequest {
     const { body: bytes, raw } = this.#exchange;
     const limit = this.#streamLimit;
     if (bytes === undefined && limit === undefined) {
-      if (headerOf(raw, "upgrade") !== null) postponeUpgrade(raw); // until there is a response: see `runtime.ts`
+      if (headerOf(raw, "upgrade") !== null) {
+        this.#exchange.rememberHeaders();
+        postponeUpgrade(raw); // until there is a response: see `runtime.ts`
+      }
       return raw;
     }
     if (this.#replay !== undefined && this.#replayLimit === limit) {

@@ -42,7 +42,7 @@ export interface Settings {
    * and what `framework.hosts` compares.
    */
   "framework.trust_proxy": boolean;
-  /** Whether a path that takes only other methods is a 405 instead of a 404. */
+  /** Whether a path whose routes name only other methods is a 405 instead of a 404. */
   "framework.method_not_allowed": boolean;
   /** Whether the field `_method` of a POST form replaces its method with PUT, PATCH or DELETE. */
   "framework.method_override": boolean;

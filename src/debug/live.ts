@@ -6,6 +6,7 @@
 import type { Exchange } from "../application/exchange.ts";
 import { isFromProgram } from "../handling/client.ts";
 import { escape } from "../html.ts";
+import { NULL_BODY } from "../null_body.ts";
 import { valueOf } from "../response/stream.ts";
 import { mutable } from "../response/web_response.ts";
 import type { Unfinished } from "../state/unfinished.ts";
@@ -135,9 +136,8 @@ function events(unfinished: Unfinished): ReadableStream<Uint8Array> {
 function isDocument(response: Response): boolean {
   const { headers, status, url } = response;
   const isHtml = /^text\/html\b/i.test(headers.get("content-type") ?? "");
-  if (!isHtml || status === 206 || headers.has("content-encoding")) {
-    return false;
-  }
+  const isWhole = status !== 206 && !NULL_BODY.has(status);
+  if (!isHtml || !isWhole || headers.has("content-encoding")) return false;
   if (/^\s*attachment\b/i.test(headers.get("content-disposition") ?? "")) {
     return false;
   }

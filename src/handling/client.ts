@@ -23,6 +23,7 @@ const OWN_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])\//;
  */
 export function isFromProgram(exchange: Exchange): boolean {
   const { raw, isServed, nesting } = exchange;
+  // The outermost request may be a copy: those inside of it are made for a mount, or by the program itself.
   return !isServed && nesting.every(({ remote }) => remote === undefined) &&
     !nesting.at(-1)!.mayBeCopy && OWN_ORIGIN.test(raw.url) &&
     !raw.headers.has("host") &&
@@ -37,11 +38,14 @@ export function seesDetails(exchange: Exchange): boolean {
 
 /**
  * Whether the client is on this machine. The host must be a name of this machine, too: any other name is DNS
- * rebinding, which lets a foreign page read what this machine shows. Behind a trusted proxy, no client is local.
+ * rebinding, which lets a foreign page read what this machine shows. Behind a trusted proxy, no client is local, also
+ * where an application around this one trusts it.
  */
-function isLocal({ raw, remote, trustsProxy }: Exchange): boolean {
+function isLocal({ nesting, raw, remote }: Exchange): boolean {
   if (remote === undefined || !("hostname" in remote)) return false;
-  if (trustsProxy || isForwarded(raw)) return false;
+  if (isForwarded(raw) || nesting.some((each) => each.trustsProxy)) {
+    return false;
+  }
   const host = raw.headers.get("host");
   const urls = host === null ? [raw.url] : [raw.url, `http://${host}`];
   return LOOPBACK.test(remote.hostname) &&

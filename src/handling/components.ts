@@ -59,7 +59,7 @@ export function components(
         routes,
         app.autoload,
         mountingOf(app),
-        () => app.plan.settings["framework.case_sensitive"],
+        () => app.currentPlan.settings["framework.case_sensitive"],
       ],
     },
     view: {

@@ -162,7 +162,9 @@ function complete(exchange: Exchange, status: number): void {
   if (exchange.pending !== undefined) reportUncaught(exchange);
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
-  finishUpgrade(exchange.raw, status);
+  const { outer, raw } = exchange;
+  const isInner = outer?.exchange.nesting.some((each) => each.raw === raw);
+  if (!isInner) finishUpgrade(raw, status); // of an inner one, the status may change
 }
 
 /**

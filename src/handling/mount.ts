@@ -49,7 +49,9 @@ function handOver(
   if (nesting.length > MAX_DEPTH) {
     throw new HttpError(508, "The applications are mounted in a loop");
   }
-  const [prefix, path] = splitAt(exchange.pathBelowBase, route);
+  // As the route was matched: middleware may have changed the base.
+  const received = exchange.match?.path.received ?? exchange.pathBelowBase;
+  const [prefix, path] = splitBehindPrefix(received, route);
   const request = forwarded(exchange, path + target.search);
   const { base, origin } = exchange;
   mountPoints.set(request, { base: base + prefix, origin });
@@ -66,7 +68,7 @@ function checkedResponse(made: Response, { pattern }: Route): Response {
 }
 
 /** The prefix of a path and what the star takes, still encoded. */
-function splitAt(path: string, route: Route): [string, string] {
+function splitBehindPrefix(path: string, route: Route): [string, string] {
   const [segments = []] = declared(route).pattern.choices;
   const depth = segments.length - 1;
   const parts = path.split("/");

@@ -60,8 +60,8 @@ export class Reply {
   /** Whether the web response was made: no header and no cookie can be added any more. */
   isMade = false;
   /**
-   * Whether the seal has kept a response, or a part of one, from being written: when the filtered method that has
-   * sealed it fails, `mapped_response.ts` makes that an error.
+   * Whether the seal, or a body that takes no text, has kept a response or a part of one from being written: when the
+   * filtered method that has sealed the reply fails, `mapped_response.ts` makes that an error.
    */
   hasIgnored = false;
   /** The page or the copy that is sent in place of this reply. */
