@@ -179,7 +179,7 @@ const stopSignal = { message: "The framework has stopped this request" };
 
 /**
  * Ends the handling of the current request at once. What catches errors of the application's code must let this through
- * (`isStop`), unless that code runs before any route is called, or after the response.
+ * (`isStop`), except where nothing is left to end: in `send`, and outside of requests.
  */
 export function throwStop(): never {
   throw stopSignal;

@@ -71,7 +71,8 @@ export function headerOf(request: Request, name: string): string | null {
 }
 
 /**
- * The upgrades that wait for the response to their request, by request. A WebSocket opens in these steps:
+ * What happens to the upgrade of a request, which may not have been asked for yet, once that has its response. A
+ * WebSocket opens in these steps:
  *
  * 1. A handler reads `request().raw` (`application/http_request.ts`), whose upgrade `postponeUpgrade()` makes wait; or
  *    `mount` hands the request on (`handling/mount.ts`), where `forwardUpgrade()` does that for the handed-on one.
@@ -81,7 +82,8 @@ export function headerOf(request: Request, name: string): string | null {
  *    Its headers can be changed, so that `send` and its filters get the response itself.
  * 4. `finishLate` (`handling/handle.ts`) waits for `departuresNoticed()`: the client may have left meanwhile.
  * 5. `complete` calls `finishUpgrade()` with the final status. With 101, Deno opens the socket; with any other, since
- *    something has failed or responded after step 2, the socket gets an error and closes.
+ *    something has failed or responded after step 2, the socket gets an error and closes. So does one that is asked for
+ *    later, as after a time-out.
  * 6. When a client leaves between the steps 4 and 5, its socket is lost: it gets an error, too, and the request ends.
  *    Deno keeps the connection.
  */
@@ -98,8 +100,15 @@ export function postponeUpgrade(request: Request): void {
   if (record === undefined || Object.hasOwn(record, UPGRADE)) return;
   const { [UPGRADE]: upgrade, close } = record;
   if (typeof upgrade !== "function") return;
+  let isUpgraded = false;
+  upgrades.set(request, () => {
+    const state = "its request already has a response";
+    record[UPGRADE] = () =>
+      Promise.reject(new Error(`Cannot open the WebSocket: ${state}`));
+  });
   record[UPGRADE] = (type) => {
-    if (upgrades.has(request)) throw new Deno.errors.Http("Already upgraded");
+    if (isUpgraded) throw new Deno.errors.Http("Already upgraded");
+    isUpgraded = true;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const end = Promise.withResolvers<void>();
     let hasLeft = false;

@@ -118,6 +118,18 @@ Deno.test("the script stands at the last end of a body, in bytes of any encoding
   assertEquals(text, `<body>\xfc</BODY >${TAG}</body\n>`);
 });
 
+Deno.test("requests for addresses of debug itself are over with their responses", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.set("framework.shutdown_timeout", 1);
+  app.route("/", () => PAGE);
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const url = `http://127.0.0.1:${port}/.framework/live.js`;
+  for (let n = 0; n < 3; n++) await (await fetch(url)).text();
+  assertEquals(await logOf(() => server.shutdown()), []);
+});
+
 Deno.test("a HEAD of a response that has no body keeps its status", async () => {
   await using desk = new Desk((app) =>
     app.route("/", () => {

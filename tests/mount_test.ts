@@ -154,6 +154,77 @@ onEngine("`mount()` refuses what is not an application", (app) => {
   assertThrows(() => app.mount("/x(/y)", echo), TypeError, "prefix");
 });
 
+Deno.test("deferred work of a mounted engine runs, and knows the client, after the engine around it has responded", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  const seen: string[] = [];
+  const ran = Promise.withResolvers<void>();
+  inner.route("/save", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    inner.defer(() => {
+      seen.push(inner.request().ip, inner.request().url);
+      ran.resolve();
+    });
+  });
+  outer.set("framework.trust_proxy", true);
+  outer.mount("/in", inner);
+  outer.map("start", async () => {
+    const routes = Promise.resolve(outer.original("start")());
+    routes.catch(() => {});
+    await Promise.race([
+      routes,
+      new Promise((resolve) => setTimeout(resolve, 1)),
+    ]);
+    outer.halt(503);
+  });
+  const server = outer.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const response = await fetch(`http://127.0.0.1:${port}/in/save`);
+  await response.body?.cancel();
+  assertEquals(response.status, 503);
+  await ran.promise;
+  assertEquals(seen, ["127.0.0.1", "/save"]);
+  await server.shutdown();
+});
+
+Deno.test("a request that a handler makes and does not await runs to its end", async () => {
+  const app = new Engine();
+  app.set("framework.trust_proxy", true);
+  const ran = Promise.withResolvers<void>();
+  app.route("/slow", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    app.defer(() => ran.resolve());
+    throw new Error("boom");
+  });
+  app.route("/", () => {
+    app.fetch("/slow");
+    return "done";
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const lines = await logOf(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    assertEquals(await response.text(), "done");
+    await ran.promise;
+    await server.shutdown();
+  });
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertStringIncludes(lines[0]!, "GET /slow Error: boom");
+});
+
+Deno.test("an engine that a mounted one calls with its own request is not mounted there", async () => {
+  const [outer, middle, inner] = [new Engine(), new Engine(), new Engine()];
+  inner.route("/*", () => "inner");
+  middle.route("/*", async () => {
+    middle.redirect("/elsewhere");
+    const response = await inner.fetch(middle.request().raw);
+    seen = await response.text();
+  });
+  let seen = "";
+  outer.mount("/in", middle);
+  assertEquals((await outer.fetch("/in/x")).status, 303);
+  assertEquals(seen, "inner");
+});
+
 Deno.test("a mount splits the path as it was matched, whatever base middleware sets", async () => {
   const [outer, inner] = [new Engine(), new Engine()];
   inner.route("/a/b", () => "found");

@@ -146,6 +146,20 @@ Deno.test('`header()` and `cookie()` say under debug that a filter of "send" is 
   }
 });
 
+Deno.test("`render()` says under debug that it comes after the seal", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.map("view", () => ({ fetch: () => Promise.resolve("page") }));
+  app.route("/", async () => {
+    app.redirect("/login");
+    await app.render("page");
+  });
+  const log = await logOf(async () => {
+    assertEquals((await visit(app, "/")).status, 303);
+  });
+  assertMatch(log[0]!, /^Ignored render\(\) \(at /);
+});
+
 Deno.test("`write()` says under debug that nothing can be added to a stream", async () => {
   const app = new Engine();
   app.set("framework.debug", true);

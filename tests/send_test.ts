@@ -13,6 +13,29 @@ import { guard } from "@framework/core/guard";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
+Deno.test("a response that `send` uses for many requests keeps nothing of one of them", async () => {
+  const shared = new Response(null, { status: 204 });
+  const ways: readonly ((app: Engine) => void)[] = [
+    (app) =>
+      app.after("send", (_params, output) => void (output.value = shared)),
+    (app) => app.map("send", () => shared),
+  ];
+  for (const use of ways) {
+    const app = new Engine();
+    use(app);
+    app.after("send", (_params, output) => {
+      const { query } = app.request();
+      output.value.headers.append("set-cookie", `name=${query.name}`);
+    });
+    app.route("/", () => "text");
+    for (const name of ["ada", "bob"]) {
+      const { headers, status } = await app.fetch(`/?name=${name}`);
+      assertEquals(headers.getSetCookie(), [`name=${name}`]);
+      assertEquals(status, 204);
+    }
+  }
+});
+
 Deno.test("`send()` stays synchronous where its filters are", () => {
   const app = new Engine();
   app.after("send", (_params, output) => {

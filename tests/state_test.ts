@@ -511,6 +511,27 @@ Deno.test("a request that outlives the one around it finds that no more", async 
   await assertRejects(() => late!, Error, "has ended");
 });
 
+Deno.test("the error of a `configure()` that nobody awaits is logged", async () => {
+  const app = new Engine();
+  const work = async () => {
+    await null;
+    throw new Error("boom");
+  };
+  app.route("/", () => {
+    app.configure(work);
+    return "done";
+  });
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const lines = await logOf(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    assertEquals(await response.text(), "done");
+    await server.shutdown();
+  });
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertStringIncludes(lines[0]!, "Error: boom");
+});
+
 Deno.test("`configure()` rejects with the error of its work, for its caller alone", async () => {
   const app = new Engine();
   const work = async () => {

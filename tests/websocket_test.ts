@@ -182,6 +182,38 @@ Deno.test("a socket of an engine that a callback calls opens with the callback's
   assertEquals(lines.length, 1, lines.join("\n"));
 });
 
+Deno.test("a socket that a mounted engine asks for after a time-out gets an error", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  const ended = Promise.withResolvers<string>();
+  inner.route("/talk", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const { socket, response } = inner.request().upgrade();
+    socket.onerror = ({ type }) => ended.resolve(type);
+    return response;
+  });
+  outer.mount("/in", inner);
+  let routes: Promise<unknown> | undefined;
+  outer.map("start", async () => {
+    routes = Promise.resolve(outer.original("start")()).catch(() => {});
+    await Promise.race([
+      routes,
+      new Promise((resolve) => setTimeout(resolve, 1)),
+    ]);
+    outer.halt(503);
+  });
+  const server = outer.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const { status } = await sendRaw(
+    port,
+    `GET /in/talk HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n` +
+      `Upgrade: websocket\r\n${KEY}\r\n`,
+  );
+  assertEquals(status, 503);
+  assertEquals(await ended.promise, "error");
+  await routes;
+  await server.shutdown();
+});
+
 Deno.test("`upgrade()` works in an engine that is mounted in another one", async () => {
   const [app, middle, inner] = [new Engine(), new Engine(), new Engine()];
   app.mount("/middle", middle);

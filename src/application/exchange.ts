@@ -147,7 +147,10 @@ export class Exchange implements Delivery, Running {
     this.method = raw.method;
     this.isHead = this.method === "HEAD";
     this.outer = outerOf(raw);
-    this.mountPoint = this.outer && mountPoints.get(raw);
+    this.outer?.exchange.remember(); // it may be over before this one
+    // An application that is called with the request of a mounted one is not mounted there.
+    const isPassedOn = this.outer?.exchange.raw !== raw;
+    this.mountPoint = isPassedOn ? mountPoints.get(raw) : undefined;
     if (this.mountPoint !== undefined) this.outer!.exchange.inner = this;
     this.plan = app.plan;
     this.mayBeCopy = info === undefined && hasSignal(raw);
@@ -263,7 +266,11 @@ export class Exchange implements Delivery, Running {
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
   get remote(): Deno.Addr | undefined {
-    return this.#remote ??= this.info?.remoteAddr;
+    const { info } = this;
+    const around = this.outer?.exchange;
+    return this.#remote ??= around !== undefined && around.info === info
+      ? around.remote
+      : info?.remoteAddr;
   }
 
   /**
@@ -293,8 +300,9 @@ export class Exchange implements Delivery, Running {
 
   /**
    * Keeps the request, and those around it, open until the returned function is called. Pass `abort` for a stream: a
-   * server that shuts down calls it when the stream takes too long, and `end` at once. The servers of outer applications
-   * call `end`, too; until then, their `abort` is that of the stream which their own reply binds (`web_response.ts`).
+   * server that shuts down calls it when the stream takes too long, and `end` at once. A stream keeps only its own
+   * request open: the application around it sends another one, made of that, and aborts it by itself
+   * (`web_response.ts`); its server calls `end`, too.
    */
   hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
     const { nesting, app: { unfinished: { streams } } } = this;
@@ -305,7 +313,8 @@ export class Exchange implements Delivery, Running {
           end();
         })
       );
-    for (const each of nesting) {
+    const held = abort === undefined ? nesting : [this];
+    for (const each of held) {
       each.remember();
       each.#holds += 1;
     }
@@ -315,9 +324,11 @@ export class Exchange implements Delivery, Running {
       if (!isHeld) return;
       isHeld = false;
       undo?.forEach((each) => each());
-      for (const each of nesting) {
+      if (abort) {
+        nesting.forEach(({ app }) => app.unfinished.streams.delete(abort));
+      }
+      for (const each of held) {
         each.#holds -= 1;
-        if (abort) each.app.unfinished.streams.delete(abort);
         if (each.isConcluded) each.conclude();
       }
     };

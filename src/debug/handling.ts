@@ -24,9 +24,9 @@ export function handleUnderDebug(
   const { exchange } = context;
   if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, does the same.
-  const isInner = exchange.outer?.exchange.nesting
+  const isAroundDebugging = exchange.outer?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
-  if (isInner || !seesDetails(exchange)) return handle(context);
+  if (isAroundDebugging || !seesDetails(exchange)) return handle(context);
   return handleTimed(exchange, handle);
 }
 
@@ -37,7 +37,7 @@ async function handleTimed(
   const timing = new Timing(exchange);
   const tool = respondTool(exchange);
   if (tool !== undefined) {
-    exchange.conclude();
+    exchange.conclude(); // nothing else does: a drain would wait for it
     return tool;
   }
   const response = await handle(exchange.context);

@@ -47,6 +47,7 @@ export function ending(name: "halt" | "stop"): Wrapper {
     const writes = { head: false, body: false, calls: 0 };
     const isHalt = name === "halt";
     const place = isHalt ? undefined : section;
+    // A scope of its own: a page that catches the signal does not wait for what the method leaves behind.
     const part = context.part({ reply: copy, section: place, writes });
     if (!reply.giveWay(copy, `${name}()`, section)) throwStop();
     if (isHalt) copy.clearBody();

@@ -8,7 +8,7 @@ import type { Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
 import { isSealable, PAGE_HEADERS } from "../response/header.ts";
-import { HTML, mutable } from "../response/web_response.ts";
+import { copied, HTML, mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
 import { seesDetails } from "./client.ts";
@@ -77,7 +77,7 @@ function replaced(before: Response, sent: unknown): Response {
       '"send" must return a web Response whose body has not been read';
     throw wrongKind("send the response", rule, sent);
   }
-  return sent === before ? before : mutable(sent);
+  return sent === before ? before : copied(sent);
 }
 
 /**

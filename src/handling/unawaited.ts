@@ -24,11 +24,11 @@ export function settle(exchange: Exchange, scope?: object): Waiting {
  * Rejects when they take too long, and when a call that was to respond has failed, even where code has caught that, so
  * that a guard lets nobody in.
  */
-export function awaitCalls(context: Context, before: string): Waiting {
+export function awaitCalls(context: Context, after: string): Waiting {
   const { exchange, scope } = context;
   const waiting = waitForCalls(exchange, scope, (late, seconds) => {
     throw new Error(
-      `Cannot continue after ${before}: calls that were not awaited did not finish within ${seconds} s (${late})`,
+      `Cannot continue after ${after}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
   });
   if (waiting === undefined) return heedCalls(context);

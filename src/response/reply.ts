@@ -161,7 +161,7 @@ export class Reply {
   openSection(section?: Section): Section {
     const opened: Section = [];
     if (!this.#takes(section)) {
-      this.hasIgnored = true; // nothing of it is sent
+      this.ignore("render()");
       return opened;
     }
     if (section !== undefined) section.push(opened);
@@ -243,7 +243,7 @@ export class Reply {
     return true;
   }
 
-  /** An empty one, for a page in place of this: it shares the headers. */
+  /** A new, empty one, for a page that is sent in place of this one. Both have the same map of headers. */
   empty(): Reply {
     // Of the same class: `src/debug/` extends it.
     const empty = new (this.constructor as new () => Reply)();

@@ -224,7 +224,10 @@ export class HttpResponse {
     return this.#noted("body").cache(false).header("x-accel-buffering", "no");
   }
 
-  /** Whether the response is sealed: its status, its body and the headers that describe them no longer change. */
+  /**
+   * Whether the response is sealed: its status, its body and the headers that describe them no longer change. The client
+   * need not have it yet.
+   */
   get sent(): boolean {
     return this.#reply.isSealed;
   }

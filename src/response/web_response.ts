@@ -194,8 +194,14 @@ export function mutable(response: Response): Response {
     response.headers.delete("x-never-sent");
     return response;
   } catch {
-    return copyWith(valueOf(response) ?? response.body, response);
+    return copied(response);
   }
+}
+
+/** A copy of a response, which the application may send to other requests, too. That of an upgrade has no copy. */
+export function copied(response: Response): Response {
+  if (response.status === 101) return response;
+  return copyWith(valueOf(response) ?? response.body, response);
 }
 
 /** Whether a response is one of `fetch()`: its headers are fixed. */

@@ -12,6 +12,8 @@
  *   belongs to no context, not even once the call is over.
  * - The order: a later number is larger. A context whose number is not larger than the last one before an owner was
  *   made is older than that owner. Code in it may have made the owner, and is free to use it, even after the context.
+ *   A part of a request, such as the code of a mapped method, has a number of its own: it may be younger than an owner
+ *   that the same request has made.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -85,12 +87,16 @@ export class Current<Context extends Enterable> {
     const id = -nextId();
     const done = (): void => void configuring.delete(id);
     configuring.set(id, { owner: this, outer: storage.getStore() });
-    let result: Result | undefined;
+    let isWaiting = false;
     try {
-      return result = storage.run(id, work);
+      const result = storage.run(id, work);
+      isWaiting = result instanceof Promise;
+      // Not the same promise, which this would handle: a rejection that nobody awaits must be noticed.
+      return isWaiting
+        ? (result as Promise<unknown>).finally(done) as Result
+        : result;
     } finally {
-      if (result instanceof Promise) result.then(done, done);
-      else done();
+      if (!isWaiting) done();
     }
   }
 
@@ -151,7 +157,7 @@ export function innermost(): Enterable | null | undefined {
 /**
  * Notes a call in the innermost context that the calling code belongs to; returns the promise for the caller. Every
  * public method that returns a promise, and is not called by `Application.call`, returns it through this: the response
- * would not wait for it otherwise.
+ * would not wait for it otherwise. `fetch` and `configure` do not: what they begin belongs to no context of the caller.
  */
 export function track<Value>(
   name: string,
