@@ -210,6 +210,11 @@ export class Exchange implements Delivery, Running {
     return [this, ...this.outer?.exchange.nesting ?? []];
   }
 
+  /** Whether a web request is the one of this exchange, or of one around it. */
+  handles(raw: Request): boolean {
+    return this.nesting.some((each) => each.raw === raw);
+  }
+
   /** Whether the request, or one around it, came from a server. */
   get isServed(): boolean {
     return this.nesting.some(({ raw }) => isFromServer(raw));
@@ -522,8 +527,7 @@ function outerOf(raw: Request): Context | undefined {
   const around = innermost();
   if (around === undefined) return undefined;
   const context = around instanceof Context ? around : undefined;
-  const isInner = context?.exchange.nesting.some((each) => each.raw === raw);
-  if (isInner || !isFromServer(raw)) return context;
+  if (context?.exchange.handles(raw) || !isFromServer(raw)) return context;
   if (context === undefined) leave();
   return undefined;
 }

@@ -9,7 +9,7 @@ import { defaultSettings, type Settings } from "../application/settings.ts";
 import { TemplateError } from "../errors.ts";
 import { errorTitle } from "../error_text.ts";
 import { escape } from "../html.ts";
-import { declared } from "../routing/route.ts";
+import { declarationOf } from "../routing/route.ts";
 import { MASK, masked, maskedIfSecret } from "../secrets.ts";
 import { framesOf } from "../stack.ts";
 import { codeHtml, placeHtml, placeInCode, preformatted } from "./code.ts";
@@ -93,7 +93,7 @@ function missesHtml(exchange: Exchange): string {
   const near = nearRoutes(routes, method, pathBelowBase, caseSensitive);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>
-    `<li>${escape(`${declared(route).pattern.text}: ${reason}`)}</li>\n`
+    `<li>${escape(`${declarationOf(route).pattern.text}: ${reason}`)}</li>\n`
   );
   return section("Routes that nearly match", `<ul>\n${items.join("")}</ul>\n`);
 }

@@ -5,7 +5,7 @@
 
 import { OVERRIDES } from "../handling/receive.ts";
 import { Path } from "../routing/path.ts";
-import { declared, type Route } from "../routing/route.ts";
+import { declarationOf, type Route } from "../routing/route.ts";
 import type { Segment } from "../routing/segment.ts";
 import { suggestions } from "../suggestions.ts";
 
@@ -47,14 +47,14 @@ export function nearRoutes(
 
 /** Whether a segment of a path is longer than the expression of a route is tried on. */
 function isTooLong({ segments: texts }: Path, route: Route): boolean {
-  return declared(route).pattern.choices.some((segments) =>
+  return declarationOf(route).pattern.choices.some((segments) =>
     segments.some(({ longest }, at) => longest < (texts[at]?.length ?? 0))
   );
 }
 
 /** How near a route is to a path, and why it does not match. */
 function missOf(route: Route, method: string, path: Path): Miss {
-  const { pattern } = declared(route);
+  const { pattern } = declarationOf(route);
   if (pattern.match(path)) {
     return { nearness: Infinity, reason: methodReason(method, route) };
   }

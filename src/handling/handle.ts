@@ -1,5 +1,5 @@
 /**
- * Owns the lifecycle of a request: the order of its steps, which `lifecycle` and `finish` list, and what happens when one throws.
+ * Owns the lifecycle of a request: the order of its steps, and what happens when one throws.
  *
  * | step       | does                                                                       |
  * | ---------- | -------------------------------------------------------------------------- |
@@ -163,8 +163,8 @@ function complete(exchange: Exchange, status: number): void {
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
   const { outer, raw } = exchange;
-  const isInner = outer?.exchange.nesting.some((each) => each.raw === raw);
-  if (!isInner) finishUpgrade(raw, status); // of an inner one, the status may change
+  if (outer?.exchange.handles(raw)) return; // the status may change
+  finishUpgrade(raw, status);
 }
 
 /**

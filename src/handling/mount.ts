@@ -21,7 +21,7 @@ import { isClass } from "../callback.ts";
 import { HttpError, refusal, wrongKind } from "../errors.ts";
 import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
-import { declared, type Route } from "../routing/route.ts";
+import { declarationOf, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
 import type { Fetch } from "../fetch.ts";
 
@@ -69,7 +69,7 @@ function checkedResponse(made: Response, { pattern }: Route): Response {
 
 /** The prefix of a path and what the star takes, still encoded. */
 function splitBehindPrefix(path: string, route: Route): [string, string] {
-  const [segments = []] = declared(route).pattern.choices;
+  const [segments = []] = declarationOf(route).pattern.choices;
   const depth = segments.length - 1;
   const parts = path.split("/");
   const prefix = parts.slice(0, depth + 1).join("/");

@@ -3,7 +3,7 @@
  * that does not load. The router loads this module for `check()` alone.
  */
 
-import { type Declaration, declared, Route } from "./route.ts";
+import { type Declaration, declarationOf, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { declarationsAt, newNode, type Node, takesMethod } from "./tree.ts";
 
@@ -18,7 +18,7 @@ export async function check(
 ): Promise<string[]> {
   const warnings: string[] = [];
   const earlier = newNode();
-  const declarations = routes.map(declared);
+  const declarations = routes.map(declarationOf);
   for (const declaration of declarations) {
     warnings.push(
       ...reachWarnings(declaration, earlier, declarations, caseSensitive),

@@ -77,7 +77,7 @@ export interface Declaration {
 }
 
 /** Returns the declaration of a route: a private field of `Route`, so that users do not see it. */
-export let declared: (route: Route) => Declaration;
+export let declarationOf: (route: Route) => Declaration;
 
 /**
  * A route as declared, or, passed to its callback, as one request matched it.
@@ -117,7 +117,7 @@ export class Route {
   readonly #match: Match | undefined;
 
   static {
-    declared = (route) => route.#declared;
+    declarationOf = (route) => route.#declared;
   }
 
   /**

@@ -14,7 +14,7 @@ import { type ResourceOptions, resourceRoutes } from "./resource.ts";
 import type { Mountable, Mounting } from "./mountable.ts";
 import { Routes } from "./routes.ts";
 import {
-  declared,
+  declarationOf,
   type DeclareRoute,
   type PassRoute,
   Route,
@@ -226,7 +226,7 @@ export class Router {
     const callback = this.#mounting(prefix, app);
     const pattern = joinPaths(prefix, "*"); // always its end: who shows or follows the prefix cuts it off
     const route = this.route<string, true>(pattern, callback, true);
-    declared(route.streamed()).mounted = app;
+    declarationOf(route.streamed()).mounted = app;
   }
 
   /**

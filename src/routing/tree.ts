@@ -6,7 +6,7 @@
 import { Match } from "./match.ts";
 import type { Path } from "./path.ts";
 import type { Pattern } from "./pattern.ts";
-import { type Declaration, declared, type Route } from "./route.ts";
+import { type Declaration, declarationOf, type Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { TextMap } from "./text_map.ts";
 
@@ -33,7 +33,7 @@ export class Tree {
 
   /** Appends a route; throws when its alias is that of another path. */
   add(route: Route): void {
-    const declaration = declared(route);
+    const declaration = declarationOf(route);
     const { pattern, alias } = declaration;
     const known = this.aliases.get(alias)?.path ?? pattern.path;
     if (known !== pattern.path) {
@@ -52,7 +52,7 @@ export class Tree {
 
   has(declaration: Declaration): boolean {
     const route = this.routes[declaration.order];
-    return route !== undefined && declared(route) === declaration;
+    return route !== undefined && declarationOf(route) === declaration;
   }
 
   /** The first route that matches, of those declared after `after`; without a method, one of any method. */
