@@ -477,6 +477,11 @@ Deno.test("a filter of `json()` that calls it is an error", async () => {
 
 /** Declares a call that fails, or that only responds late; a guard that makes it and catches the error lets nobody pass. */
 const CATCHING: Readonly<Record<string, (app: Engine) => () => unknown>> = {
+  "a `redirect()` that refuses its target": (app) => () =>
+    app.redirect("javascript:0"),
+  "a `json()` of what JSON cannot represent": (app) => () =>
+    app.json(new Map()),
+  "a `halt()` with no status": (app) => () => app.halt(1000),
   "`halt()` with a value of a filter that cannot be sent": (app) => {
     app.after("halt", (_params, output) => void (output.value = new Map()));
     return () => app.halt(403, "no");
@@ -559,6 +564,36 @@ for (const [what, declare] of Object.entries(CATCHING)) {
     });
   });
 }
+
+Deno.test("a guard that catches errors may respond in another way", async () => {
+  const guards: Readonly<Record<string, (app: Engine) => string | void>> = {
+    "400 Bad target": (app) => {
+      app.response().status(400);
+      return "Bad target";
+    },
+    "303 ": (app) => void app.redirect("/"),
+    "403 No": (app) => app.halt(403, "No"),
+  };
+  for (const [expected, respond] of Object.entries(guards)) {
+    for (const isFiltered of [false, true]) {
+      const app = new Engine();
+      if (isFiltered) app.before("redirect", () => {});
+      app.route("/", () => "secret").addMiddleware(() => {
+        try {
+          app.redirect("javascript:0");
+        } catch {
+          return respond(app);
+        }
+      });
+      const [status, text] = await get(app);
+      assertEquals(
+        `${status} ${text.slice(0, 20)}`.slice(0, expected.length),
+        expected,
+      );
+      assertEquals(text.includes("secret"), false);
+    }
+  }
+});
 
 Deno.test("what a failing `json()` has kept from being sent is an error on a page and in `halt()`, too", async () => {
   const json = (app: Engine) => {

@@ -1,6 +1,11 @@
 /** Tests where redirects lead, and what `redirect()` refuses. */
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { Engine } from "@framework/core";
+import {
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import { onEngine, visit } from "./forms.ts";
 
 const TARGETS: [base: string, target: string, location: string][] = [
@@ -32,6 +37,23 @@ for (const [base, target, location] of TARGETS) {
     },
   );
 }
+
+Deno.test("`redirect()` and `halt()` drop the length of the content so far, for HEAD, too", async () => {
+  const app = new Engine();
+  app.before("start", () => {
+    app.response().header("content-length", 1000);
+  });
+  app.route("/redirect", () => app.redirect("/x"));
+  app.route("/halt", () => app.halt(403));
+  for (const path of ["/redirect", "/halt"]) {
+    for (const method of ["GET", "HEAD"]) {
+      const request = new Request(`http://localhost${path}`, { method });
+      const { headers } = await app.fetch(request);
+      const length = headers.get("content-length");
+      assertNotEquals(length, "1000", `${method} ${path}`);
+    }
+  }
+});
 
 onEngine(
   "a base with letters beyond ASCII is compared and sent encoded",

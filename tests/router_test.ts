@@ -10,6 +10,7 @@ import {
 import { Engine, HttpError, Router } from "@framework/core";
 import { longestText, TooComplex, Work } from "../src/routing/backtracking.ts";
 import { Path } from "../src/routing/path.ts";
+import { declarationOf } from "../src/routing/route.ts";
 import { routesOf } from "../src/routing/router.ts";
 import { firstMatch } from "./routes.ts";
 
@@ -337,6 +338,27 @@ Deno.test("`group()` puts its prefix in front, with one slash between", () => {
     "PUT /api/v1/z",
     "GET /after",
   ]);
+});
+
+Deno.test("a route that code of a group declares later has its prefix and middleware", async () => {
+  const router = new Router();
+  const guard = (): boolean => false;
+  const declareLater = async (routes: Router): Promise<void> => {
+    await null;
+    routes.get("/late", () => {});
+    routes.group("/inner", (inner) => inner.get("/later", () => {}));
+  };
+  let late: Promise<void> | undefined;
+  router.group("/admin", (admin) => void (late = declareLater(admin)), [guard]);
+  router.get("/outside", () => {});
+  await late;
+  const declarations = router.routes().map(declarationOf);
+  assertEquals(
+    declarations.map((
+      { pattern, middleware },
+    ) => [pattern.path, ...middleware]),
+    [["/outside"], ["/admin/late", guard], ["/admin/inner/later", guard]],
+  );
 });
 
 Deno.test("`group()` restores the prefix when its callback throws", () => {
@@ -687,6 +709,14 @@ const SLOW: readonly (readonly [expression: string, ...parts: string[]])[] = [
   ["[^/]+-\\D+-.+", "[^/]+", "\\D+", ".+"],
   ["\\w+(?<!a.*b.*)", "\\w+", ".*", ".*"],
 ];
+
+Deno.test("`longestText()` bounds an expression that is slow in one case only", () => {
+  // With case, "A" fits both parts; without, no character does.
+  assert(longestText("[A-Z]+[^a-z]*") < 5_000);
+  for (const expression of ["(?:[A-Z]|[^a-z])+x", "(?:a|(?-i:[^a]))+x"]) {
+    assert(longestText(expression) < 255, expression);
+  }
+});
 
 Deno.test("`longestText()` bounds an expression that reads back from each place", () => {
   for (const expression of ["[a-z]+(?<!-.*)", "(?:a(?<!b.*))*"]) {

@@ -9,7 +9,7 @@ import {
   type Method,
   resolveCallback,
 } from "../callback.ts";
-import { wrongKind } from "../errors.ts";
+import { isStop, wrongKind } from "../errors.ts";
 import { checkRecord } from "../options.ts";
 import { HttpRequest, ownRequest } from "./http_request.ts";
 import { Router, routesOf } from "../routing/router.ts";
@@ -19,9 +19,14 @@ import { type Layer, type LayerSource, Store } from "../state/layer.ts";
 import { Unfinished } from "../state/unfinished.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
-import { Context, type Exchange } from "./exchange.ts";
+import { Context, type Exchange, pendingOf } from "./exchange.ts";
 import { MappedMethod, type Wrapper } from "./mapped_method.ts";
-import { checkName, type ComponentName, type Original } from "./names.ts";
+import {
+  checkName,
+  type ComponentName,
+  type Original,
+  RESPONDING,
+} from "./names.ts";
 import { Plan } from "./plan.ts";
 import { type Component, RegisteredClass } from "./registered_class.ts";
 import {
@@ -321,7 +326,8 @@ export class Application implements LayerSource {
 
   /**
    * Calls a method with its filters, and has the response wait for a promise that it returns; or returns an instance of
-   * a class. The context is the current one: pass it where it is known, which saves looking it up.
+   * a class. The context is the current one: pass it where it is known, which saves looking it up. A method that was to
+   * respond, and fails, lets no guard go on, also where that catches the error.
    */
   call(
     name: string,
@@ -331,7 +337,15 @@ export class Application implements LayerSource {
     const layer = context?.exchange.layer ?? null;
     const callable = this.#callables.get(name, layer);
     if (callable === undefined) throw this.#unknown(name, "call");
-    return tracked(name, callable.call(params, context), context);
+    try {
+      return tracked(name, callable.call(params, context), context);
+    } catch (thrown) {
+      const hasFailed = RESPONDING.has(name) && !isStop(thrown);
+      if (hasFailed && context !== undefined) {
+        pendingOf(context.exchange).failToRespond(thrown);
+      }
+      throw thrown;
+    }
   }
 
   /** Whether another method is mapped in place of a default one. */

@@ -24,6 +24,11 @@ const CORE = [
 /** The members that `map` and `register` cannot replace either. */
 const MEMBERS = ["fetch", "original"] as const;
 
+/** The methods that respond, whatever else the code that calls them does. */
+export const RESPONDING: ReadonlySet<string> = new Set<Original>(
+  ["stop", "halt", "redirect", "json", "jsonp"],
+);
+
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 

@@ -144,8 +144,11 @@ function* guarded(
   const { params } = match;
   const hooks = hooksOf(first);
   const allowed = yield hooks.before?.(params);
-  // Settled or not: a failure that the hook has caught counts, too.
-  if (exchange.pending !== undefined) yield awaitCalls(context, nameOf(first));
+  // Settled or not: a failure that the hook has caught counts, too, unless it responds in another way.
+  const goesOn = allowed !== false && !isHookResponse(allowed);
+  if (exchange.pending !== undefined) {
+    yield awaitCalls(context, nameOf(first), goesOn);
+  }
   let passes: true | undefined;
   if (isHookResponse(allowed)) {
     yield respondWith(context, allowed);

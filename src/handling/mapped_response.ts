@@ -56,7 +56,6 @@ export function ending(name: "halt" | "stop"): Wrapper {
       ended = enter(part, () => run(endBy(method, params, part)));
     } catch (thrown) {
       if (!copy.final.isSealed) reply.takeBack();
-      pendingOf(exchange).failToRespond(thrown);
       throw thrown;
     }
     if (ended instanceof Promise) {

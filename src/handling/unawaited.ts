@@ -21,25 +21,32 @@ export function settle(exchange: Exchange, scope?: object): Waiting {
 
 /**
  * Waits for the calls that code of this context has begun and did not await: each of them may still respond or throw.
- * Rejects when they take too long, and when a call that was to respond has failed, even where code has caught that, so
- * that a guard lets nobody in.
+ * Rejects when they take too long. Where code goes on after that, rejects also when a call that was to respond has
+ * failed, even if that was caught, so that a guard lets nobody in.
  */
-export function awaitCalls(context: Context, after: string): Waiting {
+export function awaitCalls(
+  context: Context,
+  after: string,
+  goesOn = true,
+): Waiting {
   const { exchange, scope } = context;
   const waiting = waitForCalls(exchange, scope, (late, seconds) => {
     throw new Error(
       `Cannot continue after ${after}: calls that were not awaited did not finish within ${seconds} s (${late})`,
     );
   });
-  if (waiting === undefined) return heedCalls(context);
-  return waiting.then(() => heedCalls(context));
+  if (waiting === undefined) return heedCalls(context, goesOn);
+  return waiting.then(() => heedCalls(context, goesOn));
 }
 
 /** Has late responses seal the reply, and throws the failure of a call that was to respond, unless another one has. */
-function heedCalls({ exchange: { pending }, reply }: Context): undefined {
+function heedCalls(
+  { exchange: { pending }, reply }: Context,
+  goesOn: boolean,
+): undefined {
   pending?.runChecks();
   const failure = pending?.takeFailure();
-  if (failure !== undefined && !reply.isSealed) throw failure.reason;
+  if (goesOn && failure !== undefined && !reply.isSealed) throw failure.reason;
 }
 
 /** Waits for calls; `onLate` gets the names of those that take too long, and how many seconds they had. */

@@ -45,6 +45,9 @@ export interface ResponseCache {
 /** The reason of the seal by a response that a callback has returned. */
 export const RETURNED = "a returned Response";
 
+/** The headers that are those of the content so far, and of no other. */
+const OF_CONTENT = ["content-encoding", "content-length"];
+
 export class Reply {
   status = 200;
   /** The content type that came with the body; a header `content-type` takes precedence. */
@@ -225,7 +228,7 @@ export class Reply {
     this.init = init;
     this.status = status ?? this.status;
     this.#replaceBody(text, type);
-    this.headers?.delete("content-encoding"); // that of the content so far
+    for (const name of OF_CONTENT) this.headers?.delete(name);
     for (const name in headers) this.#putHeader(name, [headers[name]!]);
   }
 

@@ -345,8 +345,9 @@ function either(one: Fragment, other: Fragment): Fragment {
   };
 }
 
-/** Which symbols an atom matches, in either case. */
+/** Which symbols an atom matches, whether or not case is ignored: `[A-Z]` and `[^a-z]` share some only where it is not. */
 function symbolsOf(atom: string): Set<string> {
-  const matching = ASCII.match(new RegExp(atom, "gisu")) ?? [];
+  const matching = ["gsu", "gisu"]
+    .flatMap((flags) => ASCII.match(new RegExp(atom, flags)) ?? []);
   return new Set(BEYOND_ASCII.test(atom) ? [...matching, "beyond"] : matching);
 }

@@ -150,7 +150,8 @@ export class Route {
 
   /**
    * What `*` matches in this request's path, decoded, or ""; the texts of several are joined by slashes. Throws
-   * `HttpError` 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in.
+   * `HttpError` 400 when it has a segment `..`, which only an escaped slash or a backslash can bring in. It may begin
+   * with a slash: append it to a folder, and do not resolve it.
    */
   get splat(): string {
     return this.#match?.splat ?? "";

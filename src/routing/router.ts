@@ -3,6 +3,7 @@
  * in `routes.ts`, and called in `handling/dispatch.ts`.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type Classes, loaderOf, resolveCallback } from "../callback.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { splitMethods, withSlash } from "./notation.ts";
@@ -24,6 +25,14 @@ import { track } from "../state/current.ts";
 import { isThenable } from "../steps.ts";
 import { withoutRequest } from "../without_request.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
+
+/** What a group gives to the routes in it. */
+interface Group {
+  readonly prefix: string;
+  readonly middleware: readonly Middleware[];
+}
+
+const NO_GROUP: Group = { prefix: "", middleware: [] };
 
 /** Returns the routes of a router: a private field, so that users do not see it. */
 export let routesOf: (router: Router) => Routes;
@@ -60,8 +69,8 @@ export class Router {
     routesOf = (router) => router.#routes;
   }
 
-  /** The prefix and the middleware of the current group. */
-  #group = { prefix: "", middleware: [] as readonly Middleware[] };
+  /** The group in whose callback code runs, also where that goes on later. */
+  readonly #groups = new AsyncLocalStorage<Group>();
 
   /** Appends a route for GET, and so for HEAD. */
   readonly get: DeclareRoute = this.#declarer("GET");
@@ -170,18 +179,18 @@ export class Router {
     }
     middleware.forEach(checkMiddleware);
     const outer = this.#group;
-    this.#group = {
+    const group: Group = {
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
       middleware: [...outer.middleware, ...middleware],
     };
-    try {
-      const returned: unknown = callback(this);
-      if (!isThenable(returned)) return;
-      returned.then(undefined, () => {}); // the error below says more than its own
-      throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
-    } finally {
-      this.#group = outer;
-    }
+    const returned: unknown = this.#groups.run(group, callback, this);
+    if (!isThenable(returned)) return;
+    returned.then(undefined, () => {}); // the error below says more than its own
+    throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
+  }
+
+  get #group(): Group {
+    return this.#groups.getStore() ?? NO_GROUP;
   }
 
   /**
