@@ -133,6 +133,28 @@ for (const options of [{}, { store: inMemory() }]) {
   });
 }
 
+Deno.test("a mounted engine shares the session of the one around it, which has a `framework.base_url`", async () => {
+  const app = application();
+  app.set("framework.base_url", "/site");
+  app.mount("/shop", application());
+  const visitor = new Visitor(app);
+  await visitor.visit("/site/push/1");
+  const { headers } = (await visitor.visit("/site/shop/push/2")).response;
+  const [line, ...others] = headers.getSetCookie();
+  assertStringIncludes(line!, "; Path=/site;");
+  assertEquals(others, []);
+  assertEquals((await visitor.visit("/site/push/3")).text, "[1,2,3]");
+});
+
+Deno.test("a mounted engine that leaves out the path of the cookie shares the session of the one around it", async () => {
+  const app = application({ path: "/" });
+  app.mount("/shop", application());
+  const visitor = new Visitor(app);
+  await visitor.visit("/push/1");
+  await visitor.visit("/shop/push/2");
+  assertEquals((await visitor.visit("/push/3")).text, "[1,2,3]");
+});
+
 Deno.test("a mounted engine with a time of its own does not share the session of the one around it", async () => {
   await inTime(async (pass) => {
     const app = application();

@@ -49,13 +49,13 @@ export class Access {
   }
 }
 
-/** The sessions that were opened for a request: an application may have several. */
-const opened = new WeakMap<HttpRequest, Access[]>();
+/** The sessions that a request shares with mounted applications: an application may have several. */
+const shared = new WeakMap<HttpRequest, Access[]>();
 
 /** Lets the applications that are mounted share a session. */
 export function share(request: HttpRequest, access: Access): void {
-  const others = opened.get(request) ?? [];
-  opened.set(request, [...others, access]);
+  const others = shared.get(request) ?? [];
+  shared.set(request, [...others, access]);
 }
 
 /** What the nearest application around has of the session that rules describe. */
@@ -64,16 +64,23 @@ function accessAround(
   rules: Rules,
 ): Access | undefined {
   if (outer === undefined) return;
-  const access = opened.get(outer)?.find((each) => isSame(each.rules, rules));
+  const access = shared.get(outer)?.find((each) =>
+    isSame(each.rules, rules) || isSame(withPath(each.rules), withPath(rules))
+  );
   return access ?? accessAround(outer, rules);
 }
 
-/** Whether two rules describe one session. */
+/** The rules with the path that the cookie has. */
+function withPath(rules: Rules): Rules {
+  return { ...rules, path: pathOf(rules) };
+}
+
+/** Whether two rules describe one session, wherever their applications are on the site. */
 function isSame(one: Rules, other: Rules): boolean {
   return one.store === other.store && textOfRules(one) === textOfRules(other);
 }
 
 function textOfRules(rules: Rules): string {
-  const { name, secrets, maxAge, idle } = rules;
-  return JSON.stringify([name, secrets, maxAge, idle, pathOf(rules)]);
+  const { name, secrets, maxAge, idle, path } = rules;
+  return JSON.stringify([name, secrets, maxAge, idle, path]);
 }
