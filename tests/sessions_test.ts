@@ -830,6 +830,45 @@ for (const [options, message] of REFUSED) {
   });
 }
 
+for (const options of [{}, { store: inMemory() }]) {
+  const place = "store" in options ? "a store" : "its cookie";
+  Deno.test(`two calls of \`sessions()\` with the same options share one session in ${place}`, async () => {
+    const app = new Engine();
+    const call = () => sessions(app, { secret: SECRET, ...options });
+    const [login, basket] = [call(), call()];
+    app.route("/login", () => void login().set("user", "Ada"));
+    app.route("/buy", () => {
+      login().set("paid", true);
+      basket().set("item", "tea");
+    });
+    app.route("/show", () => [login().get("user"), basket().get("item")]);
+    app.route("/logout", () => basket().clear());
+    const client = new Client(app);
+    await client.get("/login");
+    const { headers } = await client.fetch("/buy");
+    assert(headers.getSetCookie().length <= 1);
+    assertEquals(await client.get("/show"), `["Ada","tea"]`);
+    await client.get("/logout");
+    assertEquals(client.cookie, undefined);
+  });
+}
+
+Deno.test("a second call of `sessions()` with other options under the same cookie is refused, until `init()`", async () => {
+  const app = application();
+  const others = [{ secret: OTHER }, { idle: 10 }, { store: inMemory() }];
+  for (const options of others) {
+    assertThrows(
+      () => sessions(app, { secret: SECRET, ...options }),
+      TypeError,
+      `the application keeps some in the cookie "session" with other options`,
+    );
+  }
+  app.init();
+  const session = sessions(app, { secret: OTHER });
+  app.route("/", () => `${session().renew().set("user", "Ada").has("user")}`);
+  assertEquals(await new Client(app).get("/"), "true");
+});
+
 Deno.test("an engine that is asked by another one, and not mounted, does not share its session", async () => {
   const inner = application();
   const app = application();

@@ -76,7 +76,7 @@ function withPath(rules: Rules): Rules {
 }
 
 /** Whether two rules describe one session, wherever their applications are on the site. */
-function isSame(one: Rules, other: Rules): boolean {
+export function isSame(one: Rules, other: Rules): boolean {
   return one.store === other.store && textOfRules(one) === textOfRules(other);
 }
 

@@ -89,7 +89,7 @@ import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
-import { Access, type Rules, share } from "./access.ts";
+import { Access, isSame, type Rules, share } from "./access.ts";
 import { addCookie, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
@@ -146,25 +146,33 @@ const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 /** A path that an attribute of a cookie can carry (RFC 6265, section 4.1.1). */
 const COOKIE_PATH = /^\/[!-:<-~]*$/;
 
+/** The variable with the sessions that an application has: `init()` drops it, as it drops their filters. */
+const DECLARED = "@framework/core/sessions";
+
 /** Why a session cannot be changed in a stream, or in deferred work. */
 const RESPONDED = "the response has already been made";
 
 /**
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
- * of a request.
+ * of a request. A second call with the same options returns an accessor of the same session.
  *
  * Throws `TypeError` when an option has an unknown name, a secret is too short, a time is not a number
- * greater than 0, `maxAge` is above 1,000,000,000,000, the name or the path is not valid for a cookie, or the store
- * lacks a method.
+ * greater than 0, `maxAge` is above 1,000,000,000,000, the name or the path is not valid for a cookie, the store
+ * lacks a method, or the application has sessions with other options under the name.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
   options: SessionOptions,
 ): () => Session<Values> {
-  const current = new CurrentSession(app, rulesOf(app, options));
+  const rules = rulesOf(app, options);
+  const declared = app.get<CurrentSession[]>(DECLARED) ?? [];
+  const same = declared.find((each) => each.isOf(rules));
+  if (same !== undefined) return () => same.use();
+  const current = new CurrentSession(app, rules);
   app.before("start", () => current.open());
   app.after("start", () => current.check());
   app.after("send", (_params, { value: sent }) => current.send(sent.headers));
+  app.set(DECLARED, [...declared, current]);
   return () => current.use();
 }
 
@@ -179,6 +187,17 @@ class CurrentSession {
     this.#app = app;
     this.#rules = rules;
     this.#maxBytes = rules.store === undefined ? MAX_BYTES : Infinity;
+  }
+
+  /** Whether it is the session of the rules. Throws `TypeError` when only the name of the cookie is the same. */
+  isOf(rules: Rules): boolean {
+    const { name } = this.#rules;
+    if (rules.name !== name) return false;
+    if (isSame(rules, this.#rules)) return true;
+    throw new TypeError(
+      `Cannot keep sessions: the application keeps some in the cookie "${name}" with other options; ` +
+        'pass the same ones, the same store among them, or another "name"',
+    );
   }
 
   /** Opens the session of the cookie. A request without one stays synchronous. */
