@@ -360,15 +360,53 @@ Deno.test("a store that fails is an error of the request", async () => {
   assertEquals((await visitor.visit("/get/user")).status, 500);
 });
 
-Deno.test("a row of something else is no session", async () => {
+/** What is no row, and how the error names it, which does not show the values. */
+const NO_ROWS: readonly [row: unknown, kind: string][] = [
+  ['{"started":1,"used":2,"values":[],"flashes":[]}', "[object String]"],
+  [7, "[object Number]"],
+  [false, "[object Boolean]"],
+  [["secret"], "[object Array]"],
+  [new Map([["values", "secret"]]), "[object Map]"],
+  [{}, "a record with the names []"],
+  [{ values: "secret" }, 'a record with the names [ "values" ]'],
+];
+
+for (const [row, kind] of NO_ROWS) {
+  Deno.test(`a store that reads ${Deno.inspect(row)} is an error of the request, and logs nobody out`, async () => {
+    const store = new MapStore();
+    const { app } = application(store);
+    app.map("error", (error: Error) => error.message);
+    const visitor = new Visitor(app);
+    await visitor.visit("/login/Ada");
+    const { id } = store;
+    const { read } = store;
+    store.read = () => row as Record<string, unknown>;
+    const { status, text } = await visitor.visit("/get/user");
+    const why =
+      `Cannot read the session: the store must return what "write" was given, got ${kind}`;
+    assertEquals([status, text, store.id], [500, why, id]);
+    store.read = read;
+    assertEquals(await textOf(visitor, "/get/user"), "Ada");
+  });
+}
+
+Deno.test("a store that reads null or undefined has no session", async () => {
   const store = new MapStore();
   const { app } = application(store);
   const visitor = new Visitor(app);
   await visitor.visit("/login/Ada");
-  const { id } = store;
-  for (const values of [{}, { started: 1, used: 2 }, null, "text"]) {
-    store.read = () => values as Record<string, unknown>;
+  for (const row of [null, undefined]) {
+    store.read = (() => row) as MapStore["read"];
     assertEquals(await textOf(visitor, "/get/user"), "undefined");
   }
-  assertEquals(store.id, id);
+});
+
+Deno.test("a row with more than a session has is a session", async () => {
+  const store = new MapStore();
+  const { app } = application(store);
+  const visitor = new Visitor(app);
+  await visitor.visit("/login/Ada");
+  const { values } = store.rows.get(store.id)!;
+  store.read = () => ({ ...values, id: "of the row", version: 0 });
+  assertEquals(await textOf(visitor, "/get/user"), "Ada");
 });

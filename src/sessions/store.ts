@@ -1,6 +1,7 @@
 /** Owns reading and changing the rows of a store: no change brings back a session that has ended. */
 
 import type { MaybePromise } from "../../mod.ts";
+import { isPlainRecord } from "../plain_record.ts";
 import { contentOf, type SessionState, type StoredSession } from "./session.ts";
 
 /**
@@ -30,14 +31,26 @@ const renewed = new Map<string, string>();
 /** How many renewals are remembered: only those during a logout matter. */
 const MAX_RENEWED = 1_000;
 
-/** The session that a store keeps under an id; undefined when there is none. */
+/** The session that a store keeps under an id; undefined when there is none. Throws `TypeError` for anything else. */
 export async function readSession(
   store: SessionStore,
   id: string,
 ): Promise<StoredSession | undefined> {
-  const row: unknown = await store.read(id);
+  const read: unknown = await store.read(id);
+  if (read === undefined || read === null) return;
+  const row: object = Object(read);
   // A store in memory may return the very object that other requests get.
-  return storedSessionOf({ ...structuredClone(Object(row)), id });
+  const stored = storedSessionOf({ ...structuredClone(row), id });
+  if (stored !== undefined) return stored;
+  const rule = 'the store must return what "write" was given';
+  throw new TypeError(`Cannot read the session: ${rule}, got ${kindOf(row)}`);
+}
+
+/** What a row is, without its values: the log is no place for them. */
+function kindOf(row: object): string {
+  return isPlainRecord(row)
+    ? `a record with the names ${Deno.inspect(Object.keys(row))}`
+    : Object.prototype.toString.call(row);
 }
 
 /** A session, if a value has all that a session has. */
