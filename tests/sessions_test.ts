@@ -1,6 +1,7 @@
 /** Tests `sessions`: what the sealed cookie keeps, for how long, and when it is sent. */
 
 import { Engine } from "@framework/core";
+import { files } from "@framework/core/files";
 import {
   type Session,
   type SessionOptions,
@@ -355,6 +356,64 @@ Deno.test("`sessions()` notes a use by a new cookie once a minute, and only wher
     assertEquals(await sends("/user"), 1);
     assertEquals(await sends("/user"), 0);
   });
+});
+
+/** Routes whose streams may read the session when the headers have been sent, and some that are not streams. */
+function streaming(): Engine {
+  const app = new Engine();
+  const session = sessions<Values>(app, { secret: SECRET });
+  const user = () => session().get("user") ?? "nobody";
+  app.route("/login/@user", (user) => void session().set("user", user));
+  app.route("/generator", async function* () {
+    yield user();
+  });
+  app.route("/stream", () => ReadableStream.from([new Uint8Array(3)]));
+  app.route("/text", () => "text");
+  app.route("/bytes", () => new Uint8Array(3));
+  app.route("/response", () => new Response(ReadableStream.from([])));
+  files(app, "/static", new URL("./fixtures/more", import.meta.url));
+  return app;
+}
+
+/** Which responses count as a use of the session of a cookie, though no handler asks for it. */
+const STREAMING: readonly [path: string, isUse: boolean][] = [
+  ["/generator", true],
+  ["/stream", true],
+  ["/text", false],
+  ["/bytes", false],
+  ["/response", false],
+  ["/static/greeting.ts", false],
+];
+
+for (const [path, isUse] of STREAMING) {
+  for (const prefix of ["", "/inner"]) {
+    Deno.test(`the response of ${prefix}${path} is ${isUse ? "a" : "no"} use of the session`, async () => {
+      await inTime(async (pass) => {
+        const app = streaming();
+        if (prefix !== "") app.mount(prefix, streaming());
+        const client = new Client(app);
+        await client.get("/login/Ada");
+        pass(60);
+        const response = await client.fetch(prefix + path);
+        await response.text();
+        const { headers } = response;
+        const [line, ...others] = headers.getSetCookie();
+        assertEquals([response.status, others], [200, []]);
+        assertEquals(line?.startsWith("session-used=Fe26") ?? false, isUse);
+        assertEquals(/cookie/i.test(headers.get("vary") ?? ""), isUse);
+        assertEquals(
+          /private/.test(headers.get("cache-control") ?? ""),
+          isUse,
+        );
+      });
+    });
+  }
+}
+
+Deno.test("a stream for a visitor without a session is no use of one", async () => {
+  const response = await streaming().fetch("/generator");
+  assertEquals(await response.text(), "nobody");
+  assertEquals(response.headers.get("vary"), null);
 });
 
 Deno.test("`renew()` begins the time of `maxAge` anew", async () => {

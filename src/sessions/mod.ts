@@ -7,7 +7,8 @@
  * cookie holds only the id: sessions can be large, and a logout ends every copy.
  *
  * A session expires after `maxAge` seconds, or `idle` seconds after its last use, give or take a minute.
- * Calling the accessor is a use. A request that only reads records its use in a second, small cookie, which is
+ * Calling the accessor is a use, and so is the response of a stream, which may call it later, unless the stream is
+ * that of a `Response`. A request that only reads records its use in a second, small cookie, which is
  * worth nothing by itself: reading never undoes the logout of another request. A cookie that has expired, or
  * that another secret has sealed, gives an empty session, and a line in the log under `framework.debug`.
  *
@@ -233,16 +234,27 @@ class CurrentSession {
     return new Session(state, access);
   }
 
-  /** Throws what `set` throws when a value was changed in place; the changes of the request are undone then. */
+  /**
+   * Counts a stream as a use: it may read the session when the headers have been sent. Throws what `set` throws when a
+   * value was changed in place; the changes of the request are undone then.
+   */
   check(): void {
     const { state } = this.#accessOf(this.#app.request());
-    if (!state?.isUsed) return;
+    if (state === undefined) return;
+    state.isUsed ||= this.#isStream();
+    if (!state.isUsed) return;
     try {
       checkedTextOf(state);
     } catch (error) {
       restore(state);
       throw error;
     }
+  }
+
+  /** Whether the body is a stream of the application's own. That of a web response, such as a file, seals. */
+  #isStream(): boolean {
+    const { sent, length } = this.#app.response();
+    return !sent && length === undefined;
   }
 
   /** Keeps the session, unless the application around does, and adds its cookies to the headers of the response. */
