@@ -565,6 +565,50 @@ Deno.test("`set()` refuses what JSON cannot represent, and keeps what was", asyn
   }
 });
 
+Deno.test("`flash()` refuses undefined as `set()` does, and keeps what was", async () => {
+  const app = application();
+  const session = sessions(app, { secret: SECRET });
+  app.route("/undefined", () => {
+    const calls = [
+      () => session().set("notice", undefined),
+      () => session().flash("notice", undefined),
+    ];
+    for (const call of calls) {
+      assertThrows(
+        call,
+        TypeError,
+        `Cannot keep "notice" in the session: JSON cannot represent undefined`,
+      );
+    }
+  });
+  const client = new Client(app);
+  await client.get("/flash/Saved");
+  assertEquals((await client.fetch("/undefined")).status, 200);
+  assertEquals(await client.get("/notice"), "Saved");
+});
+
+Deno.test("`set()` and `flash()` refuse a key that is not a string, so that the session stays one", async () => {
+  const app = application();
+  const session = sessions(app, { secret: SECRET });
+  app.route("/number", () => {
+    const calls = [
+      () => session().set(7 as never, "x"),
+      () => session().flash(7 as never, "x"),
+    ];
+    for (const call of calls) {
+      assertThrows(
+        call,
+        TypeError,
+        "Cannot change the session: the key must be a string, got 7",
+      );
+    }
+  });
+  const client = new Client(app);
+  await client.get("/login/Ada");
+  assertEquals((await client.fetch("/number")).status, 200);
+  assertEquals(await client.get("/user"), "Ada");
+});
+
 Deno.test("a value that grew too large in its place is an error, and the session stays as it was", async () => {
   const app = application();
   const session = sessions<{ list: string[] }>(app, {

@@ -1,5 +1,6 @@
 /** Owns the session of one request: reading and changing it. Where it is kept is in `seal.ts` and `store.ts`. */
 
+import { wrongKind } from "../errors.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { isPlainRecord } from "../plain_record.ts";
 
@@ -192,8 +193,8 @@ export class Session<Values extends object = Record<string, unknown>> {
   }
 
   /**
-   * Sets a value. Throws `TypeError` when JSON cannot represent it and, without a store, `RangeError` when the
-   * session would have more than 2,700 bytes of JSON.
+   * Sets a value. Throws `TypeError` when JSON cannot represent it or the key is not a string and, without a store,
+   * `RangeError` when the session would have more than 2,700 bytes of JSON.
    */
   set<Key extends keyof Values & string>(key: Key, value: Values[Key]): this {
     return this.#put("values", key, value);
@@ -232,13 +233,16 @@ export class Session<Values extends object = Record<string, unknown>> {
   /** Keeps a flash until it is read once, in this request or a later one. Throws as `set` does. */
   flash(key: string, value: unknown): this;
   flash(key: string, value?: unknown): unknown {
-    if (value !== undefined) return this.#put("flashes", key, value);
+    if (arguments.length > 1) return this.#put("flashes", key, value);
     const flash = this.#state.flashes.get(key);
     if (flash !== undefined) this.#writable.flashes.delete(key);
     return flash;
   }
 
   #put(kind: "values" | "flashes", key: string, value: unknown): this {
+    if (typeof key !== "string") {
+      throw wrongKind("change the session", "the key must be a string", key);
+    }
     const state = this.#writable;
     checkedTextOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
     state[kind].set(key, value);
