@@ -775,6 +775,26 @@ for (const [base, options, path] of COOKIE_PATHS) {
   });
 }
 
+Deno.test("a `framework.base_url` that is no path for a cookie is an error, and adds no attribute to it", async () => {
+  const app = application();
+  app.set("framework.base_url", "/shop;Domain=evil.example");
+  const lines = await logOf(async () => {
+    const { status, headers } = await app.fetch("/login/Ada");
+    assertEquals([status, headers.getSetCookie()], [500, []]);
+  });
+  assertStringIncludes(
+    lines.join("\n"),
+    `Cannot send the cookie of the session: "/shop;Domain=evil.example" is not a valid cookie path; pass the option "path"`,
+  );
+});
+
+Deno.test("the option `path` makes up for a `framework.base_url` that is no path for a cookie", async () => {
+  const app = application({ path: "/" });
+  app.set("framework.base_url", "/shop;Domain=evil.example");
+  const [line] = (await app.fetch("/login/Ada")).headers.getSetCookie();
+  assertStringIncludes(line!, "; Path=/; HttpOnly");
+});
+
 /** What changes a session, by name. */
 const CHANGES: Record<string, (session: Session) => unknown> = {
   "set()": (session) => session.set("user", "Grace"),

@@ -91,7 +91,7 @@ import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
 import { Access, isSame, type Rules, share } from "./access.ts";
-import { addCookie, nameOfUse, openCookie } from "./seal.ts";
+import { addCookie, COOKIE_PATH, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
   contentOf,
@@ -143,9 +143,6 @@ const OPTIONS: readonly (keyof SessionOptions)[] = [
 const MAX_BYTES = 2_700;
 
 const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
-
-/** A path that an attribute of a cookie can carry (RFC 6265, section 4.1.1). */
-const COOKIE_PATH = /^\/[!-:<-~]*$/;
 
 /** The variable with the sessions that an application has: `init()` drops it, as it drops their filters. */
 const DECLARED = "@framework/core/sessions";

@@ -4,6 +4,9 @@ import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
 import type { HttpRequest } from "../../mod.ts";
 import { basePath } from "../base.ts";
 
+/** A path that an attribute of a cookie can carry (RFC 6265, section 4.1.1). */
+export const COOKIE_PATH: RegExp = /^\/[!-:<-~]*$/;
+
 /** How cookies are made. */
 export interface CookieRules {
   /** The first seals, each can open. */
@@ -21,12 +24,17 @@ export function nameOfUse({ name }: CookieRules): string {
   return `${name}-used`;
 }
 
-/** The path below which clients send the cookies. */
+/** The path below which clients send the cookies. Throws `TypeError` for a base that no cookie can have. */
 export function pathOf({ name, path, baseUrl }: CookieRules): string {
   if (path !== undefined) return path;
   if (name.startsWith("__Host-")) return "/"; // RFC 6265bis, section 4.1.3.2
   // Not the base of the request: a session goes on in an application that is mounted.
-  return basePath(baseUrl()) || "/";
+  const base = basePath(baseUrl()) || "/";
+  if (COOKIE_PATH.test(base)) return base;
+  const hint = 'pass the option "path", or choose another "framework.base_url"';
+  throw new TypeError(
+    `Cannot send the cookie of the session: "${base}" is not a valid cookie path; ${hint}`,
+  );
 }
 
 /** Adds a cookie to headers; without content, one that makes the client forget it. */
