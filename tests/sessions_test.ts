@@ -266,16 +266,30 @@ Deno.test("`sessions()` sends a cookie that scripts and other sites do not get, 
   assertMatch(line!, /^__Host-id=.*; Path=\/;.*; Secure$/);
 });
 
-Deno.test("a cookie makes a public response private", async () => {
-  const app = new Engine();
-  const session = sessions(app, { secret: SECRET });
-  app.route("/", () => {
-    session().set("user", "ada");
-    app.response().header("cache-control", "public, max-age=60");
+/** What a route says of caching, and what is sent with the cookie. */
+const CACHING: readonly [set: string, sent: string][] = [
+  ["public, max-age=60", "max-age=60, private"],
+  ["private, max-age=60", "private, max-age=60"],
+  ["max-age=60 , Private", "max-age=60 , Private"],
+  ['private="x-foo", max-age=60', "max-age=60, private"],
+  ['private="x-foo, x-bar",,max-age=60', "max-age=60, private"],
+  ['no-cache="private"', 'no-cache="private", private'],
+  ['no-cache="a, private, \\"b"', 'no-cache="a, private, \\"b", private'],
+  ["x-private", "x-private, private"],
+];
+
+for (const [set, sent] of CACHING) {
+  Deno.test(`a cookie makes a response with \`${set}\` one with \`${sent}\``, async () => {
+    const app = new Engine();
+    const session = sessions(app, { secret: SECRET });
+    app.route("/", () => {
+      session().set("user", "ada");
+      app.response().header("cache-control", set);
+    });
+    const { headers } = await app.fetch("/");
+    assertEquals(headers.get("cache-control"), sent);
   });
-  const { headers } = await app.fetch("/");
-  assertEquals(headers.get("cache-control"), "max-age=60, private");
-});
+}
 
 Deno.test("`sessions()` shows nothing of a value in the cookie", async () => {
   const client = new Client(application());

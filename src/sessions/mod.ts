@@ -144,6 +144,9 @@ const MAX_BYTES = 2_700;
 
 const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 
+/** A directive of `Cache-Control`; a quoted value may have commas (RFC 9111, section 5.2). */
+const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g;
+
 /** The variable with the sessions that an application has: `init()` drops it, as it drops their filters. */
 const DECLARED = "@framework/core/sessions";
 
@@ -412,8 +415,12 @@ async function removeCookies(
 
 /** Keeps shared caches from storing the cookie. */
 function forbidSharing(headers: Headers): void {
-  if (headers.get("cache-control")?.includes("private")) return;
-  const directives = headers.get("cache-control")?.split(/\s*,\s*/) ?? [];
-  const others = directives.filter((each) => !/^(?:public)?$/i.test(each));
+  const directives = headers.get("cache-control")?.match(DIRECTIVE)
+    ?.map((each) => each.trim()) ?? [];
+  if (directives.some((each) => /^private$/i.test(each))) return;
+  // One for some headers only would leave the others to shared caches.
+  const others = directives.filter((each) =>
+    !/^(?:public|private\s*=.*)?$/is.test(each)
+  );
   headers.set("cache-control", [...others, "private"].join(", "));
 }
