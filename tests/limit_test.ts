@@ -5,6 +5,7 @@ import {
   limit,
   type LimitCount,
   type LimitOptions,
+  type LimitStore,
 } from "@framework/core/limit";
 import { assertEquals, assertThrows } from "@std/assert";
 import { FakeTime } from "@std/testing/time";
@@ -133,6 +134,49 @@ Deno.test("one `limit()` counts for all that it is added to, two count apart", a
   assertEquals(statuses, [200, 429, 200]);
 });
 
+/** Options of a limit, and what it waits for. */
+const WAITS: readonly [what: string, options: Partial<LimitOptions>][] = [
+  ["nothing", {}],
+  ["its `key`", { key: () => Promise.resolve("a") }],
+  ["the hash of a long key", { key: () => "a".repeat(257) }],
+  ["its `store`", { store: slowStore() }],
+];
+
+/** A store that counts a while after it was asked to. */
+function slowStore(): LimitStore {
+  let count = 0;
+  return {
+    async add(_key, seconds) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      const resets = new Date(Date.now() + seconds * 1_000);
+      return { count: ++count, resets };
+    },
+  };
+}
+
+for (const [what, options] of WAITS) {
+  Deno.test(`middleware that calls \`limit()\` without \`await\` lets nobody in beyond it, when that waits for ${what}`, async () => {
+    const app = new Engine();
+    const slow = limit(app, { requests: 1, seconds: 60, ...options });
+    let calls = 0;
+    app.route("/", () => `${++calls}`).addMiddleware(() => void slow());
+    const [[first], [second]] = [await visit(app), await visit(app)];
+    assertEquals([first, second, calls], [200, 429, 1]);
+  });
+}
+
+Deno.test("`limit()` throws at once when there is nothing to wait for", async () => {
+  const app = new Engine();
+  const slow = limit(app, { requests: 1, seconds: 60 });
+  let calls = 0;
+  app.route("/", () => {
+    slow();
+    return `${++calls}`;
+  });
+  const [[first], [second]] = [await visit(app), await visit(app)];
+  assertEquals([first, second, calls], [200, 429, 1]);
+});
+
 Deno.test("`limit()` limits every request as a filter of `start`", async () => {
   const app = new Engine();
   app.before("start", limit(app, { requests: 1, seconds: 60 }));
@@ -147,7 +191,12 @@ Deno.test("`limit()` keeps 10,000 keys in memory; the oldest go", async () => {
   const slow = limit(app, { requests: 1, seconds: 60, key: () => key });
   const isRefused = async (next: string): Promise<boolean> => {
     key = next;
-    return await slow().then(() => false, () => true);
+    try {
+      await slow();
+      return false;
+    } catch {
+      return true;
+    }
   };
   for (let index = 0; index < 10_000; index++) await isRefused(`${index}`);
   assertEquals(await isRefused("0"), true);

@@ -37,6 +37,7 @@ import { ROUTE_PATTERNS } from "../route_patterns.ts";
 import type { Route } from "../routing/route.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { track } from "../state/current.ts";
+import { TRACK } from "../tracking.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** The parts of a request that `validate()` takes. */
@@ -101,6 +102,11 @@ export class HttpRequest {
   get [OUTER_REQUEST](): HttpRequest | undefined {
     const { mountPoint, outer } = this.#exchange;
     return mountPoint && outer?.exchange.app.request(outer);
+  }
+
+  /** @ignore */
+  [TRACK]<Value>(name: string, call: Promise<Value>): Promise<Value> {
+    return track(name, call);
   }
 
   /**

@@ -33,9 +33,16 @@
  * @module
  */
 
-import type { Engine, Framework, MaybePromise } from "../../mod.ts";
+import type {
+  Engine,
+  Framework,
+  HttpRequest,
+  MaybePromise,
+} from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
+import { run, type Steps } from "../steps.ts";
+import { TRACK } from "../tracking.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
@@ -88,6 +95,9 @@ const MAX_KEY_LENGTH = 256;
 /**
  * Makes middleware that refuses further requests of a key. Routes with the same middleware count together.
  *
+ * Code that calls it without `await` lets nobody in either: it throws at once, unless its `key` or `store` returns a
+ * promise, or the key is long; then it returns a promise, for which the request waits.
+ *
  * Throws `TypeError` for an unknown option, a `key` that is no function and a `store` without `add`, and `RangeError`
  * when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above 1,000,000,000,000. A store
  * that returns something else than a count and a date is an error, a 500.
@@ -95,29 +105,49 @@ const MAX_KEY_LENGTH = 256;
 export function limit(
   app: Engine | typeof Framework,
   options: LimitOptions,
-): () => Promise<void> {
+): () => MaybePromise<void> {
   checkLimit(options);
   const { requests, seconds, store = memoryStore() } = options;
   const { key = () => networkOf(app.request().ip) } = options;
-  return async () => {
-    const counted = await countedKey(await key());
-    const { count, resets } = checkedCount(await store.add(counted, seconds));
-    if (count <= requests) return;
-    const left = Math.ceil((resets.getTime() - Date.now()) / 1000);
-    const wait = String(Math.max(left, 1));
-    const headers = { "retry-after": wait };
-    const message = `Too many requests: try again in ${wait} s`;
-    throw refusal(429, message, { headers });
+  const check = function* (): Steps<void> {
+    const counted = yield countedKey(yield key());
+    const window = checkedCount(yield store.add(counted, seconds));
+    if (window.count > requests) throw tooMany(window);
+  };
+  return () => {
+    const checking = run(check());
+    if (!(checking instanceof Promise)) return;
+    return requestOf(app)?.[TRACK]("limit", checking) ?? checking;
   };
 }
 
+/** The current request; undefined outside of requests, where a `key` that needs none still counts. */
+function requestOf(app: Engine | typeof Framework): HttpRequest | undefined {
+  try {
+    return app.request();
+  } catch {
+    return undefined;
+  }
+}
+
+function tooMany({ resets }: LimitCount): Error {
+  const left = Math.ceil((resets.getTime() - Date.now()) / 1000);
+  const wait = String(Math.max(left, 1));
+  const headers = { "retry-after": wait };
+  const message = `Too many requests: try again in ${wait} s`;
+  return refusal(429, message, { headers });
+}
+
 /** The key under which a request is counted: the hash of a long one, which a client may have chosen. */
-async function countedKey(key: unknown): Promise<string> {
+function countedKey(key: unknown): MaybePromise<string> {
   if (typeof key !== "string") {
     throw wrongKind("limit requests", "the key must be text", key);
   }
-  if (key.length <= MAX_KEY_LENGTH) return key;
-  const bytes = new TextEncoder().encode(key);
+  return key.length <= MAX_KEY_LENGTH ? key : hashOf(key);
+}
+
+async function hashOf(text: string): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return hash.toHex();
 }
