@@ -1,6 +1,6 @@
 /** Tests `limit`: what a window is, whom it counts for, and the response beyond it. */
 
-import { Engine, HttpError } from "@framework/core";
+import { Engine, HttpError, type MaybePromise } from "@framework/core";
 import {
   limit,
   type LimitCount,
@@ -132,6 +132,61 @@ Deno.test("one `limit()` counts for all that it is added to, two count apart", a
     statuses.push((await visit(app, "192.0.2.1", path))[0]);
   }
   assertEquals(statuses, [200, 429, 200]);
+});
+
+/** What a request that meets a limit twice is routed by. */
+const TWICE: readonly [
+  where: string,
+  add: (app: Engine, slow: () => MaybePromise<void>) => void,
+][] = [
+  ["a group and a route of it", (app, slow) => {
+    app.group("", (router) => {
+      router.get("/", () => "done").addMiddleware(slow);
+    }, [slow]);
+  }],
+  ["a route that passes and the next one", (app, slow) => {
+    app.route("/", () => true).addMiddleware(slow);
+    app.route("/*", () => "done").addMiddleware(slow);
+  }],
+  ["a filter of `start` and a route", (app, slow) => {
+    app.before("start", slow);
+    app.route("/", () => "done").addMiddleware(slow);
+  }],
+];
+
+for (const [where, add] of TWICE) {
+  for (const options of [{}, { store: slowStore() }]) {
+    Deno.test(`a request that meets \`limit()\` in ${where} counts once${options.store ? ", also in a slow `store`" : ""}`, async () => {
+      const app = new Engine();
+      add(app, limit(app, { requests: 2, seconds: 60, ...options }));
+      const statuses: number[] = [];
+      for (let visits = 0; visits < 3; visits++) {
+        statuses.push((await visit(app))[0]);
+      }
+      assertEquals(statuses, [200, 200, 429]);
+    });
+  }
+}
+
+Deno.test("a request that meets `limit()` with two keys counts for both, and is refused again where it was before", async () => {
+  let key = "";
+  const app = new Engine();
+  const slow = limit(app, { requests: 1, seconds: 60, key: () => key });
+  const statusOf = (next: string): number | undefined => {
+    key = next;
+    try {
+      void slow();
+      return undefined;
+    } catch (error) {
+      return (error as HttpError).status;
+    }
+  };
+  app.route("/@keys", (keys) => keys.split("-").map(statusOf));
+  const seen: unknown[] = [];
+  for (const path of ["/a-b-a", "/a-c-a-b"]) {
+    seen.push(await (await app.fetch(path)).json());
+  }
+  assertEquals(seen, [[null, null, null], [429, null, 429, 429]]);
 });
 
 /** Options of a limit, and what it waits for. */

@@ -93,7 +93,8 @@ const MIN_SECONDS = 0.001;
 const MAX_KEY_LENGTH = 256;
 
 /**
- * Makes middleware that refuses further requests of a key. Routes with the same middleware count together.
+ * Makes middleware that refuses further requests of a key. Routes with the same middleware count together; a request
+ * that meets it several times, as in a group and on a route of it, counts once for each key.
  *
  * Code that calls it without `await` lets nobody in either: it throws at once, unless its `key` or `store` returns a
  * promise, or the key is long; then it returns a promise, for which the request waits.
@@ -109,15 +110,20 @@ export function limit(
   checkLimit(options);
   const { requests, seconds, store = memoryStore() } = options;
   const { key = () => networkOf(app.request().ip) } = options;
-  const check = function* (): Steps<void> {
-    const counted = yield countedKey(yield key());
-    const window = checkedCount(yield store.add(counted, seconds));
+  const windows = new WeakMap<HttpRequest, Windows>();
+  const check = function* (request?: HttpRequest): Steps<void> {
+    const counted: string = yield countedKey(yield key());
+    const known = request && windowsOf(request, windows);
+    const adding = known?.get(counted) ?? store.add(counted, seconds);
+    known?.set(counted, adding);
+    const window = checkedCount(yield adding);
     if (window.count > requests) throw tooMany(window);
   };
   return () => {
-    const checking = run(check());
+    const request = requestOf(app);
+    const checking = run(check(request));
     if (!(checking instanceof Promise)) return;
-    return requestOf(app)?.[TRACK]("limit", checking) ?? checking;
+    return request?.[TRACK]("limit", checking) ?? checking;
   };
 }
 
@@ -128,6 +134,18 @@ function requestOf(app: Engine | typeof Framework): HttpRequest | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What the store has returned for the keys of a request, which may meet a limit again. */
+type Windows = Map<string, MaybePromise<LimitCount>>;
+
+function windowsOf(
+  request: HttpRequest,
+  windows: WeakMap<HttpRequest, Windows>,
+): Windows {
+  const known: Windows = windows.get(request) ?? new Map();
+  windows.set(request, known);
+  return known;
 }
 
 function tooMany({ resets }: LimitCount): Error {
