@@ -8,6 +8,7 @@ import {
   type LimitStore,
 } from "@framework/core/limit";
 import { assertEquals, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { FakeTime } from "@std/testing/time";
 
 /** An application with a limited route. */
@@ -54,6 +55,19 @@ Deno.test("the window of a key begins with its own first request", async () => {
   await time.tickAsync(30_000);
   assertEquals(await visit(app, "192.0.2.1"), [200, null]);
   assertEquals(await visit(app, "192.0.2.2"), [429, "30"]);
+});
+
+Deno.test("the window of a key is over once the clock was put back to before it", async () => {
+  let now = 86_400_000;
+  using _clock = stub(Date, "now", () => now);
+  const app = limited({ requests: 1 });
+  await visit(app, "192.0.2.1");
+  await visit(app, "192.0.2.2");
+  assertEquals(await visit(app, "192.0.2.1"), [429, "60"]);
+  now -= 3_600_000;
+  assertEquals(await visit(app, "192.0.2.2"), [200, null]);
+  assertEquals(await visit(app, "192.0.2.1"), [200, null]);
+  assertEquals(await visit(app, "192.0.2.1"), [429, "60"]);
 });
 
 /** Addresses, and whether they count as one client. */

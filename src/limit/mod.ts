@@ -204,20 +204,24 @@ function memoryStore(): LimitStore {
   return {
     add(key, seconds) {
       const now = Date.now();
+      const end = now + seconds * 1000;
+      // A window that ends later than one that begins now is from before the clock was put back.
+      const isOver = ({ resets }: LimitCount): boolean =>
+        resets.getTime() <= now || resets.getTime() > end;
       // Windows are as long as each other, so the first in the map is the first to end.
-      for (const [known, { resets }] of counts) {
-        if (resets.getTime() > now) break;
+      for (const [known, window] of counts) {
+        if (!isOver(window)) break;
         counts.delete(known);
       }
       const known = counts.get(key);
       // After the clock was put back, a window that is over may stand behind another.
-      if (known !== undefined && known.resets.getTime() > now) {
+      if (known !== undefined && !isOver(known)) {
         return { ...known, count: ++known.count };
       }
       counts.delete(key);
       const [oldest] = counts.keys();
       if (counts.size >= MAX_KEYS) counts.delete(oldest!);
-      const window = { count: 1, resets: new Date(now + seconds * 1000) };
+      const window = { count: 1, resets: new Date(end) };
       counts.set(key, window);
       return { ...window };
     },
