@@ -190,6 +190,7 @@ const MASKED: Readonly<Record<string, string>> = {
   "/a?next=/b?c=1?%6bey=a?b&d=1": "/a?next=/b?c=1?%6bey=••••&d=1",
   "/a??token=abc": "/a??token=••••",
   "/a?secret": "/a?secret",
+  "/a?to%6ben%=abc&the+key=abc&%&+=1": "/a?to%6ben%=••••&the+key=••••&%&+=1",
   "/a?pass=1&pin=1&cvv=1&cvc=1&card_number=1":
     "/a?pass=••••&pin=••••&cvv=••••&cvc=••••&card_number=••••",
   "/a?user_pass=1&pin-code=1&card[cvv2]=1&cardCvc=1&cardNumber=1":
@@ -206,6 +207,24 @@ Deno.test("`log()` masks the values of secrets in the query", async () => {
   for (const url of Object.keys(MASKED)) await visit(app, url);
   assertEquals(list.map(({ url }) => url), Object.values(MASKED));
 });
+
+/** The parts of long URLs, and what the log shows behind a thousand of them. */
+const LONG: Readonly<Record<string, string>> = {
+  "a=1&": "••••",
+  "a=1?": "a=••••",
+};
+
+for (const [part, rest] of Object.entries(LONG)) {
+  Deno.test(`\`log()\` masks all that follows a thousand fields, as in "${part.repeat(2)}..."`, async () => {
+    const { app, list } = logged();
+    for (const count of [999, 16_000]) {
+      await visit(app, `/?${part.repeat(count)}a=1`);
+    }
+    const thousand = `/?${part.repeat(1_000)}`;
+    const urls = list.map(({ url }) => url);
+    assertEquals(urls, [`/?${part.repeat(999)}a=1`, thousand + rest]);
+  });
+}
 
 Deno.test("`log()` masks the names that it is given", async () => {
   const { app, list } = logged({ secrets: /^isbn$/g });

@@ -51,7 +51,7 @@ import { checkOptions } from "../options.ts";
 import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";
 import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
-import { maskedPair, SECRETS } from "../secrets.ts";
+import { MASK, maskedPair, SECRETS } from "../secrets.ts";
 import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
 
@@ -61,7 +61,10 @@ export interface LogRecord {
   readonly time: string;
   /** The method. */
   readonly method: string;
-  /** The path with its query, encoded; `/` for a malformed one. Values of secrets are masked. */
+  /**
+   * The path with its query, encoded; `/` for a malformed one. Values of secrets are masked, and so is all that follows
+   * 1,000 fields.
+   */
   readonly url: string;
   /** The status of the response. */
   readonly status: number;
@@ -87,6 +90,9 @@ export interface LogOptions {
   /** Matches the names of query parameters whose values are masked. */
   readonly secrets?: RegExp;
 }
+
+/** How many names of a query are matched: more fields are refused by `query`. */
+const MAX_NAMES = 1_000;
 
 /** How long a server that drains waits for the reader of the log: one that reads takes far less. */
 const STALLED_SECONDS = 0.1;
@@ -156,16 +162,26 @@ function bytesOf(
   return length === null ? app.response().length : Number(length);
 }
 
-/** A URL with the values of secrets in its query masked. Their names are matched decoded. */
+/**
+ * A URL with the values of secrets in its query masked. Their names are matched decoded; what follows more names than a
+ * request may have is masked unread: a long URL would take too long.
+ */
 function maskedUrl(url: string, secrets: RegExp): string {
   const [path, query] = url.split(/\?(.*)/s, 2);
   if (!query) return url;
-  const isSecret = (encoded: string): boolean => {
-    const [name] = new URLSearchParams(encoded).keys();
-    return name !== undefined && name.search(secrets) !== -1;
-  };
-  const pairs = query.split("&").map((pair) => maskedPair(pair, isSecret));
-  return `${path}?${pairs.join("&")}`;
+  const pairs = query.split("&", MAX_NAMES + 1);
+  if (pairs.length > MAX_NAMES) pairs[MAX_NAMES] = MASK;
+  let names = 0; // addresses in a value have further ones
+  const isSecret = (name: string): boolean =>
+    ++names > MAX_NAMES || decodedName(name).search(secrets) !== -1;
+  return `${path}?${pairs.map((pair) => maskedPair(pair, isSecret)).join("&")}`;
+}
+
+/** The name of a query parameter, decoded, which takes long and is seldom needed. */
+function decodedName(encoded: string): string {
+  if (!/[%+]/.test(encoded)) return encoded;
+  const [name = ""] = new URLSearchParams(encoded).keys();
+  return name;
 }
 
 /** Returns a writer of lines to the standard output. */
