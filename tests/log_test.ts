@@ -292,6 +292,10 @@ const FAILING: Readonly<Record<string, () => unknown>> = {
     throw new Error("No space left");
   },
   "rejects": () => Promise.reject(new Error("No space left")),
+  "rejects once its result is awaited": () => ({
+    then: (_resolve: unknown, reject: (reason: Error) => void) =>
+      reject(new Error("No space left")),
+  }),
 };
 
 for (const [how, write] of Object.entries(FAILING)) {
@@ -308,6 +312,32 @@ for (const [how, write] of Object.entries(FAILING)) {
       lines[0]!,
       "Error while writing the log: Error: No space left",
     );
+  });
+}
+
+/** Writers that call a function a while after they have returned. */
+const LATE: Readonly<Record<string, (done: () => void) => unknown>> = {
+  "in a promise": (done) => pause().then(done),
+  "once its result is awaited, as a query does": (done) => ({
+    then: (resolve: () => void) => void pause().then(done).then(resolve),
+  }),
+};
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+for (const [how, work] of Object.entries(LATE)) {
+  Deno.test(`a server that drains waits for a record of \`log()\` that \`write\` keeps ${how}`, async () => {
+    const written: string[] = [];
+    const write = ({ url }: LogRecord) => work(() => written.push(url));
+    const { app } = logged({ write });
+    app.route("/", () => "text");
+    const server = app.start({ port: 0, signals: false });
+    const { port } = server.addr as Deno.NetAddr;
+    await (await fetch(`http://127.0.0.1:${port}/`)).text();
+    await server.shutdown();
+    assertEquals(written, ["/"]);
   });
 }
 

@@ -52,6 +52,7 @@ import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";
 import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
 import { MASK, maskedPair, SECRETS } from "../secrets.ts";
+import { isThenable } from "../steps.ts";
 import { settles } from "../timer.ts";
 import { lines } from "./lines.ts";
 
@@ -85,7 +86,10 @@ export interface LogRecord {
 
 /** The options of {@linkcode log}. */
 export interface LogOptions {
-  /** Gets each record, instead of a line on the standard output. What it throws is only reported. */
+  /**
+   * Gets each record, instead of a line on the standard output. What it throws is only reported. The response does not
+   * wait for a promise that it returns, but a server that drains does.
+   */
   readonly write?: (record: LogRecord) => unknown;
   /** Matches the names of query parameters whose values are masked. */
   readonly secrets?: RegExp;
@@ -117,7 +121,9 @@ export function log(
       reportError(error, "while writing the log");
     try {
       const written = write(recordOf(app, sent, secrets));
-      if (written instanceof Promise) written.catch(fail);
+      if (!isThenable(written)) return;
+      const writing = Promise.resolve(written).catch(fail);
+      if (hasClient(app)) app.defer(() => writing);
     } catch (error) {
       fail(error);
     }
@@ -188,15 +194,18 @@ function decodedName(encoded: string): string {
 function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
   return (record) => {
     const line = lineOf(record);
-    const hasClient = record.ip !== "" ||
-      app.request().getHeader("host") !== "";
-    // A request that the program made itself, as in a test, leaves nothing under way.
     // deno-lint-ignore no-console -- this is the log
-    if (!hasClient) return console.log(line);
+    if (!hasClient(app)) return console.log(line);
     const writing = lines.print(line);
     if (writing === undefined) return;
     app.defer(() => settles(writing, STALLED_SECONDS));
   };
+}
+
+/** Whether a request came from outside: one that the program made itself, as in a test, leaves nothing under way. */
+function hasClient(app: Engine | typeof Framework): boolean {
+  const request = app.request();
+  return request.ip !== "" || request.getHeader("host") !== "";
 }
 
 function lineOf(record: LogRecord): string {
