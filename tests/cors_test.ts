@@ -92,11 +92,19 @@ Deno.test("`cors()` with `*` allows every origin, and says so without one too", 
   assertEquals(corsOf(await visit(app, "/text")), expected);
 });
 
+/** What is no promise, but can be awaited as one. */
+function thenable(value: boolean): Promise<boolean> {
+  const then = (resolve: (value: boolean) => void) => resolve(value);
+  return { then } as unknown as Promise<boolean>;
+}
+
 for (
   const [kind, allows] of Object.entries({
     "a function": (origin: string) => origin.endsWith(".example.com"),
     "an asynchronous function": (origin: string) =>
       Promise.resolve(origin.endsWith(".example.com")),
+    "a function that returns a thenable": (origin: string) =>
+      thenable(origin.endsWith(".example.com")),
   })
 ) {
   Deno.test(`\`cors()\` asks ${kind} about each origin`, async () => {

@@ -114,10 +114,17 @@ Deno.test("`guard()` refuses a POST that a form turns into another method", asyn
   assertEquals(response.status, 403);
 });
 
+/** What is no promise, but can be awaited as one. */
+function thenable(value: boolean): Promise<boolean> {
+  const then = (resolve: (value: boolean) => void) => resolve(value);
+  return { then } as unknown as Promise<boolean>;
+}
+
 /** What may be trusted: a function, also one that is asynchronous, alone and in a list. */
 const TRUSTED: readonly Required<GuardOptions>["trusted"][] = [
   (origin) => origin.endsWith(".friend.example"),
   (origin) => Promise.resolve(origin.endsWith(".friend.example")),
+  (origin) => thenable(origin.endsWith(".friend.example")),
   ["https://a.b", (origin) => origin.endsWith(".friend.example")],
   [
     () => Promise.resolve(false),

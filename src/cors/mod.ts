@@ -43,6 +43,7 @@ import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
+import { isThenable } from "../steps.ts";
 import { varyBy } from "../vary.ts";
 
 /** The options of {@linkcode cors}. */
@@ -239,8 +240,8 @@ function allows(
   if (origin === "") return false;
   if (typeof origins !== "function") return origins.includes(origin);
   const isAllowed = origins(origin);
-  return isAllowed instanceof Promise
-    ? isAllowed.then((late) => late === true)
+  return isThenable(isAllowed)
+    ? Promise.resolve(isAllowed).then((late) => late === true)
     : isAllowed === true;
 }
 

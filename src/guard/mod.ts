@@ -79,6 +79,7 @@ import { refusal, wrongKind } from "../errors.ts";
 import { checkOptions, checkRecord } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 import { report } from "../report.ts";
+import { isThenable } from "../steps.ts";
 
 /** Decides whether an origin is trusted: only `true` means yes. */
 export type TrustsOrigin = (origin: string) => boolean | Promise<boolean>;
@@ -185,8 +186,9 @@ function trusts(
   const isTrusted = typeof first === "string"
     ? first === origin
     : first(origin);
-  if (isTrusted instanceof Promise) {
-    return isTrusted.then((late) => late === true || trusts(others, origin));
+  if (isThenable(isTrusted)) {
+    return Promise.resolve(isTrusted)
+      .then((late) => late === true || trusts(others, origin));
   }
   return isTrusted === true || trusts(others, origin);
 }
