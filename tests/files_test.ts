@@ -11,6 +11,7 @@ import {
   assertNotEquals,
   assertThrows,
 } from "@std/assert";
+import { assertSpyCalls, stub } from "@std/testing/mock";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -467,6 +468,20 @@ Deno.test("the URL of a file changes with its content, however soon and of whate
     assertEquals(urls.size, 5);
   });
 });
+
+for (const [what, hours] of Object.entries({ "is old": -1, "lies ahead": 1 })) {
+  Deno.test(`a file whose time ${what} is read once for its version`, async () => {
+    await inTree(async (root) => {
+      const time = new Date(Date.now() + hours * 3_600_000);
+      await Deno.utime(`${root}/public/style.css`, time, time);
+      const asset = files(new Engine(), "/public", `${root}/public`);
+      const read = Deno.readFileSync;
+      using reads = stub(Deno, "readFileSync", read);
+      assertEquals(asset("style.css"), asset("style.css"));
+      assertSpyCalls(reads, 1);
+    });
+  });
+}
 
 Deno.test("the URL of what is no file to be served has no version", async () => {
   await inTree(async (root) => {

@@ -5,8 +5,8 @@ import type { VisibleFile } from "./visible_file.ts";
 /** Larger files are told apart by size and time: reading them synchronously would hold up requests. */
 const MAX_BYTES = 8 * 2 ** 20;
 
-/** How old a file must be before its time is trusted: within a tick of the clock it may change twice. */
-const TRUSTED_AGE_MS = 2000;
+/** How far from now the time of a file must be to be trusted: within a tick of the clock it may change twice. */
+const TRUSTED_DISTANCE_MS = 2000;
 
 interface Known {
   readonly stamp: string;
@@ -25,8 +25,8 @@ export class Versions {
     const time = mtime?.getTime() ?? 0;
     const stamp = `${size}-${time}`;
     const known = this.#known.get(path);
-    const isOld = Date.now() - time > TRUSTED_AGE_MS;
-    if (isOld && known?.stamp === stamp) return known.version;
+    const isTrusted = Math.abs(Date.now() - time) > TRUSTED_DISTANCE_MS;
+    if (isTrusted && known?.stamp === stamp) return known.version;
     const content = size > MAX_BYTES
       ? new TextEncoder().encode(stamp)
       : Deno.readFileSync(path);
