@@ -125,6 +125,13 @@ Deno.test("`cors()` takes nothing but true for an allowed origin", async () => {
   assertEquals(corsOf(response), { vary: "Origin" });
 });
 
+Deno.test("`cors()` lists methods in upper case, as routes have them", async () => {
+  const app = withPages({ origins: [ORIGIN], methods: ["put", "Patch"] });
+  const headers = { origin: ORIGIN, "access-control-request-method": "PUT" };
+  const response = await visit(app, "/text", { method: "OPTIONS", headers });
+  assertEquals(corsOf(response)["allow-methods"], "PUT, PATCH");
+});
+
 Deno.test("`cors()` responds to a preflight before any route, whether the path is known or not", async () => {
   const app = withPages({
     origins: [ORIGIN],
@@ -326,7 +333,10 @@ const REFUSED: readonly [unknown, string][] = [
   ],
   [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
   [{ origins: [ORIGIN], path: "api" }, `Cannot add CORS below the path "api"`],
-  [{ origins: [ORIGIN], path: "/api/*" }, 'it must look like "/api"'],
+  ...["/api/*", "/users/@id", "/api(/v1)"].map((path): [unknown, string] => [
+    { origins: [ORIGIN], path },
+    'it must look like "/api"',
+  ]),
 ];
 
 for (const [options, message] of REFUSED) {

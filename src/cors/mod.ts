@@ -56,9 +56,12 @@ export interface CorsOptions {
     | "*"
     | readonly string[]
     | ((origin: string) => boolean | Promise<boolean>);
-  /** The path for which the rules hold, with everything below it, without the base: such as `/api`; by default `/`. */
+  /**
+   * The path for which the rules hold, with everything below it, without the base: such as `/api`; by default `/`. It
+   * has no parameters and no optional parts.
+   */
   readonly path?: string;
-  /** The methods that scripts may use; GET, HEAD, POST, PUT, PATCH and DELETE by default. */
+  /** The methods that scripts may use, in any case; GET, HEAD, POST, PUT, PATCH and DELETE by default. */
   readonly methods?: readonly string[];
   /** The request headers that scripts may send; those that a preflight asks for by default. */
   readonly headers?: readonly string[];
@@ -83,7 +86,7 @@ const OPTIONS: readonly (keyof CorsOptions)[] = [
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 /** A path as it can be compared with that of a request: no pattern, and no query. */
-const PATH = /^\/[^*?#]*$/;
+const PATH = /^\/[^@(*?#]*$/;
 
 /** The headers to send, where, and to which origins. */
 interface Policy {
@@ -157,7 +160,7 @@ function checkPolicy(options: CorsOptions): void {
     throw new TypeError(
       `Cannot add CORS below the path ${
         Deno.inspect(path)
-      }: it must look like "/api"`,
+      }: it must look like "/api", without parameters`,
     );
   }
   if (origins === "*" || typeof origins === "function") return;
@@ -175,7 +178,7 @@ function policyOf(options: CorsOptions): Policy {
     preflight.set("access-control-allow-credentials", "true");
     other.set("access-control-allow-credentials", "true");
   }
-  setList(preflight, "access-control-allow-methods", methods);
+  setList(preflight, "access-control-allow-methods", inUpperCase(methods));
   setList(preflight, "access-control-allow-headers", headers);
   if (options.maxAge !== undefined) {
     preflight.set("access-control-max-age", String(options.maxAge));
@@ -188,6 +191,12 @@ function policyOf(options: CorsOptions): Policy {
     preflight: [...preflight],
     other: [...other],
   };
+}
+
+/** Methods as routes have them, since browsers tell `put` from `PUT`; what is no list is left to `setList()`. */
+function inUpperCase(methods: readonly string[]): readonly string[] {
+  if (!Array.isArray(methods)) return methods;
+  return methods.map((method) => String(method).toUpperCase());
 }
 
 /** Sets a header to a list, unless that is empty. */
