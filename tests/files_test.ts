@@ -794,6 +794,24 @@ for (const prefix of ["/@lang", "/a(/b)", "/*", undefined]) {
   });
 }
 
+/** Options that cannot work, and what the error says of them. */
+const REFUSED: readonly [FilesOptions, string][] = [
+  [{ cacheControl: "a\r\nb" }, "text that a header can contain"],
+  [{ cacheControl: "no-cache\n" }, "text that a header can contain"],
+  [{ cacheControl: "\u2022" }, "text that a header can contain"],
+  [{ index: ".index.html" }, "dot files are not served"],
+  [{ index: "pages/.index.html" }, "dot files are not served"],
+  [{ index: "/index.html" }, "the name of a file"],
+  [{ index: "" }, "the name of a file"],
+];
+
+for (const [options, message] of REFUSED) {
+  Deno.test(`\`files()\` refuses ${JSON.stringify(options)}`, () => {
+    const declare = () => files(new Engine(), "/public", ".", options);
+    assertThrows(declare, TypeError, message);
+  });
+}
+
 /** Requests a path and leaves the body unread. */
 async function visited(
   app: Engine,

@@ -63,6 +63,7 @@ import { fromFileUrl } from "@std/path/from-file-url";
 import { urlBelowBase } from "../base.ts";
 import { type Compressed, compressedForms, preferred } from "./compressed.ts";
 import {
+  HIDDEN,
   type VisibleFile,
   visibleFile,
   visibleFileSync,
@@ -94,6 +95,9 @@ type App = Engine | typeof Framework;
 /** A slash or backslash inside a name: as a separator, it would give one file two addresses. */
 const INNER_SLASH = /%2f|%5c/i;
 
+/** A character that no header can contain. */
+const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
+
 /** One range of bytes, the only kind that is served; its unit is written in any case (RFC 9110, section 14.1). */
 const RANGE = /^bytes=(\d+-\d*|-\d+)$/i;
 
@@ -105,8 +109,9 @@ const IMMUTABLE = "public, max-age=31536000, immutable";
  * URL of a file: with the base, the prefixes of groups, and a version that changes with the content. A request
  * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
- * Throws `TypeError` when the prefix has methods, parameters or optional parts, the folder is no path, or an option
- * has an unknown name or is no text. A folder that is missing when a file is asked for is an error, a 500.
+ * Throws `TypeError` when the prefix has methods, parameters or optional parts, the folder is no path, an option has an
+ * unknown name or is no text, `cacheControl` cannot be sent, or `index` is a dot file. A folder that is missing when a
+ * file is asked for is an error, a 500.
  */
 export function files(
   app: Engine | typeof Framework,
@@ -125,12 +130,7 @@ export function files(
     const rule = "the folder must be a path or a file: URL";
     throw wrongKind("serve files", rule, folder);
   }
-  checkOptions("serve files", options, OPTIONS);
-  for (const name of OPTIONS) {
-    const value = options[name];
-    if (value === undefined || typeof value === "string") continue;
-    throw wrongKind("serve files", `"${name}" must be text`, value);
-  }
+  checkFilesOptions(options);
   const server = new FolderServer(app, folder, options);
   const pattern = `GET ${prefix.replace(/\/+$/, "")}/*`;
   const alias = crypto.randomUUID(); // for `getUrl()`, which knows the base and the groups
@@ -142,6 +142,26 @@ export function files(
     const url = app.getUrl(alias, { "*": path });
     return version === undefined ? url : `${url}?v=${version}`;
   };
+}
+
+function checkFilesOptions(options: FilesOptions): void {
+  const action = "serve files";
+  checkOptions(action, options, OPTIONS);
+  for (const name of OPTIONS) {
+    const value = options[name];
+    if (value === undefined || typeof value === "string") continue;
+    throw wrongKind(action, `"${name}" must be text`, value);
+  }
+  const { cacheControl = "", index } = options;
+  if (UNSAFE.test(cacheControl)) {
+    const rule = '"cacheControl" must be text that a header can contain';
+    throw wrongKind(action, rule, cacheControl);
+  }
+  if (index === "" || index !== undefined && HIDDEN.test(index)) {
+    const rule =
+      '"index" must be the name of a file such as "index.html", and dot files are not served';
+    throw wrongKind(action, rule, index);
+  }
 }
 
 /** Serves the files of one folder. */

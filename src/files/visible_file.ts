@@ -12,7 +12,7 @@ export interface VisibleFile {
 }
 
 /** A name that begins with a dot, or an empty one in front of another. */
-const HIDDEN = /(?:^|[/\\])[./\\]/;
+export const HIDDEN: RegExp = /(?:^|[/\\])[./\\]/;
 
 /** Finds a file or folder; undefined when it is missing or hidden, or a link leads out of the folder. */
 export async function visibleFile(
