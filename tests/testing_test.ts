@@ -259,6 +259,27 @@ Deno.test("`assertIsolated()` finds a response that another request has changed"
   );
 });
 
+for (const rounds of [0, -1, 1.5, NaN]) {
+  Deno.test(`\`assertIsolated()\` refuses ${rounds} rounds`, async () => {
+    const app = new Engine();
+    await assertRejects(
+      () => assertIsolated(app, ["/a", "/b"], { rounds }),
+      RangeError,
+      `"rounds" must be a whole number, at least 1, got "${rounds}"`,
+    );
+  });
+}
+
+for (const requests of [[], "/a", undefined]) {
+  Deno.test(`\`assertIsolated()\` refuses the requests ${Deno.inspect(requests)}`, async () => {
+    await assertRejects(
+      () => assertIsolated(new Engine(), requests as string[]),
+      TypeError,
+      "Cannot compare requests: they must be a list",
+    );
+  });
+}
+
 Deno.test("`assertIsolated()` refuses a request that is not repeatable", async () => {
   let count = 0;
   const app = new Engine();

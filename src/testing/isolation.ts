@@ -3,6 +3,7 @@
  * together, in many orders, and every response must stay the same. Only for tests.
  */
 
+import { wrongKind } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { Door } from "./visitor.ts";
 
@@ -21,7 +22,8 @@ export interface IsolationOptions {
  * response with the one that the same request gets alone. The requests must be repeatable: sent alone
  * twice, each must get the same response. The `Date` header is not compared.
  *
- * Rejects with an `Error` that shows the first line in which a response differs.
+ * Rejects with an `Error` that shows the first line in which a response differs; with `TypeError` without requests or
+ * for an unknown option, and with `RangeError` when `rounds` is not a whole number, at least 1.
  *
  * @example
  * ```ts
@@ -43,7 +45,7 @@ export async function assertIsolated(
   requests: readonly (string | (() => Request))[],
   options: IsolationOptions = {},
 ): Promise<void> {
-  checkOptions("compare requests", options, ["rounds", "seed", "ignore"]);
+  checkComparison(requests, options);
   const { rounds = 20, seed = 1, ignore = [] } = options;
   const all: RepeatableRequest[] = [];
   for (const request of requests) {
@@ -65,6 +67,24 @@ export async function assertIsolated(
     await Promise.allSettled(results); // none is left running after a failure
     await Promise.all(results);
   }
+}
+
+/** Refuses what would compare nothing: it would pass for every application. */
+function checkComparison(
+  requests: readonly unknown[],
+  options: IsolationOptions,
+): void {
+  const action = "compare requests";
+  checkOptions(action, options, ["rounds", "seed", "ignore"]);
+  if (!Array.isArray(requests) || requests.length === 0) {
+    const rule = 'they must be a list such as ["/ada", "/grace"]';
+    throw wrongKind(action, rule, requests);
+  }
+  const { rounds = 1 } = options;
+  if (Number.isInteger(rounds) && rounds >= 1) return;
+  throw new RangeError(
+    `Cannot ${action}: "rounds" must be a whole number, at least 1, got "${rounds}"`,
+  );
 }
 
 /** A request with the response that it gets alone. */
