@@ -104,6 +104,28 @@ table("`Secure`", [
   }],
 ]);
 
+const SECURELY = {
+  setAt: "https://home.example.org/cookie-parser",
+  sentTo: "https://home.example.org/cookie-parser-result",
+};
+
+table("what their names promise", [
+  ["__Secure-foo=bar", ""],
+  ["__Secure-foo=bar", "", SECURELY],
+  ["__secure-foo=bar", "", SECURELY],
+  ["__Secure-foo=bar; Secure", "__Secure-foo=bar", SECURELY],
+  ["__Host-foo=bar; Path=/", "", SECURELY],
+  ["__host-foo=bar; Path=/", "", SECURELY],
+  ["__Host-foo=bar; Secure", "", SECURELY],
+  ["__Host-foo=bar; Secure; Path=/cookie-parser-result", "", SECURELY],
+  ["__Host-foo=bar; Secure; Path=/; Domain=example.org", "", SECURELY],
+  ["__Host-foo=bar; Secure; Path=/; Domain=home.example.org", "", SECURELY],
+  ["__Host-foo=bar; Secure; Path=/", "__Host-foo=bar", SECURELY],
+  ["__Host-foo=bar; Secure; Path=/; Domain=", "__Host-foo=bar", SECURELY],
+  ["a__Host-foo=bar", "a__Host-foo=bar"],
+  [["foo=bar", "__Host-foo=bar"], "foo=bar"],
+]);
+
 const host = (name: string) => ({
   sentTo: `http://${name}.example.org:8888/cookie-parser-result`,
 });
@@ -210,4 +232,12 @@ Deno.test("`Visitor.cookies` has the value of the longest path", async () => {
   await visitor.visit("/deep");
   await visitor.visit("/");
   assertEquals(visitor.cookies, { at: "a" });
+});
+
+Deno.test("`Visitor` drops a cookie with more than 4,096 bytes of name and value", async () => {
+  const [fits, exceeds] = [4_093, 4_094].map((length) =>
+    `foo=${"a".repeat(length)}`
+  );
+  assertEquals(await sentBack([`${fits}; HttpOnly`, ""]), fits);
+  assertEquals(await sentBack([`${exceeds}; HttpOnly`, ""]), "");
 });

@@ -1,5 +1,6 @@
 /**
- * Owns the cookies of a visitor, kept and sent as a browser does (RFC 6265, section 5). Only for tests.
+ * Owns the cookies of a visitor, kept and sent as a browser does (RFC 6265, section 5; what a browser drops for its name
+ * or its length is from RFC 6265bis). Only for tests.
  */
 
 interface Cookie {
@@ -59,12 +60,20 @@ export class CookieJar {
   }
 }
 
+/** How many bytes of name and value a cookie may have (RFC 6265bis, section 5.6). */
+const MAX_BYTES = 4_096;
+
+/** The names that promise attributes (RFC 6265bis, section 5.7). */
+const [HOST_PREFIX, SECURE_PREFIX] = [/^__Host-/i, /^__Secure-/i];
+
 /** Reads one `Set-Cookie` header (sections 5.2 and 5.3); undefined when a browser ignores it. */
 function parseCookie(text: string, url: URL): Cookie | undefined {
   const [pair = "", ...parts] = text.split(";");
   const equals = pair.indexOf("=");
   const name = trimmed(pair.slice(0, Math.max(0, equals)));
-  if (name === "") return undefined;
+  const content = trimmed(pair.slice(equals + 1));
+  const length = name.length + content.length;
+  if (name === "" || length > MAX_BYTES) return undefined;
   let maxAge: number | undefined;
   let [expires, domain, path, isSecure] = [Infinity, "", "", false];
   for (const part of parts) {
@@ -87,6 +96,9 @@ function parseCookie(text: string, url: URL): Cookie | undefined {
         isSecure = true;
     }
   }
+  const isHost = isSecure && domain === "" && path === "/";
+  if (HOST_PREFIX.test(name) && !isHost) return undefined;
+  if (SECURE_PREFIX.test(name) && !isSecure) return undefined;
   // Without the list of public suffixes, a name without a dot counts as one.
   const isSuffix = !domain.includes(".");
   if (domain === url.hostname && isSuffix) domain = "";
@@ -95,7 +107,7 @@ function parseCookie(text: string, url: URL): Cookie | undefined {
   }
   return {
     name,
-    value: trimmed(pair.slice(equals + 1)),
+    value: content,
     domain: domain || url.hostname,
     isHostOnly: domain === "",
     path: path.startsWith("/") ? path : defaultPath(url.pathname),
