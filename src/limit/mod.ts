@@ -8,8 +8,8 @@
  *
  * By default the key is the client's `ip`. IPv6 addresses count by their /64, which usually belongs to one
  * household; an IPv4 address mapped to IPv6 counts as IPv4. Behind a proxy, set `framework.trust_proxy`, or all
- * clients count as one. Each process keeps the counts of up to 10,000 keys in memory and drops the oldest
- * first. Several workers or machines need a `store` that they share.
+ * clients count as one; set it on a mounted engine, too, if that has limits. Each process keeps the counts of up to
+ * 10,000 keys in memory and drops the oldest first. Several workers or machines need a `store` that they share.
  *
  * Guide: [docs/extensions.md](./docs/extensions.md)
  *
