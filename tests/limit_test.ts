@@ -234,6 +234,15 @@ for (const [what, options] of WAITS) {
   });
 }
 
+Deno.test("`limit()` counts where a mapped `request` returns something else", async () => {
+  const app = new Engine();
+  app.map("request", () => ({ ip: "192.0.2.1" }));
+  const slow = limit(app, { requests: 1, seconds: 60, store: slowStore() });
+  app.route("/", () => "done").addMiddleware(slow);
+  const statuses = [(await visit(app))[0], (await visit(app))[0]];
+  assertEquals(statuses, [200, 429]);
+});
+
 Deno.test("`limit()` throws at once when there is nothing to wait for", async () => {
   const app = new Engine();
   const slow = limit(app, { requests: 1, seconds: 60 });

@@ -127,10 +127,14 @@ export function limit(
   };
 }
 
-/** The current request; undefined outside of requests, where a `key` that needs none still counts. */
+/**
+ * The current request. Undefined outside of requests, where a `key` that needs none still counts, and where a mapped
+ * `request` returns something else.
+ */
 function requestOf(app: Engine | typeof Framework): HttpRequest | undefined {
   try {
-    return app.request();
+    const request = app.request();
+    return TRACK in request ? request : undefined;
   } catch {
     return undefined;
   }
