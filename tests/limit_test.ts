@@ -7,6 +7,7 @@ import {
   type LimitOptions,
   type LimitStore,
 } from "@framework/core/limit";
+import { settled } from "@framework/core/testing";
 import { assertEquals, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { FakeTime } from "@std/testing/time";
@@ -181,6 +182,27 @@ for (const [where, add] of TWICE) {
     });
   }
 }
+
+Deno.test("each call of `limit()` counts once the request has its response", async () => {
+  const app = new Engine();
+  const slow = limit(app, { requests: 2, seconds: 60, key: () => "a" });
+  const statuses: (number | undefined)[] = [];
+  app.route("/", () => {
+    app.defer(() => {
+      for (let message = 0; message < 3; message++) {
+        try {
+          void slow();
+          statuses.push(undefined);
+        } catch (error) {
+          statuses.push((error as HttpError).status);
+        }
+      }
+    });
+  });
+  await visit(app);
+  await settled(app);
+  assertEquals(statuses, [undefined, undefined, 429]);
+});
 
 Deno.test("a request that meets `limit()` with two keys counts for both, and is refused again where it was before", async () => {
   let key = "";

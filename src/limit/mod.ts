@@ -94,7 +94,8 @@ const MAX_KEY_LENGTH = 256;
 
 /**
  * Makes middleware that refuses further requests of a key. Routes with the same middleware count together; a request
- * that meets it several times, as in a group and on a route of it, counts once for each key.
+ * that meets it several times, as in a group and on a route of it, counts once for each key. Once it has its response,
+ * each call counts, as for the messages of a WebSocket.
  *
  * Code that calls it without `await` lets nobody in either: it throws at once, unless its `key` or `store` returns a
  * promise, or the key is long; then it returns a promise, for which the request waits.
@@ -113,7 +114,10 @@ export function limit(
   const windows = new WeakMap<HttpRequest, Windows>();
   const check = function* (request?: HttpRequest): Steps<void> {
     const counted: string = yield countedKey(yield key());
-    const known = request && windowsOf(request, windows);
+    // Behind the response, such as for each message of a WebSocket, a call counts by itself.
+    const known = request && !app.response().sent
+      ? windowsOf(request, windows)
+      : undefined;
     const adding = known?.get(counted) ?? store.add(counted, seconds);
     known?.set(counted, adding);
     const window = checkedCount(yield adding);

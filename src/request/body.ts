@@ -147,8 +147,8 @@ export function checkLength(request: Request, limit: number): number {
 }
 
 /**
- * The error for a body that is larger than a limit in bytes. It leaves part of the body unread, and so closes the
- * connection (RFC 9112, section 9.3); after a read that has failed, Deno says so itself.
+ * The error for a body that is larger than a limit in bytes. It leaves part of the body unread, and so asks for the end
+ * of the connection (RFC 9112, section 9.3). Deno reads on and drops what comes: docs/in_production.md says so.
  */
 export function tooLarge(limit: number): HttpError {
   const state = `it is larger than ${sizeText(limit)}`;
