@@ -228,7 +228,9 @@ export class Reply {
     this.init = init;
     this.status = status ?? this.status;
     this.#replaceBody(text, type);
-    for (const name of OF_CONTENT) this.headers?.delete(name);
+    if (this.headers !== undefined) {
+      for (const name of OF_CONTENT) this.headers.delete(name);
+    }
     for (const name in headers) this.#putHeader(name, [headers[name]!]);
   }
 
