@@ -161,7 +161,7 @@ export class Engine {
     return true;
   }
 
-  // Core methods: each is in `CORE` of `application/names.ts`, so that it cannot be mapped
+  // Members: `map()` refuses those that `application/names.ts` lists; `start` alone can be mapped, for each request
 
   /**
    * Maps a method: `engine.<name>(...)` then runs the callback. It replaces a default method of that name, whose

@@ -87,7 +87,7 @@ export function headerOf(request: Request, name: string): string | null {
  * 6. When a client leaves between the steps 4 and 5, its socket is lost: it gets an error, too, and the request ends.
  *    Deno keeps the connection.
  */
-const upgrades = new Map<Request, (status: number) => void>();
+const upgrades = new WeakMap<Request, (status: number) => void>();
 
 /**
  * Makes `Deno.upgradeWebSocket()` of a request wait for `finishUpgrade()`. Deno cannot undo an upgrade: when
@@ -203,7 +203,6 @@ async function messagePassed(): Promise<void> {
 
 /** Opens the WebSocket that waits for the response to a request; with a status other than 101, closes it. */
 export function finishUpgrade(request: Request, status: number): void {
-  if (upgrades.size === 0) return;
   upgrades.get(request)?.(status);
   upgrades.delete(request);
 }

@@ -183,6 +183,25 @@ for (const [where, add] of TWICE) {
   }
 }
 
+Deno.test("a request that meets `limit()` twice keeps its window, whatever the store counts meanwhile", async () => {
+  const app = new Engine();
+  const window = { count: 0, resets: new Date(Date.now() + 60_000) };
+  const add = (): LimitCount => {
+    window.count += 1;
+    return window;
+  };
+  const options = { requests: 2, seconds: 60, key: () => "a", store: { add } };
+  const slow = limit(app, options);
+  const wait = (): Promise<undefined> =>
+    new Promise((resolve) => setTimeout(() => resolve(undefined), 5));
+  app.route("/twice", () => "done").addMiddleware(slow, wait, slow);
+  app.route("/once", () => "done").addMiddleware(slow, wait);
+  const responses = await Promise.all(
+    ["/twice", "/once", "/once"].map((path) => app.fetch(path)),
+  );
+  assertEquals(responses.map(({ status }) => status), [200, 200, 429]);
+});
+
 Deno.test("each call of `limit()` counts once the request has its response", async () => {
   const app = new Engine();
   const slow = limit(app, { requests: 2, seconds: 60, key: () => "a" });

@@ -482,6 +482,18 @@ const CATCHING: Readonly<Record<string, (app: Engine) => () => unknown>> = {
   "a `json()` of what JSON cannot represent": (app) => () =>
     app.json(new Map()),
   "a `halt()` with no status": (app) => () => app.halt(1000),
+  "`original()` of a `json()` that fails": (app) => () =>
+    app.original("json")(1n),
+  "a mapped `notFound()` that fails": (app) => {
+    app.map("notFound", fail);
+    return () => app.notFound();
+  },
+  "a mapped `notFound()` that fails late": (app) => {
+    app.map("notFound", () => later().then(fail));
+    return () => {
+      Promise.resolve(app.notFound()).catch(() => {});
+    };
+  },
   "`halt()` with a value of a filter that cannot be sent": (app) => {
     app.after("halt", (_params, output) => void (output.value = new Map()));
     return () => app.halt(403, "no");
@@ -564,6 +576,19 @@ for (const [what, declare] of Object.entries(CATCHING)) {
     });
   });
 }
+
+Deno.test("a mapped `start` that catches the error of a `json()` may call the routes", async () => {
+  const app = new Engine();
+  app.map("start", async () => {
+    try {
+      app.json(1n);
+    } catch {
+      await app.original("start")();
+    }
+  });
+  app.route("/", () => "content").addMiddleware(() => {});
+  assertEquals(await get(app), [200, "content"]);
+});
 
 Deno.test("a guard that catches errors may respond in another way", async () => {
   const guards: Readonly<Record<string, (app: Engine) => string | void>> = {

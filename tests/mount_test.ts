@@ -225,6 +225,13 @@ Deno.test("an engine that a mounted one calls with its own request is not mounte
   assertEquals(seen, "inner");
 });
 
+Deno.test("a mounted function may call an engine outside of the request", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  inner.route("/*", () => "inner");
+  outer.mount("/in", (request) => outer.configure(() => inner.fetch(request)));
+  assertEquals(await (await outer.fetch("/in/x")).text(), "inner");
+});
+
 Deno.test("a mount splits the path as it was matched, whatever base middleware sets", async () => {
   const [outer, inner] = [new Engine(), new Engine()];
   inner.route("/a/b", () => "found");

@@ -163,6 +163,27 @@ Deno.test("a server that drains no longer listens once the bodies of its request
   assertEquals(isListening, false);
 });
 
+Deno.test("a body that a mounted engine has read is no upload any more", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  outer.set("framework.shutdown_timeout", 0.1);
+  const arrived = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  inner.post("/", () => {
+    arrived.resolve();
+    return gate.promise;
+  });
+  outer.mount("/in", inner);
+  const { server, port } = start(outer);
+  const url = `http://127.0.0.1:${port}/in`;
+  const response = fetch(url, { method: "POST", body: "read" })
+    .then((each) => each.body?.cancel(), () => {});
+  await arrived.promise;
+  const log = await logOf(() => server.shutdown());
+  assertEquals(log.at(-1), "Shut down after 0.1 s with 1 request unfinished");
+  gate.resolve();
+  await response;
+});
+
 Deno.test("a server that shuts down names the uploads that are unfinished", async () => {
   const app = new Engine();
   app.set("framework.shutdown_timeout", 0.1);

@@ -13,6 +13,18 @@ import { guard } from "@framework/core/guard";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 
+Deno.test("a response that `send` leaves has no type that it was rid of", async () => {
+  const app = new Engine();
+  app.after("send", (_params, output) => {
+    output.value = new Response("raw");
+    output.value.headers.delete("content-type");
+  });
+  app.route("/", () => "text");
+  const response = await app.fetch("/");
+  assertEquals(response.headers.get("content-type"), null);
+  assertEquals(await response.text(), "raw");
+});
+
 Deno.test("a response that `send` uses for many requests keeps nothing of one of them", async () => {
   const shared = new Response(null, { status: 204 });
   const ways: readonly ((app: Engine) => void)[] = [

@@ -511,6 +511,33 @@ Deno.test("a request that outlives the one around it finds that no more", async 
   await assertRejects(() => late!, Error, "has ended");
 });
 
+Deno.test("a group of one request is not that of another, where an import in it leaves its context behind", async () => {
+  const app = new Engine();
+  const imported: Promise<unknown>[] = [];
+  app.before("start", () => {
+    const isFirst = app.request().url === "/first";
+    if (!isFirst) return void app.route("/own", () => "own");
+    app.group("/group", () => {
+      const source = `data:text/javascript,export default ${Math.random()}`;
+      for (let n = 0; n < 8; n++) imported.push(import(`${source}${n}`));
+    });
+  });
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    app.fetch,
+  );
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const statuses: number[] = [];
+  for (const path of ["/first", ...Array(10).fill("/own")]) {
+    const response = await fetch(origin + path);
+    await response.body?.cancel();
+    statuses.push(response.status);
+  }
+  await Promise.all(imported);
+  await server.shutdown();
+  assertEquals(statuses, [404, ...Array(10).fill(200)]);
+});
+
 Deno.test("the error of a `configure()` that nobody awaits is logged", async () => {
   const app = new Engine();
   const work = async () => {

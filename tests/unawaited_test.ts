@@ -452,6 +452,23 @@ onEngine(
 );
 
 onEngine(
+  "a callback behind slow middleware is not called once the request has failed",
+  async (app) => {
+    let isCalled = false;
+    app.set("framework.handle_errors", false);
+    app.route("/", () => void (isCalled = true))
+      .addMiddleware(() => sleep(20) as Promise<undefined>);
+    app.map("start", () => {
+      const late = sleep(1).then(() => Promise.reject(new Error("time-out")));
+      return Promise.race([app.original("start")(), late]);
+    });
+    await assertRejects(() => visit(app, "/"), Error, "time-out");
+    await sleep(40);
+    assertEquals(isCalled, false);
+  },
+);
+
+onEngine(
   "middleware that comes after the request has ended is not called",
   async (app) => {
     const called: string[] = [];

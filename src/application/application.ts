@@ -340,11 +340,7 @@ export class Application implements LayerSource {
     try {
       return tracked(name, callable.call(params, context), context);
     } catch (thrown) {
-      const hasFailed = RESPONDING.has(name) && !isStop(thrown);
-      if (hasFailed && context !== undefined) {
-        pendingOf(context.exchange).failToRespond(thrown);
-      }
-      throw thrown;
+      throw noted(name, thrown, context);
     }
   }
 
@@ -360,7 +356,14 @@ export class Application implements LayerSource {
     if (!method) throw noSuchMethod(name, action, this.#defaultMethods.keys());
     // A mapped `start` may stop waiting for the default one, such as after a time-out.
     if (name === "start") return method;
-    return (...params) => tracked(name, method(...params), this.context());
+    return (...params) => {
+      const context = this.context();
+      try {
+        return tracked(name, method(...params), context);
+      } catch (thrown) {
+        throw noted(name, thrown, context);
+      }
+    };
   }
 
   /**
@@ -439,7 +442,17 @@ function isMethodOf(object: object, name: string): boolean {
  */
 function tracked(name: string, result: unknown, context?: Context): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;
+  if (RESPONDING.has(name)) result.catch((why) => noted(name, why, context));
   const calling = innermost();
   const isOther = calling !== context && calling instanceof Context;
   return context.track(name, isOther ? calling.track(name, result) : result);
+}
+
+/** Notes that a method has failed which was to respond: a guard that catches the error goes no further. */
+function noted(name: string, thrown: unknown, context?: Context): unknown {
+  const isFailure = RESPONDING.has(name) && !isStop(thrown);
+  if (isFailure && context !== undefined) {
+    pendingOf(context.exchange).failToRespond(thrown);
+  }
+  return thrown;
 }

@@ -67,7 +67,7 @@ export class Exchange implements Delivery, Running {
   /** The context, not the exchange, of the code that has called `fetch`: that of a mount, or any other. */
   readonly outer: Context | undefined;
   /** Where the outer application has mounted this one; undefined when it has called this one in another way. */
-  readonly mountPoint: MountPoint | undefined;
+  readonly mountPoint: MountPoint | undefined = undefined;
   /**
    * The application's plan, or the request's, once it has declared something: read it again after code of the
    * application has run.
@@ -147,11 +147,14 @@ export class Exchange implements Delivery, Running {
     this.method = raw.method;
     this.isHead = this.method === "HEAD";
     this.outer = outerOf(raw);
-    this.outer?.exchange.remember(); // it may be over before this one
-    // An application that is called with the request of a mounted one is not mounted there.
-    const isPassedOn = this.outer?.exchange.raw !== raw;
-    this.mountPoint = isPassedOn ? mountPoints.get(raw) : undefined;
-    if (this.mountPoint !== undefined) this.outer!.exchange.inner = this;
+    const around = this.outer?.exchange;
+    if (around !== undefined) {
+      around.remember(); // it may be over before this one
+      if (around.info === info) this.#remote = around.remote;
+      // An application that is called with the request of a mounted one is not mounted there.
+      if (around.raw !== raw) this.mountPoint = mountPoints.get(raw);
+      if (this.mountPoint !== undefined) around.inner = this;
+    }
     this.plan = app.plan;
     this.mayBeCopy = info === undefined && hasSignal(raw);
     this.began = this.plan.send === undefined ? undefined : performance.now();
@@ -232,9 +235,10 @@ export class Exchange implements Delivery, Running {
 
   /** Whether it has a body that was not read here: it is unread, still arriving, or a route has streamed it. */
   get isReceiving(): boolean {
-    const { body, method, raw } = this;
+    const { body, inner, method, raw } = this;
     // Saves asking Deno.
     if (method === "GET" || method === "HEAD") return false;
+    if (inner !== undefined) return inner.isReceiving; // the mounted one has taken the body
     return body === undefined && hasBody(raw);
   }
 
@@ -271,11 +275,7 @@ export class Exchange implements Delivery, Running {
 
   /** The client's address, cached: Deno rebuilds it on each read and drops it after the response. */
   get remote(): Deno.Addr | undefined {
-    const { info } = this;
-    const around = this.outer?.exchange;
-    return this.#remote ??= around !== undefined && around.info === info
-      ? around.remote
-      : info?.remoteAddr;
+    return this.#remote ??= this.info?.remoteAddr;
   }
 
   /**

@@ -138,7 +138,7 @@ export const defaultSettings: Readonly<Settings> = Object.freeze({
   "framework.handle_errors": true,
   "framework.log_errors": false,
   "framework.views.path": "./views",
-  "framework.views.extension": ".php",
+  "framework.views.extension": ".php", // that of the specification; `.vto` is tried after it
   "framework.debug": false,
   "framework.body_limit": 8 * 1024 * 1024,
   "framework.body_timeout": 30,

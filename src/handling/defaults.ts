@@ -70,7 +70,7 @@ function getUrl(
   return base + app.router().getUrl(alias, params, query);
 }
 
-/** The router's method of the same name. */
+/** The router's method of the same name. The router that a group passes is called past this, and past its filters. */
 function onRouter(
   name: "route" | "group" | "post" | "put" | "patch" | "delete" | "mount",
 ): DefaultMethod {

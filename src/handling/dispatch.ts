@@ -96,6 +96,7 @@ export function start(app: Application): Waiting {
   // With filters alone, this is the only call. A mapped one, also for this request alone, may make several.
   if (exchange.plan.start?.isDefault) return callRoutes(context);
   restart(exchange);
+  exchange.pending?.takeFailure(); // of code that has called the routes all the same
   return exchange.routing = enter(context.part({ section }), callRoutes);
 }
 
@@ -144,13 +145,13 @@ function* guarded(
   const { params } = match;
   const hooks = hooksOf(first);
   const allowed = yield hooks.before?.(params);
+  const responds = isHookResponse(allowed);
   // Settled or not: a failure that the hook has caught counts, too, unless it responds in another way.
-  const goesOn = allowed !== false && !isHookResponse(allowed);
   if (exchange.pending !== undefined) {
-    yield awaitCalls(context, nameOf(first), goesOn);
+    yield awaitCalls(context, nameOf(first), !responds && allowed !== false);
   }
   let passes: true | undefined;
-  if (isHookResponse(allowed)) {
+  if (responds) {
     yield respondWith(context, allowed);
   } else if (!hasResponded(context)) {
     checkAllowed(allowed, first, match);
@@ -174,7 +175,7 @@ function* guarded(
  */
 function hasResponded({ exchange, reply }: Context): boolean {
   const { mountPoint, outer } = exchange;
-  return reply.isSealed ||
+  return reply.isSealed || exchange.isOver ||
     mountPoint !== undefined && outer !== undefined && hasResponded(outer);
 }
 

@@ -80,8 +80,8 @@ function handle({ exchange }: Context): MaybePromise<Response> {
 }
 
 /**
- * The steps of a request. When one throws, the method `error` responds: `runError`. Until then, only what has to be
- * waited for is yielded: a `yield` costs time even without a promise.
+ * The steps of a request. When one throws, the method `error` responds: `runError`. As long as none has, only what has
+ * to be waited for is yielded: a `yield` costs time even without a promise.
  */
 function* lifecycle(exchange: Exchange): Steps<Response> {
   try {

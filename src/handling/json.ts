@@ -177,16 +177,12 @@ function isOpaque(value: object): boolean {
   if (VALUES.has(tag)) return false;
   if (tag !== "Object") return true;
   if (Symbol.iterator in value || Symbol.asyncIterator in value) return true;
-  const isEmpty = Reflect.ownKeys(value).length === 0;
   for (
     let type: object | null = value;
     type !== null && type !== Object.prototype;
     type = Object.getPrototypeOf(type)
   ) {
-    const { constructor: _, ...descriptors } = Object
-      .getOwnPropertyDescriptors(type);
-    const members = Object.values(descriptors);
-    if (isEmpty && members.length > 0) return true; // its methods work with something
+    const members = Object.values(Object.getOwnPropertyDescriptors(type));
     const isOwn = type === value; // JSON.stringify has already called own getters
     const isHidden = ({ get, enumerable }: PropertyDescriptor): boolean =>
       get !== undefined && !(isOwn && enumerable);

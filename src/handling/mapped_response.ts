@@ -26,6 +26,7 @@ import {
 import { SCRIPT } from "./json.ts";
 import { isBodyContent, respondWith } from "./respond.ts";
 
+/** The methods after which code may go on; `halt` and `stop` end the request (`ending`). */
 type Responding = "redirect" | "json" | "jsonp";
 
 /** The content types of text that such a method returns; without one, HTML. */
@@ -121,7 +122,6 @@ function respondFiltered(
     if (copy.final.isSealed) throw thrown;
     const { hasIgnored } = reply;
     reply.takeBack();
-    pendingOf(exchange).failToRespond(thrown);
     if (!hasIgnored) throw thrown;
     exchange.context.reply.reopen(); // where this is a page, or a copy, too
     context.fail(thrown);
@@ -165,37 +165,32 @@ function* respondBy(
 ): Steps<unknown> {
   const { exchange, reply, section } = context;
   const writtenTo = watch(reply, writes);
-  try {
-    const made = method.run(params);
-    // Until it is waited for, no other code runs.
-    const isAlone = !isThenable(made);
-    const returned = yield made;
-    if (reply.isSealed) {
-      if (isContent(returned)) reply.hasIgnored = true;
-      return returned;
-    }
-    const written = writtenTo(isAlone);
-    // What a method returns that has written the body is for its caller.
-    const isBody = !written.body && isContent(returned) &&
-      (name !== "redirect" || !written.head || isTextOrBody(returned));
-    if (isBody) yield replaceBy(context, returned, name);
-    // Calls that it did not await may still write the body.
-    const isWhole = written.body || written.head && writes.calls === 0;
-    const hasResponded = isBody || isWhole;
-    if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
-    if (!hasResponded) {
-      pendingOf(exchange).beforeGoingOn(() => {
-        const late = writtenTo(false);
-        if ((late.head || late.body) && !reply.isSealed) {
-          reply.seal(`${name}()`);
-        }
-      });
-    }
-    return isBody ? undefined : returned;
-  } catch (thrown) {
-    pendingOf(exchange).failToRespond(thrown);
-    throw thrown;
+  const made = method.run(params);
+  // Until it is waited for, no other code runs.
+  const isAlone = !isThenable(made);
+  const returned = yield made;
+  if (reply.isSealed) {
+    if (isContent(returned)) reply.hasIgnored = true;
+    return returned;
   }
+  const written = writtenTo(isAlone);
+  // What a method returns that has written the body is for its caller.
+  const isBody = !written.body && isContent(returned) &&
+    (name !== "redirect" || !written.head || isTextOrBody(returned));
+  if (isBody) yield replaceBy(context, returned, name);
+  // Calls that it did not await may still write the body.
+  const isWhole = written.body || written.head && writes.calls === 0;
+  const hasResponded = isBody || isWhole;
+  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
+  if (!hasResponded) {
+    pendingOf(exchange).beforeGoingOn(() => {
+      const late = writtenTo(false);
+      if ((late.head || late.body) && !reply.isSealed) {
+        reply.seal(`${name}()`);
+      }
+    });
+  }
+  return isBody ? undefined : returned;
 }
 
 /**

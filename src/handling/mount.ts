@@ -6,7 +6,7 @@
  *    application, which `Exchange.base` puts in front of its URLs.
  * 3. It calls the other application's `fetch` in the context of the outer request. Where that is an engine, the
  *    constructor of its `Exchange` finds the context, which becomes its `outer` one, and the mount point, for which it
- *    becomes the `inner` exchange of the outer one. Outwards, by `nesting`, requests find their id and whether a server
+ *    becomes the `inner` exchange of the outer one. Outwards, by `outer` and `nesting`, requests find their id and whether a server
  *    has sent them, and sessions, by `OUTER_REQUEST`, the session of the outer one; inwards, by `patterns`, log and
  *    telemetry find all that `wholePattern()` joins.
  * 4. The callback returns the web response of the other application.

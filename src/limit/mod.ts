@@ -41,7 +41,7 @@ import type {
 } from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
-import { run, type Steps } from "../steps.ts";
+import { isThenable, run, type Steps } from "../steps.ts";
 import { TRACK } from "../tracking.ts";
 
 /** The options of {@linkcode limit}. */
@@ -118,9 +118,10 @@ export function limit(
     const known = request && !app.response().sent
       ? windowsOf(request, windows)
       : undefined;
-    const adding = known?.get(counted) ?? store.add(counted, seconds);
-    known?.set(counted, adding);
-    const window = checkedCount(yield adding);
+    const counting = known?.get(counted) ??
+      windowIn(store.add(counted, seconds));
+    known?.set(counted, counting);
+    const window: LimitCount = yield counting;
     if (window.count > requests) throw tooMany(window);
   };
   return () => {
@@ -194,6 +195,12 @@ function checkLimit(options: LimitOptions): void {
       seconds <= MAX_SECONDS) &&
       `"seconds" must be from ${MIN_SECONDS} to ${MAX_SECONDS}, got "${seconds}"`;
   if (why) throw new RangeError(`Cannot limit requests: ${why}`);
+}
+
+/** The window that a store has returned: a copy, since the store may go on counting in its own. */
+function windowIn(added: MaybePromise<LimitCount>): MaybePromise<LimitCount> {
+  if (!isThenable(added)) return { ...checkedCount(added) };
+  return Promise.resolve(added).then((window) => ({ ...checkedCount(window) }));
 }
 
 /** What a store returned. Throws `TypeError` unless that is a window: compared with a limit, it would admit anybody. */

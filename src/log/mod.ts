@@ -98,6 +98,9 @@ export interface LogOptions {
 /** How many names of a query are matched: more fields are refused by `query`. */
 const MAX_NAMES = 1_000;
 
+/** How long a request, and so a server that drains, waits for a record to be kept by `write`. */
+const WRITE_SECONDS = 10;
+
 /** How long a server that drains waits for the reader of the log: one that reads takes far less. */
 const STALLED_SECONDS = 0.1;
 
@@ -123,7 +126,7 @@ export function log(
       const written = write(recordOf(app, sent, secrets));
       if (!isThenable(written)) return;
       const writing = Promise.resolve(written).catch(fail);
-      if (hasClient(app)) app.defer(() => writing);
+      if (hasClient(app)) app.defer(() => settles(writing, WRITE_SECONDS));
     } catch (error) {
       fail(error);
     }

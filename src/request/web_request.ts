@@ -1,4 +1,4 @@
-/** Owns what a web request can be made of: which methods, and a URL or a path, for a GET of it. */
+/** Owns making a web request of what `fetch` was given, and the methods that none can have. */
 
 import { wrongKind } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";

@@ -221,6 +221,10 @@ function isDecoded(response: Response): boolean {
 /** A copy with another body. The headers of an encoded form are left out where the body has been decoded. */
 function copyWith(body: BodyInit | null, response: Response): Response {
   const copy = new Response(body, response);
+  // That of the body, which the response may have been rid of.
+  if (!response.headers.has("content-type")) {
+    copy.headers.delete("content-type");
+  }
   if (isDecoded(response)) {
     copy.headers.delete("content-encoding");
     copy.headers.delete("content-length");

@@ -21,18 +21,20 @@ import {
   Route,
   type RouteCallback,
 } from "./route.ts";
-import { track } from "../state/current.ts";
+import { innermost, track } from "../state/current.ts";
 import { isThenable } from "../steps.ts";
 import { withoutRequest } from "../without_request.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
 /** What a group gives to the routes in it. */
 interface Group {
+  /** The context of the code that has made it. In any other, it is gone: Deno leaks it after an `import()` in it. */
+  readonly context: unknown;
   readonly prefix: string;
   readonly middleware: readonly Middleware[];
 }
 
-const NO_GROUP: Group = { prefix: "", middleware: [] };
+const NO_GROUP: Group = { context: undefined, prefix: "", middleware: [] };
 
 /** Returns the routes of a router: a private field, so that users do not see it. */
 export let routesOf: (router: Router) => Routes;
@@ -180,6 +182,7 @@ export class Router {
     middleware.forEach(checkMiddleware);
     const outer = this.#group;
     const group: Group = {
+      context: innermost(),
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
       middleware: [...outer.middleware, ...middleware],
     };
@@ -190,7 +193,8 @@ export class Router {
   }
 
   get #group(): Group {
-    return this.#groups.getStore() ?? NO_GROUP;
+    const group = this.#groups.getStore();
+    return group?.context === innermost() ? group ?? NO_GROUP : NO_GROUP;
   }
 
   /**

@@ -64,9 +64,8 @@ function accessAround(
   rules: Rules,
 ): Access | undefined {
   if (outer === undefined) return;
-  const access = shared.get(outer)?.find((each) =>
-    isSame(each.rules, rules) || isSame(withPath(each.rules), withPath(rules))
-  );
+  const access = shared.get(outer)
+    ?.find((each) => isOneSession(each.rules, rules));
   return access ?? accessAround(outer, rules);
 }
 
@@ -76,7 +75,11 @@ function withPath(rules: Rules): Rules {
 }
 
 /** Whether two rules describe one session, wherever their applications are on the site. */
-export function isSame(one: Rules, other: Rules): boolean {
+export function isOneSession(one: Rules, other: Rules): boolean {
+  return isSame(one, other) || isSame(withPath(one), withPath(other));
+}
+
+function isSame(one: Rules, other: Rules): boolean {
   return one.store === other.store && textOfRules(one) === textOfRules(other);
 }
 

@@ -90,7 +90,7 @@ import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
-import { Access, isSame, type Rules, share } from "./access.ts";
+import { Access, isOneSession, type Rules, share } from "./access.ts";
 import { addCookie, COOKIE_PATH, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
@@ -194,7 +194,7 @@ class CurrentSession {
   isOf(rules: Rules): boolean {
     const { name } = this.#rules;
     if (rules.name !== name) return false;
-    if (isSame(rules, this.#rules)) return true;
+    if (isOneSession(rules, this.#rules)) return true;
     throw new TypeError(
       `Cannot keep sessions: the application keeps some in the cookie "${name}" with other options; ` +
         'pass the same ones, the same store among them, or another "name"',
@@ -253,8 +253,8 @@ class CurrentSession {
 
   /** Whether the body is a stream of the application's own. That of a web response, such as a file, seals. */
   #isStream(): boolean {
-    const { sent, length } = this.#app.response();
-    return !sent && length === undefined;
+    const response = this.#app.response();
+    return !response.sent && response.length === undefined;
   }
 
   /** Keeps the session, unless the application around does, and adds its cookies to the headers of the response. */

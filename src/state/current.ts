@@ -81,7 +81,8 @@ export class Current<Context extends Enterable> {
 
   /**
    * Runs work outside of every context, with `isConfiguring` true until the work returns or its promise settles.
-   * The negative number says that what the work leaves behind, such as a timer, belongs to no context either.
+   * The negative number says that what the work leaves behind, such as a timer, belongs to no context either. Of a
+   * promise, it returns another one.
    */
   configure<Result>(work: () => Result): Result {
     const id = -nextId();
