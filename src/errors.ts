@@ -11,7 +11,8 @@ export interface HttpErrorOptions extends ErrorOptions {
   headers?: HeadersInit;
   /**
    * Members of the problem details that JSON clients get: a `type` and a `title` of your own, and any
-   * others (RFC 9457, sections 3.1 and 3.2). `status` and `detail` are always those of the error.
+   * others (RFC 9457, sections 3.1 and 3.2). `status` is always that of the error, and `detail` its message, where it
+   * has one.
    */
   problem?: Readonly<Record<string, unknown>>;
 }

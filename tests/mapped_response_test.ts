@@ -98,6 +98,20 @@ Deno.test("a guard lets nobody pass after a mapped `redirect()` that returns an 
   assertEquals(await get(app), [200, '{"location":"/login"}']);
 });
 
+Deno.test("a guard lets nobody pass after a mapped `render()` that forgets to await a check", async () => {
+  const app = new Engine();
+  const checked = app.map("check", async () => {
+    await later(5);
+    throw new HttpError(403);
+  });
+  app.map("render", () => void checked.check());
+  let hasRun = false;
+  app.route("/", () => void (hasRun = true))
+    .addMiddleware(() => void app.render("page"));
+  assertEquals((await get(app))[0], 403);
+  assertEquals(hasRun, false);
+});
+
 Deno.test("a guard lets nobody pass after a mapped `json()` that renders", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${folder}/page.vto`, "rendered");
@@ -482,6 +496,12 @@ const CATCHING: Readonly<Record<string, (app: Engine) => () => unknown>> = {
   "a `json()` of what JSON cannot represent": (app) => () =>
     app.json(new Map()),
   "a `halt()` with no status": (app) => () => app.halt(1000),
+  "a `stop()` with no status": (app) => () => app.stop(1000),
+  "a `jsonp()` without a function": (app) => () => app.jsonp({}, "none"),
+  "an `error()` that fails": (app) => {
+    app.map("error", fail);
+    return () => app.error(new Error("no"));
+  },
   "`original()` of a `json()` that fails": (app) => () =>
     app.original("json")(1n),
   "a mapped `notFound()` that fails": (app) => {
@@ -571,7 +591,7 @@ for (const [what, declare] of Object.entries(CATCHING)) {
       for (const path of ["/", "/routes/secret"]) {
         const [status, text] = await get(app, path);
         assertEquals([hasRun, text.includes("secret")], [false, false], path);
-        assertEquals(status === 500 || status === 403, true, `${status}`);
+        assertEquals([400, 403, 500].includes(status), true, `${status}`);
       }
     });
   });

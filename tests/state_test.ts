@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Engine } from "@framework/core";
+import { Engine, HttpRequest } from "@framework/core";
 import { assertIsolated } from "@framework/core/testing";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { EventEmitter } from "node:events";
@@ -509,6 +509,28 @@ Deno.test("a request that outlives the one around it finds that no more", async 
   await (await outer.fetch("/")).text();
   gate.resolve();
   await assertRejects(() => late!, Error, "has ended");
+});
+
+Deno.test("a request may turn its 404 into a 405", async () => {
+  const app = new Engine();
+  app.route("POST /", () => "posted");
+  app.before("start", () => {
+    const isStrict = "strict" in app.request().query;
+    if (isStrict) app.set("framework.method_not_allowed", true);
+  });
+  assertEquals((await app.fetch("/?strict")).status, 405);
+  assertEquals((await app.fetch("/")).status, 404);
+});
+
+Deno.test("the callback of the registered class `HttpRequest` gets each request", async () => {
+  const app = new Engine();
+  const seen: string[] = [];
+  app.register("request", HttpRequest, [], ({ url }) => void seen.push(url));
+  app.route("/*", () => app.request().url);
+  for (const path of ["/a", "/b"]) {
+    assertEquals(await (await app.fetch(path)).text(), path);
+  }
+  assertEquals(seen, ["/a", "/b"]);
 });
 
 Deno.test("a group of one request is not that of another, where an import in it leaves its context behind", async () => {

@@ -33,9 +33,11 @@ export const RESPONDING: ReadonlySet<string> = new Set<Original>(
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 
 /**
- * The names of the extensible methods that the framework brings: the defaults, or for users the originals. The compiler finds one that is missing in the table of
- * the methods (`handling/defaults.ts`) or in the `Engine` interface (`engine.ts`), a test one that is missing in
- * `Framework`. The method `start` runs for each request; `Engine.start()`, which has its name, begins to listen.
+ * The names of the extensible methods that the framework brings. Users reach the default of one by `original()`.
+ *
+ * The compiler finds one that is missing in the table of the methods (`handling/defaults.ts`) or in the `Engine`
+ * interface (`engine.ts`), a test one that is missing in `Framework`. The method `start` runs for each request;
+ * `Engine.start()`, which has its name, begins to listen.
  */
 export type Original =
   | "start"

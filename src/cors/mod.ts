@@ -1,7 +1,8 @@
 /**
  * Lets scripts from other origins read responses (CORS protocol of the Fetch standard).
  *
- * Every preflight gets a 204 before any route. All other responses, error pages included, get the headers last. CORS
+ * Every preflight below its `path` gets a 204 before any route. All other responses there, error pages included, get the
+ * headers last. CORS
  * does not protect routes: a request from an origin that is not allowed is handled, and the browser keeps the response
  * from the script. Add filters of `start` that check credentials after `cors`, since a preflight carries none. When an
  * `origins` function throws, the request fails, and no other origin can read the error page.

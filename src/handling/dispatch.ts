@@ -30,7 +30,7 @@ import {
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { isBodyContent, isListOrRecord, respondWith } from "./respond.ts";
-import { firstRoute, methodsOfPath, nextRoute, restart } from "./search.ts";
+import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
 import { awaitCalls } from "./unawaited.ts";
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
@@ -95,7 +95,7 @@ export function start(app: Application): Waiting {
   if (hasResponded(context)) return undefined;
   // With filters alone, this is the only call. A mapped one, also for this request alone, may make several.
   if (exchange.plan.start?.isDefault) return callRoutes(context);
-  restart(exchange);
+  forgetMatch(exchange);
   exchange.pending?.takeFailure(); // of code that has called the routes all the same
   return exchange.routing = enter(context.part({ section }), callRoutes);
 }

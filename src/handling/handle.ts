@@ -144,11 +144,11 @@ function finish(exchange: Exchange): MaybePromise<Response> {
 function* finishLate(
   exchange: Exchange,
   made: Response,
-  method: MappedMethod | undefined,
+  changedSend: MappedMethod | undefined,
 ): Steps<Response> {
-  const response = method === undefined
+  const response = changedSend === undefined
     ? made
-    : yield* send(exchange, method, made);
+    : yield* send(exchange, changedSend, made);
   if (response.status === 101) yield departuresNoticed();
   complete(exchange, response.status);
   return response;

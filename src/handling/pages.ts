@@ -119,11 +119,11 @@ function onNewPage(
   const page = context.part({ reply: empty, failure });
   if (!reply.giveWay(empty, `${failure.method}()`)) return undefined;
   reply.clearPage();
-  return enter(page, () => run(filling(page, failure, make, reply)));
+  return enter(page, () => run(runOnPage(page, failure, make, reply)));
 }
 
 /** A function of its own: V8 keeps one that is made inside of another, with all that this sees, for long. */
-function* filling(
+function* runOnPage(
   page: Context,
   failure: Failure,
   make: (page: Context) => unknown,
@@ -196,20 +196,27 @@ function show(context: Context, failure: Failure): unknown {
     return onNewPage(
       context,
       failure,
-      (page) => fillWithDetails(page, failure),
+      (page) => writeWithDetails(page, failure),
     );
   }
   takeOver(context, failure);
   return hasDetails
-    ? fillWithDetails(context, failure)
-    : fill(context, failure);
+    ? writeWithDetails(context, failure)
+    : writeDefaultPage(context, failure);
 }
 
-async function fillWithDetails(page: Context, failure: Failure): Promise<void> {
+async function writeWithDetails(
+  page: Context,
+  failure: Failure,
+): Promise<void> {
   const { exchange, reply: { status } } = page;
   const error = failure.method === "notFound" ? undefined : failure.error;
   const debug = await exchange.plan.loadDebug();
-  fill(page, failure, await debug.detailsOf(exchange, status, error));
+  writeDefaultPage(
+    page,
+    failure,
+    await debug.detailsOf(exchange, status, error),
+  );
 }
 
 /**
@@ -268,7 +275,11 @@ function respond(context: Context, failure: Failure, problem?: Problem): void {
 }
 
 /** Writes the default page onto one that `onNewPage()` has opened. */
-function fill(page: Context, failure: Failure, details?: Details): void {
+function writeDefaultPage(
+  page: Context,
+  failure: Failure,
+  details?: Details,
+): void {
   const { reply } = page;
   const problem = { ...problemOf(failure), ...details?.problem };
   const content = defaultPage(page, failure, problem, details?.html);

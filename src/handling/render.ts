@@ -18,6 +18,7 @@ export function renderInPlace(
 ): unknown {
   const { reply, scope } = context;
   const section = reply.openSection(context.section);
+  // In the scope of the caller, whose guard waits for what the method has called.
   return enter(context.part({ section, scope }), () => method.run(params));
 }
 

@@ -18,7 +18,7 @@ export function firstRoute(exchange: Exchange): Match | undefined {
 }
 
 /** Has `firstRoute` search again. */
-export function restart(exchange: Exchange): void {
+export function forgetMatch(exchange: Exchange): void {
   exchange.match = undefined;
 }
 
