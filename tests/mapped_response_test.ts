@@ -495,6 +495,22 @@ const CATCHING: Readonly<Record<string, (app: Engine) => () => unknown>> = {
     app.redirect("javascript:0"),
   "a `json()` of what JSON cannot represent": (app) => () =>
     app.json(new Map()),
+  "a filter of `json()` that ends the request by a filtered `halt()`": (
+    app,
+  ) => {
+    app.before("halt", () => {});
+    app.before("json", () => app.halt(403));
+    return () => app.json({});
+  },
+  "a late filter of `json()` that ends the request by a mapped `halt()`": (
+    app,
+  ) => {
+    app.map("halt", (code: number) => void app.response().status(code));
+    app.before("json", () => later().then(() => app.halt(403)));
+    return () => {
+      Promise.resolve(app.json({})).catch(() => {});
+    };
+  },
   "a `halt()` with no status": (app) => () => app.halt(1000),
   "a `stop()` with no status": (app) => () => app.stop(1000),
   "a `jsonp()` without a function": (app) => () => app.jsonp({}, "none"),
@@ -609,6 +625,28 @@ Deno.test("a mapped `start` that catches the error of a `json()` may call the ro
   app.route("/", () => "content").addMiddleware(() => {});
   assertEquals(await get(app), [200, "content"]);
 });
+
+for (const [what, declare] of Object.entries(CATCHING)) {
+  if (what.includes("forgets to await")) continue; // its caller cannot know of that call
+  Deno.test(`a guard of a mounted engine that catches errors lets nobody pass after ${what} of the engine around it`, async () => {
+    const [outer, inner] = [new Engine(), new Engine()];
+    const call = declare(outer);
+    let hasRun = false;
+    inner.route("/*", () => void (hasRun = true)).addMiddleware(() => {
+      try {
+        call();
+      } catch {
+        // goes on
+      }
+    });
+    outer.mount("/in", inner);
+    await logOf(async () => {
+      const [status] = await get(outer, "/in/x");
+      assertEquals(hasRun, false);
+      assertEquals([400, 403, 500].includes(status), true, `${status}`);
+    });
+  });
+}
 
 Deno.test("a guard that catches errors may respond in another way", async () => {
   const guards: Readonly<Record<string, (app: Engine) => string | void>> = {

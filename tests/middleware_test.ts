@@ -28,6 +28,29 @@ function guarded(...middleware: Middleware[]): [Engine, string[]] {
   return [app, inside];
 }
 
+Deno.test("an error after the seal is logged, also when an `error` hook fails by another one", async () => {
+  const app = new Engine();
+  app.set("framework.log_errors", true);
+  app.route("/", () => app.redirect("/x")).addMiddleware({
+    error: () => {
+      throw new Error("second");
+    },
+  }, {
+    after: () => {
+      throw new Error("first");
+    },
+  });
+  const log = await logOf(async () => {
+    assertEquals((await app.fetch("/")).status, 303);
+  });
+  for (const text of ["first", "second"]) {
+    assertEquals(
+      log.filter((line) => line.includes(`Error: ${text}`)).length,
+      1,
+    );
+  }
+});
+
 Deno.test("`addMiddleware()` refuses what expects `next()`, which would let everybody in without a call of it", () => {
   // deno-lint-ignore no-explicit-any -- as code without types has it
   const members = async (context: any, next: any) => {

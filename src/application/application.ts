@@ -448,11 +448,16 @@ function tracked(name: string, result: unknown, context?: Context): unknown {
   return context.track(name, isOther ? calling.track(name, result) : result);
 }
 
-/** Notes that a method has failed which was to respond: a guard that catches the error goes no further. */
+/**
+ * Notes that a method has failed which was to respond: a guard that catches the error goes no further, also one of a
+ * mounted application.
+ */
 function noted(name: string, thrown: unknown, context?: Context): unknown {
-  const isFailure = RESPONDING.has(name) && !isStop(thrown);
-  if (isFailure && context !== undefined) {
-    pendingOf(context.exchange).failToRespond(thrown);
+  if (!RESPONDING.has(name) || isStop(thrown)) return thrown;
+  for (const each of [context, innermost()]) {
+    if (each instanceof Context) {
+      pendingOf(each.exchange).failToRespond(thrown);
+    }
   }
   return thrown;
 }

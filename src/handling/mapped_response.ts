@@ -119,7 +119,7 @@ function respondFiltered(
   const part = context.part({ reply: copy, scope });
   reply.giveWay(copy, `${name}()`);
   const failed = (thrown: unknown): never => {
-    if (copy.final.isSealed) throw thrown;
+    if (isStop(thrown) || copy.final.isSealed) throw thrown; // it has a response
     const { hasIgnored } = reply;
     reply.takeBack();
     if (!hasIgnored) throw thrown;

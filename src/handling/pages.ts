@@ -168,7 +168,10 @@ export function* onMiddlewareError(
     // A call that it did not await may be its response.
     if (!reply.isSealed && reply.isEmpty) yield settle(exchange, context.scope);
   } catch (second) {
-    if (second !== thrown) noteError(exchange, thrown);
+    if (second !== thrown) {
+      if (isSealed) reportLate(exchange, thrown, AFTER_SEAL);
+      else noteError(exchange, thrown);
+    }
     throw second;
   }
   if (isSealed || !reply.isSealed && reply.isEmpty) throw thrown;
