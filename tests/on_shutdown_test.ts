@@ -12,14 +12,14 @@ const QUIET = { port: 0, signals: false, onListen() {} } as const;
 const pause = (seconds: number) =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
 
-/** Begins a request, and returns its response once it is being handled. */
-async function visit(app: Engine, server: Deno.HttpServer<Deno.Addr>) {
+/** Begins a request; once it is being handled, returns the promise of its response, in a record. */
+async function begin(app: Engine, server: Deno.HttpServer<Deno.Addr>) {
   const { port } = server.addr as Deno.NetAddr;
   const begun = Promise.withResolvers<void>();
   app.configure(() => app.before("start", () => begun.resolve()));
   const response = fetch(`http://127.0.0.1:${port}/`);
-  await begun.promise;
-  return response;
+  await Promise.race([begun.promise, response]);
+  return { response };
 }
 
 Deno.test("`shutdown()` waits for requests and deferred work, and then for `onShutdown`", async () => {
@@ -37,11 +37,9 @@ Deno.test("`shutdown()` waits for requests and deferred work, and then for `onSh
       order.push("flushed");
     },
   });
-  const response = await Promise.all([
-    visit(app, server).then((response) => response.text()),
-    pause(0.02).then(() => Promise.all([server.shutdown(), server.shutdown()])),
-  ]);
-  assertEquals(response[0], "");
+  const { response } = await begin(app, server);
+  await Promise.all([server.shutdown(), server.shutdown()]);
+  assertEquals(await (await response).text(), "");
   await server.finished;
   assertEquals(order, ["request", "deferred", "flushed"]);
 });
@@ -77,7 +75,8 @@ Deno.test("`onShutdown` runs as the application itself, even when a request shut
       }
     },
   });
-  await (await visit(app, server)).body?.cancel();
+  const { response } = await begin(app, server);
+  await (await response).body?.cancel();
   await server.finished;
   assertEquals(app.get("closed"), true);
   assertStringIncludes(String(found), "request()");
