@@ -102,6 +102,16 @@ Deno.test("a mounted engine shows no details where the engine around it trusts a
   }
 });
 
+Deno.test("the program reads the message of an error, also where the handler has read `signal`", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    void app.request().signal;
+    throw new Error("the message");
+  });
+  const text = await (await app.fetch("/")).text();
+  assertStringIncludes(text, "the message");
+});
+
 Deno.test("a mounted engine keeps the message of an error from what may be a copy of a request", async () => {
   const [outer, inner] = [new Engine(), new Engine()];
   inner.route("/boom", () => {

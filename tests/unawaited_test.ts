@@ -468,6 +468,21 @@ onEngine(
   },
 );
 
+Deno.test("a render has the variables of the time of its call, also the first one", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/page.vto`, "{{ x }};");
+  const app = new Engine();
+  app.set("framework.views.path", folder);
+  app.route("/", () => {
+    for (const x of [1, 2]) {
+      app.view().set("x", x);
+      app.render("page");
+    }
+  });
+  assertEquals(await (await app.fetch("/")).text(), "1;2;");
+  await Deno.remove(folder, { recursive: true });
+});
+
 onEngine(
   "middleware that comes after the request has ended is not called",
   async (app) => {

@@ -73,7 +73,10 @@ export class Exchange implements Delivery, Running {
    * application has run.
    */
   plan: Plan;
-  /** Whether the web request may be a copy of one that the user's own server has received. */
+  /**
+   * Whether the web request may be a copy of one that the user's own server has received. Asked at once: `signal` of a
+   * request makes what it is told by.
+   */
   readonly mayBeCopy: boolean;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
   readonly began: number | undefined;

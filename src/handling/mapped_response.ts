@@ -49,7 +49,7 @@ export function ending(name: "halt" | "stop"): Wrapper {
     const isHalt = name === "halt";
     const place = isHalt ? undefined : section;
     // A scope of its own: a page that catches the signal does not wait for what the method leaves behind.
-    const part = context.part({ reply: copy, section: place, writes });
+    const part = context.part({ reply: copy, section: place, writes }); // may throw: nothing is sealed by now
     if (!reply.giveWay(copy, `${name}()`, section)) throwStop();
     if (isHalt) copy.clearBody();
     let ended: Waiting | void;
@@ -116,7 +116,7 @@ function respondFiltered(
 ): unknown {
   const { exchange, reply, scope } = context;
   const copy = reply.copy();
-  const part = context.part({ reply: copy, scope });
+  const part = context.part({ reply: copy, scope }); // may throw: nothing is sealed by now
   reply.giveWay(copy, `${name}()`);
   const failed = (thrown: unknown): never => {
     if (isStop(thrown) || copy.final.isSealed) throw thrown; // it has a response

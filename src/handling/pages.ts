@@ -116,7 +116,7 @@ function onNewPage(
   const { reply } = context;
   note(context, failure);
   const empty = reply.empty();
-  const page = context.part({ reply: empty, failure });
+  const page = context.part({ reply: empty, failure }); // may throw: nothing is sealed by now
   if (!reply.giveWay(empty, `${failure.method}()`)) return undefined;
   reply.clearPage();
   return enter(page, () => run(runOnPage(page, failure, make, reply)));

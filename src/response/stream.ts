@@ -20,7 +20,7 @@ export type BodyContent =
   | Blob
   | ReadableStream;
 
-/** How many seconds an abandoned stream's source has for cleaning up in the context of its request. */
+/** How many seconds an abandoned stream's source has to clean up in its request: fewer than `CLEAN_UP_SECONDS` of `server/`. */
 const CANCEL_SECONDS = 0.5;
 
 /** What is known of a stream. */

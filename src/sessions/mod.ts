@@ -147,8 +147,8 @@ const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 /** A directive of `Cache-Control`; a quoted value may have commas (RFC 9111, section 5.2). */
 const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g;
 
-/** The variable with the sessions that an application has: `init()` drops it, as it drops their filters. */
-const DECLARED = "@framework/core/sessions";
+/** The sessions of each application by its router: `init()` makes another one, as it drops their filters. */
+const declared = new WeakMap<object, CurrentSession[]>();
 
 /** Why a session cannot be changed in a stream, or in deferred work. */
 const RESPONDED = "the response has already been made";
@@ -166,14 +166,15 @@ export function sessions<Values extends object = Record<string, unknown>>(
   options: SessionOptions,
 ): () => Session<Values> {
   const rules = rulesOf(app, options);
-  const declared = app.get<CurrentSession[]>(DECLARED) ?? [];
-  const same = declared.find((each) => each.isOf(rules));
+  const router = app.router();
+  const others = declared.get(router) ?? [];
+  const same = others.find((each) => each.isOf(rules));
   if (same !== undefined) return () => same.use();
   const current = new CurrentSession(app, rules);
   app.before("start", () => current.open());
   app.after("start", () => current.check());
   app.after("send", (_params, { value: sent }) => current.send(sent.headers));
-  app.set(DECLARED, [...declared, current]);
+  declared.set(router, [...others, current]);
   return () => current.use();
 }
 

@@ -131,6 +131,7 @@ export class View {
     file: string,
     data: Readonly<Record<string, unknown>>,
   ): Promise<string> {
+    // Before anything is waited for: a render has the variables of the time of its call.
     const locals = { ...Object.fromEntries(this.#variables.all()), ...data };
     const loaded = this.#debug();
     const debug = loaded instanceof Promise ? await loaded : loaded;
