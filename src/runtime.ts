@@ -203,6 +203,8 @@ async function messagePassed(): Promise<void> {
 
 /** Opens the WebSocket that waits for the response to a request; with a status other than 101, closes it. */
 export function finishUpgrade(request: Request, status: number): void {
-  upgrades.get(request)?.(status);
+  const finish = upgrades.get(request);
+  if (finish === undefined) return;
   upgrades.delete(request);
+  finish(status);
 }
