@@ -51,6 +51,22 @@ export function onBothForms(
   });
 }
 
+/**
+ * Maps a `start` that responds with 503 in place of routes that take longer. Returns what resolves once these have
+ * ended.
+ */
+export function limitTime(app: App, milliseconds = 1): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  app.map("start", async () => {
+    const routes = Promise.resolve(app.original("start")());
+    routes.then(() => resolve(), () => resolve());
+    const limit = new Promise((late) => setTimeout(late, milliseconds));
+    await Promise.race([routes, limit]);
+    app.halt(503, "too slow");
+  });
+  return promise;
+}
+
 /** Calls a mapped method or registered class by its name. */
 export function call(
   app: App,

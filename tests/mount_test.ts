@@ -5,7 +5,7 @@ import { Engine, Router } from "@framework/core";
 import { cors } from "@framework/core/cors";
 import { files } from "@framework/core/files";
 import { Hono } from "npm:hono@^4.13.19";
-import { onBothForms, onEngine, visit } from "./forms.ts";
+import { type App, limitTime, onBothForms, onEngine, visit } from "./forms.ts";
 import { sendRaw } from "./raw_http.ts";
 import { logOf } from "./log.ts";
 
@@ -167,15 +167,7 @@ Deno.test("deferred work of a mounted engine runs, and knows the client, after t
   });
   outer.set("framework.trust_proxy", true);
   outer.mount("/in", inner);
-  outer.map("start", async () => {
-    const routes = Promise.resolve(outer.original("start")());
-    routes.catch(() => {});
-    await Promise.race([
-      routes,
-      new Promise((resolve) => setTimeout(resolve, 1)),
-    ]);
-    outer.halt(503);
-  });
+  limitTime(outer as App);
   const server = outer.start({ port: 0, signals: false, onListen() {} });
   const { port } = server.addr as Deno.NetAddr;
   const response = await fetch(`http://127.0.0.1:${port}/in/save`);

@@ -16,7 +16,7 @@ import {
   type View,
 } from "@framework/core";
 import { settled } from "@framework/core/testing";
-import { call, onBothForms, onEngine, visit } from "./forms.ts";
+import { call, limitTime, onBothForms, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
 
@@ -440,11 +440,7 @@ onEngine(
       return true;
     });
     app.route("/", () => void called.push("late"));
-    app.map("start", async () => {
-      const late = app.original("start")();
-      await Promise.race([late, sleep(1)]);
-      app.halt(503, "too slow");
-    });
+    limitTime(app);
     assertEquals((await visit(app, "/")).status, 503);
     await sleep(40);
     assertEquals(called, []);
@@ -490,11 +486,7 @@ onEngine(
     app.route("/", () => sleep(20)).addMiddleware({
       after: () => void called.push("late"),
     });
-    app.map("start", async () => {
-      const late = app.original("start")();
-      await Promise.race([late, sleep(1)]);
-      app.halt(503, "too slow");
-    });
+    limitTime(app);
     assertEquals((await visit(app, "/")).status, 503);
     await sleep(40);
     assertEquals(called, []);
@@ -507,11 +499,7 @@ onEngine(
     const called: string[] = [];
     app.route("POST /", () => true).streamed();
     app.route("POST /", () => void called.push("late"));
-    app.map("start", async () => {
-      const late = app.original("start")();
-      await Promise.race([late, sleep(1)]);
-      app.halt(503, "too slow");
-    });
+    limitTime(app);
     const body = new ReadableStream({
       async start(controller) {
         await sleep(20);

@@ -3,8 +3,17 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Engine } from "@framework/core";
 import { settled } from "@framework/core/testing";
+import { type App, limitTime } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { RawConnection, sendRaw } from "./raw_http.ts";
+
+const KEY = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+/** The head of a request that asks for a WebSocket, with further lines. */
+function handshake(connection = "upgrade", path = "/", lines = ""): string {
+  return `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\n` +
+    `Upgrade: websocket\r\n${lines}${KEY}\r\n`;
+}
 
 /** Connects, sends the texts one by one, and returns what came back until the socket closed. */
 async function talk(url: string, texts: readonly string[]): Promise<string[]> {
@@ -104,8 +113,7 @@ Deno.test("`Deno.upgradeWebSocket()` leaves deferred work the headers of the req
   const { port } = server.addr as Deno.NetAddr;
   const connection = await RawConnection.open(port);
   await connection.send(
-    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nX-A: 1\r\n` +
-      `Upgrade: websocket\r\nX-Forwarded-For: 192.0.2.7\r\n${KEY}\r\n`,
+    handshake("upgrade", "/", "X-A: 1\r\nX-Forwarded-For: 192.0.2.7\r\n"),
   );
   const lines = await logOf(async () => {
     await connection.receive("\r\n\r\n");
@@ -172,8 +180,7 @@ Deno.test("a socket of an engine that a callback calls opens with the callback's
   const lines = await logOf(async () => {
     const { status } = await sendRaw(
       port,
-      `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n` +
-        `Upgrade: websocket\r\n${KEY}\r\n`,
+      handshake("upgrade, close"),
     );
     assertEquals(status, 500);
     await server.shutdown();
@@ -192,21 +199,12 @@ Deno.test("a socket that a mounted engine asks for after a time-out gets an erro
     return response;
   });
   outer.mount("/in", inner);
-  let routes: Promise<unknown> | undefined;
-  outer.map("start", async () => {
-    routes = Promise.resolve(outer.original("start")()).catch(() => {});
-    await Promise.race([
-      routes,
-      new Promise((resolve) => setTimeout(resolve, 1)),
-    ]);
-    outer.halt(503);
-  });
+  const routes = limitTime(outer as App);
   const server = outer.start({ port: 0, signals: false, onListen() {} });
   const { port } = server.addr as Deno.NetAddr;
   const { status } = await sendRaw(
     port,
-    `GET /in/talk HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n` +
-      `Upgrade: websocket\r\n${KEY}\r\n`,
+    handshake("upgrade, close", "/in/talk"),
   );
   assertEquals(status, 503);
   assertEquals(await ended.promise, "error");
@@ -314,8 +312,6 @@ Deno.test("`upgrade()` is a 426 that names the version for a client of another o
   assertEquals(response.headers.get("sec-websocket-version"), "13");
 });
 
-const KEY = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-
 /** Handshakes of a client that takes the protocol `chat`, and their statuses. */
 const HANDSHAKES: [what: string, headers: string, status: number][] = [
   ["no key", "connection: upgrade\r\nsec-websocket-protocol: chat\r\n", 400],
@@ -366,8 +362,7 @@ Deno.test("`upgrade()` without a protocol opens the socket of a client that offe
   const { port } = server.addr as Deno.NetAddr;
   const connection = await RawConnection.open(port);
   await connection.send(
-    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n` +
-      `Upgrade: websocket\r\nSec-WebSocket-Protocol: chat, news\r\n${KEY}\r\n`,
+    handshake("upgrade", "/", "Sec-WebSocket-Protocol: chat, news\r\n"),
   );
   const head = await connection.receive("\r\n\r\n");
   assertEquals(head.split("\r\n")[0], "HTTP/1.1 101 Switching Protocols");
@@ -422,8 +417,7 @@ Deno.test("a socket in whose place `send` puts another response gets an error, a
   const { port } = server.addr as Deno.NetAddr;
   const { status } = await sendRaw(
     port,
-    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade, close\r\n` +
-      `Upgrade: websocket\r\n${KEY}\r\n`,
+    handshake("upgrade, close"),
   );
   assertEquals([status, hasFailed], [403, true]);
   assertStringIncludes(await late.promise, "has ended");
@@ -451,8 +445,7 @@ Deno.test("deferred work outlives a socket whose connection breaks", async () =>
   const { port } = server.addr as Deno.NetAddr;
   const connection = await RawConnection.open(port);
   await connection.send(
-    `GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n` +
-      `Upgrade: websocket\r\n${KEY}\r\n`,
+    handshake(),
   );
   await connection.receive("\r\n\r\n");
   connection[Symbol.dispose]();

@@ -55,7 +55,7 @@ export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
  * 2. The web response is made of it (`Reply.isMade`): only `send` and, under debug, `src/debug/` still change what goes
  *    out.
  * 3. The exchange is concluded (`isConcluded`), with the response that goes out: an error can only be logged.
- * 4. What holds it lets go (`hold()`): the stream of the body, a WebSocket, deferred work.
+ * 4. What holds it lets go: the stream of the body (`holdStream()`), a WebSocket or deferred work (`hold()`).
  * 5. It is over (`isOver`): code that outlives it finds no request any more.
  */
 export class Exchange implements Delivery, Running {
@@ -306,39 +306,44 @@ export class Exchange implements Delivery, Running {
     (this.#parts ??= []).push(part);
   }
 
+  /** Keeps the request, and those around it, open until the returned function is called. */
+  hold(): () => void {
+    const releases = this.nesting.map((each) => each.#hold());
+    return () => releases.forEach((release) => release());
+  }
+
   /**
-   * Keeps the request, and those around it, open until the returned function is called. Pass `abort` for a stream: a
-   * server that shuts down calls it when the stream takes too long, and `end` at once. A stream keeps only its own
-   * request open: the application around it sends another one, made of that, and aborts it by itself
-   * (`web_response.ts`); its server calls `end`, too.
+   * Keeps the request open for a stream, until the returned function is called: a server that shuts down calls `abort`
+   * when the stream takes too long, and `end` at once. The application around this one sends another stream, made of
+   * this, which keeps its own request open and is aborted by itself (`web_response.ts`); its server calls `end`, too.
    */
-  hold(abort?: (reason: unknown) => void, end?: () => void): () => void {
+  holdStream(abort: (reason: unknown) => void, end?: () => void): () => void {
     const { nesting, app: { unfinished: { streams } } } = this;
     const undo = end &&
       nesting.map(({ app: { unfinished } }) =>
         unfinished.endAtDrain(() => {
-          if (abort) unfinished.streams.add(abort); // its source may still clean up
+          unfinished.streams.add(abort); // its source may still clean up
           end();
         })
       );
-    const held = abort === undefined ? nesting : [this];
-    for (const each of held) {
-      each.remember();
-      each.#holds += 1;
-    }
-    if (abort) streams.add(abort);
+    const release = this.#hold();
+    streams.add(abort);
+    return () => {
+      undo?.forEach((each) => each());
+      nesting.forEach(({ app }) => app.unfinished.streams.delete(abort));
+      release();
+    };
+  }
+
+  #hold(): () => void {
+    this.remember();
+    this.#holds += 1;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      undo?.forEach((each) => each());
-      if (abort) {
-        nesting.forEach(({ app }) => app.unfinished.streams.delete(abort));
-      }
-      for (const each of held) {
-        each.#holds -= 1;
-        if (each.isConcluded) each.conclude();
-      }
+      this.#holds -= 1;
+      if (this.isConcluded) this.conclude();
     };
   }
 

@@ -1,11 +1,11 @@
 /**
  * Lets scripts from other origins read responses (CORS protocol of the Fetch standard).
  *
- * Every preflight below its `path` gets a 204 before any route. All other responses there, error pages included, get the
- * headers last. CORS
- * does not protect routes: a request from an origin that is not allowed is handled, and the browser keeps the response
- * from the script. Add filters of `start` that check credentials after `cors`, since a preflight carries none. When an
- * `origins` function throws, the request fails, and no other origin can read the error page.
+ * Every preflight below its `path` gets a 204 before any route. All other responses there, error pages included, get
+ * the headers last. CORS does not protect routes: a request from an origin that is not allowed is handled, and the
+ * browser keeps the response from the script. Add filters of `start` that check credentials after `cors`, since a
+ * preflight carries none. When an `origins` function throws, the request fails, and no other origin can read the error
+ * page.
  *
  * The extension `guard` refuses requests of other sites that may change something, whatever `cors` allows: name the
  * origins that may write in its option `trusted`, too.

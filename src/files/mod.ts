@@ -70,6 +70,7 @@ import {
 } from "./visible_file.ts";
 import { noteFile } from "../used_files.ts";
 import { refusal, wrongKind } from "../errors.ts";
+import { isHeaderText } from "../header_text.ts";
 import { checkOptions } from "../options.ts";
 import { varyBy } from "../vary.ts";
 import { withoutRequest } from "../without_request.ts";
@@ -94,9 +95,6 @@ type App = Engine | typeof Framework;
 
 /** A slash or backslash inside a name: as a separator, it would give one file two addresses. */
 const INNER_SLASH = /%2f|%5c/i;
-
-/** A character that no header can contain. */
-const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** One range of bytes, the only kind that is served; its unit is written in any case (RFC 9110, section 14.1). */
 const RANGE = /^bytes=(\d+-\d*|-\d+)$/i;
@@ -153,7 +151,7 @@ function checkFilesOptions(options: FilesOptions): void {
     throw wrongKind(action, `"${name}" must be text`, value);
   }
   const { cacheControl = "", index } = options;
-  if (UNSAFE.test(cacheControl)) {
+  if (!isHeaderText(cacheControl)) {
     const rule = '"cacheControl" must be text that a header can contain';
     throw wrongKind(action, rule, cacheControl);
   }

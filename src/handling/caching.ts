@@ -33,7 +33,7 @@ export function etag(app: Application, id: string, type = "string"): void {
   const isWeak = type === "weak";
   const context = app.context("etag()");
   context.setHeader("etag", isWeak ? weak : strong);
-  if (holdAgain(context, "etag")) return;
+  if (heldBefore(context, "etag")) return;
   const match = condition(context, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
   if (match !== null && !includesTag(match, isWeak ? [] : [strong])) {
@@ -58,7 +58,7 @@ export function lastModified(app: Application, time: number): void {
   const date = new Date(modified).toUTCString();
   const context = app.context("lastModified()");
   context.setHeader("last-modified", date);
-  if (holdAgain(context, "last-modified")) return;
+  if (heldBefore(context, "last-modified")) return;
   if (condition(context, "if-match") === null) {
     const until = dateOf(condition(context, "if-unmodified-since"));
     if (modified > until) endWith(context, "lastModified()", 412);
@@ -71,11 +71,11 @@ export function lastModified(app: Application, time: number): void {
 }
 
 /**
- * Notes that the conditions on a validator are checked. Returns whether they have held before in this request: a handler
- * that has changed something since then sets the new validator, which the client cannot know. A method that only reads
- * changes nothing.
+ * Notes that the conditions on a validator are checked. Returns whether they have held before in this request: a
+ * handler that has changed something since then sets the new validator, which the client cannot know. A method that
+ * only reads changes nothing.
  */
-function holdAgain(context: Context, validator: string): boolean {
+function heldBefore(context: Context, validator: string): boolean {
   const held = context.exchange.heldValidators ??= new Set();
   const isLater = held.has(validator);
   held.add(validator); // where they do not hold, the request ends

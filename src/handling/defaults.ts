@@ -15,7 +15,7 @@ import { defer } from "./deferred.ts";
 import { error, notFound, onPage } from "./pages.ts";
 import { render, renderInPlace } from "./render.ts";
 import { json, jsonp } from "./json.ts";
-import { ending, responding } from "./mapped_response.ts";
+import { ending, sealing } from "./mapped_response.ts";
 import { halt, redirect, stop } from "./respond.ts";
 import { start, startBehindFilters } from "./dispatch.ts";
 import type { UrlParameters } from "../routing/pattern.ts";
@@ -50,9 +50,9 @@ export const defaults: Defaults = {
     start: startBehindFilters,
     stop: ending("stop"),
     halt: ending("halt"),
-    redirect: responding("redirect"),
-    json: responding("json"),
-    jsonp: responding("jsonp"),
+    redirect: sealing("redirect"),
+    json: sealing("json"),
+    jsonp: sealing("jsonp"),
     render: renderInPlace,
     notFound: onPage("notFound"),
     error: onPage("error"),

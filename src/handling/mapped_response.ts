@@ -26,11 +26,11 @@ import {
 import { SCRIPT } from "./json.ts";
 import { isBodyContent, respondWith } from "./respond.ts";
 
-/** The methods after which code may go on; `halt` and `stop` end the request (`ending`). */
-type Responding = "redirect" | "json" | "jsonp";
+/** The methods that seal, and let code go on; `halt` and `stop` end the request (`ending`). */
+type Sealing = "redirect" | "json" | "jsonp";
 
 /** The content types of text that such a method returns; without one, HTML. */
-const TYPES: Readonly<Record<Responding, string | undefined>> = {
+const TYPES: Readonly<Record<Sealing, string | undefined>> = {
   redirect: undefined,
   json: JSON_UTF8,
   jsonp: SCRIPT,
@@ -91,7 +91,7 @@ function* endBy(
 }
 
 /** Runs a mapped or filtered method that responds, such as `json`, with the same rules as the default one. */
-export function responding(name: Responding): Wrapper {
+export function sealing(name: Sealing): Wrapper {
   return (method, params, context) => {
     if (context.reply.isSealed) {
       context.reply.hasIgnored = true;
@@ -109,7 +109,7 @@ export function responding(name: Responding): Wrapper {
  * response was ignored meanwhile: it is too late for that one, and nothing else may take its place but the error.
  */
 function respondFiltered(
-  name: Responding,
+  name: Sealing,
   method: MappedMethod,
   params: unknown[],
   context: Context,
@@ -144,7 +144,7 @@ function respondFiltered(
  * later code adds to it, and no guard lets pass. What other code writes meanwhile is not the method's.
  */
 function respondMapped(
-  name: Responding,
+  name: Sealing,
   method: MappedMethod,
   params: unknown[],
   context: Context,
@@ -157,7 +157,7 @@ function respondMapped(
 
 /** Runs a mapped method, and seals the reply where that has responded. */
 function* respondBy(
-  name: Responding,
+  name: Sealing,
   method: MappedMethod,
   params: unknown[],
   context: Context,
@@ -229,7 +229,7 @@ function isTextOrBody(value: unknown): boolean {
 function replaceBy(
   context: Context,
   returned: unknown,
-  name: Responding,
+  name: Sealing,
 ): Waiting {
   const { exchange: { app }, reply } = context;
   if (!isTextOrBody(returned)) {

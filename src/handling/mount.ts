@@ -10,8 +10,8 @@
  * 4. The callback returns the web response of the other application.
  *
  * Outwards, by `outer` and `nesting`, requests find their id and whether a server has sent them, and sessions, by
- * `OUTER_REQUEST`, the session of the outer one; inwards, by `patterns`, log and telemetry find all that `wholePattern()`
- * joins.
+ * `OUTER_REQUEST`, the session of the outer one; inwards, by `patterns`, log and telemetry find all that
+ * `wholePattern()` joins.
  *
  * An application that is called by other means, as by a callback that calls its `fetch`, has an `outer` context, too,
  * but no mount point.

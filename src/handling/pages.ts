@@ -38,7 +38,7 @@ export function error(app: Application, thrown: unknown): unknown {
   return show(contextOf(app, "error", thrown), failureOf(thrown));
 }
 
-/** The current context. A call with a function is how other frameworks declare what responds: the error says how here. */
+/** The current context. In other frameworks, a call with a function declares what responds: the error says how here. */
 function contextOf(app: Application, name: string, given: unknown): Context {
   if (typeof given === "function" && app.context() === undefined) {
     throw new TypeError(

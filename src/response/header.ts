@@ -5,6 +5,7 @@
 
 import { setCookie } from "@std/http/cookie";
 import { wrongKind } from "../errors.ts";
+import { isHeaderText } from "../header_text.ts";
 import { checkOptions } from "../options.ts";
 
 /** The attributes of a cookie (RFC 6265, section 4.1.2). */
@@ -59,7 +60,6 @@ export function isSealable(name: string): boolean {
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const UNSAFE = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** How many bytes of name and value every client accepts (RFC 6265, section 6.1). */
 const MAX_COOKIE_BYTES = 4096;
@@ -88,7 +88,7 @@ const COOKIE_ATTRIBUTES: readonly (keyof CookieOptions)[] = [
 /** Throws `TypeError` when the name of a header is not a token, or its value cannot be sent. */
 export function checkHeader(name: string, value: string): void {
   const isToken = TOKEN.test(name);
-  if (isToken && !UNSAFE.test(value)) return;
+  if (isToken && isHeaderText(value)) return;
   const why = isToken
     ? `a header cannot contain ${JSON.stringify(value)}`
     : "it is not a valid header name";

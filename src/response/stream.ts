@@ -20,7 +20,7 @@ export type BodyContent =
   | Blob
   | ReadableStream;
 
-/** How many seconds an abandoned stream's source has to clean up in its request: fewer than `CLEAN_UP_SECONDS` of `server/`. */
+/** How many seconds the source of an abandoned stream has to clean up: fewer than `CLEAN_UP_SECONDS` of `server/`. */
 const CANCEL_SECONDS = 0.5;
 
 /** What is known of a stream. */
@@ -61,7 +61,7 @@ export function bindStream(
     controller.close();
     giveUp(ABORTED);
   });
-  let release: (() => void) | undefined = delivery.hold(
+  let release: (() => void) | undefined = delivery.holdStream(
     abort,
     isEndedAtDrain ? endEarly : undefined,
   );

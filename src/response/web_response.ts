@@ -18,7 +18,7 @@ export interface Delivery {
    * Keeps the request open, for a stream, until the returned function is called. A server that shuts down calls
    * `abort` when the stream takes too long, and `end` at once.
    */
-  hold(abort: (reason: unknown) => void, end?: () => void): () => void;
+  holdStream(abort: (reason: unknown) => void, end?: () => void): () => void;
   /** Reports why the stream has failed: no page can show it. */
   reportFailure(error: Error): void;
 }

@@ -345,7 +345,7 @@ function either(one: Fragment, other: Fragment): Fragment {
   };
 }
 
-/** Which symbols an atom matches, whether or not case is ignored: `[A-Z]` and `[^a-z]` share some only where it is not. */
+/** Which symbols an atom matches, with and without regard to case: only with it, `[A-Z]` and `[^a-z]` share some. */
 function symbolsOf(atom: string): Set<string> {
   const matching = ["gsu", "gisu"]
     .flatMap((flags) => ASCII.match(new RegExp(atom, flags)) ?? []);

@@ -193,8 +193,8 @@ export class Router {
   }
 
   get #group(): Group {
-    const group = this.#groups.getStore();
-    return group?.context === innermost() ? group ?? NO_GROUP : NO_GROUP;
+    const group = this.#groups.getStore() ?? NO_GROUP;
+    return group.context === innermost() ? group : NO_GROUP;
   }
 
   /**

@@ -88,17 +88,17 @@ export class Current<Context extends Enterable> {
     const id = -nextId();
     const done = (): void => void configuring.delete(id);
     configuring.set(id, { owner: this, outer: storage.getStore() });
-    let isWaiting = false;
+    let result: Result;
     try {
-      const result = storage.run(id, work);
-      isWaiting = result instanceof Promise;
-      // Not the same promise, which this would handle: a rejection that nobody awaits must be noticed.
-      return isWaiting
-        ? (result as Promise<unknown>).finally(done) as Result
-        : result;
-    } finally {
-      if (!isWaiting) done();
+      result = storage.run(id, work);
+    } catch (thrown) {
+      done();
+      throw thrown;
     }
+    // Not the same promise, which this would handle: a rejection that nobody awaits must be noticed.
+    if (result instanceof Promise) return result.finally(done) as Result;
+    done();
+    return result;
   }
 
   /** Whether the calling code runs in `configure()`, also by way of that of other owners. */
