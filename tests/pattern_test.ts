@@ -285,6 +285,9 @@ const mistakes: [string, string][] = [
   ["/c++", 'has "+" with nothing to repeat at 3; did you mean \\+?'],
   ["/+", 'has "+" with nothing to repeat at 1; did you mean \\+?'],
   ["/@a+", 'has "+" with nothing to repeat at 3; did you mean \\+?'],
+  ["/a.b/../c", 'has the segment "..", which no path has, at 5'],
+  ["/a(/.)/c", 'has the segment ".", which no path has, at 4'],
+  ["/%2E%2e", 'has the segment "..", which no path has, at 1'],
   ["/?", 'has "?" with nothing to repeat at 1; did you mean \\??'],
 ];
 

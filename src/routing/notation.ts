@@ -32,6 +32,9 @@ const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
 /** Methods separated by bars, a space, and the path. */
 const PREFIXED = /^\s*((?:[^\s|]*\s*\|\s*)*[^\s|]*)\s+(.*)$/s;
 
+/** A segment that clients resolve before they send a path (RFC 3986, section 5.2.4); a target with one is refused. */
+const DOT_SEGMENT = /^\.\.?$/;
+
 /** A character with which a path can begin and a method cannot. */
 const PATH_START = /^\s*[/([\\@*]/;
 
@@ -159,6 +162,13 @@ export class Parser {
       ? Infinity
       : this.#longestText(source, (expression as Parameter).at);
     const segment = new Segment(parts, end, longest);
+    if (DOT_SEGMENT.test(segment.literal ?? "")) {
+      const at = this.path.search(/(?<=[/(])(?:\\?\.|%2e){1,2}(?=[/()]|$)/i);
+      this.#fail(
+        `has the segment "${segment.literal}", which no path has,`,
+        at,
+      );
+    }
     this.#known.set(source + end, segment);
     return segment;
   }
