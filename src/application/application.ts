@@ -21,12 +21,7 @@ import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
 import { Context, type Exchange, pendingOf } from "./exchange.ts";
 import { MappedMethod, type Wrapper } from "./mapped_method.ts";
-import {
-  checkName,
-  type ComponentName,
-  type Original,
-  RESPONDING,
-} from "./names.ts";
+import { checkName, type ComponentName, type Original } from "./names.ts";
 import { Plan } from "./plan.ts";
 import { type Component, RegisteredClass } from "./registered_class.ts";
 import {
@@ -43,8 +38,8 @@ export type DefaultMethod = (app: Application, ...params: any[]) => unknown;
 /** What every application declares first. */
 export interface Defaults {
   readonly methods: Readonly<Record<Original, DefaultMethod>>;
-  /** How some of the methods run inside a request. */
-  readonly wrappers: Readonly<Partial<Record<Original, Wrapper>>>;
+  /** How they run inside a request, once mapped or filtered; undefined for those that run as any other method. */
+  readonly wrappers: Readonly<Record<Original, Wrapper | undefined>>;
   readonly components: (app: Application) => Record<ComponentName, Component>;
 }
 
@@ -337,10 +332,11 @@ export class Application implements LayerSource {
     const layer = context?.exchange.layer ?? null;
     const callable = this.#callables.get(name, layer);
     if (callable === undefined) throw this.#unknown(name, "call");
+    const { responds } = callable;
     try {
-      return tracked(name, callable.call(params, context), context);
+      return tracked(name, callable.call(params, context), responds, context);
     } catch (thrown) {
-      throw noted(name, thrown, context);
+      throw responds ? noted(thrown, context) : thrown;
     }
   }
 
@@ -356,12 +352,14 @@ export class Application implements LayerSource {
     if (!method) throw noSuchMethod(name, action, this.#defaultMethods.keys());
     // A mapped `start` may stop waiting for the default one, such as after a time-out.
     if (name === "start") return method;
+    const { responds = false } = this.#defaults.wrappers[name as Original] ??
+      {};
     return (...params) => {
       const context = this.context();
       try {
-        return tracked(name, method(...params), context);
+        return tracked(name, method(...params), responds, context);
       } catch (thrown) {
-        throw noted(name, thrown, context);
+        throw responds ? noted(thrown, context) : thrown;
       }
     };
   }
@@ -440,9 +438,14 @@ function isMethodOf(object: object, name: string): boolean {
  * Has the response to the context's request wait for a promise that a method returned and, where code of a mounted
  * application has called it, also the response of that one.
  */
-function tracked(name: string, result: unknown, context?: Context): unknown {
+function tracked(
+  name: string,
+  result: unknown,
+  responds: boolean,
+  context?: Context,
+): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;
-  if (RESPONDING.has(name)) result.catch((why) => noted(name, why, context));
+  if (responds) result.catch((why) => noted(why, context));
   const calling = innermost();
   const isOther = calling !== context && calling instanceof Context;
   return context.track(name, isOther ? calling.track(name, result) : result);
@@ -452,8 +455,8 @@ function tracked(name: string, result: unknown, context?: Context): unknown {
  * Notes that a method has failed which was to respond: a guard that catches the error goes no further, also one of a
  * mounted application.
  */
-function noted(name: string, thrown: unknown, context?: Context): unknown {
-  if (!RESPONDING.has(name) || isStop(thrown)) return thrown;
+function noted(thrown: unknown, context?: Context): unknown {
+  if (isStop(thrown)) return thrown;
   for (const each of [context, innermost()]) {
     if (each instanceof Context) {
       pendingOf(each.exchange).failToRespond(thrown);

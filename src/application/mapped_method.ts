@@ -31,12 +31,13 @@ export interface Between {
   readonly isEnd?: boolean;
 }
 
-/** Runs a mapped or filtered method where its output belongs: `render` in a section, `error` on a page. */
-export type Wrapper = (
-  method: MappedMethod,
-  params: unknown[],
-  context: Context,
-) => unknown;
+/** How a method of the framework runs in a request once it is mapped or filtered. */
+export interface Wrapper {
+  /** Whether it is to respond: where it fails, a guard lets nobody pass, not even one that catches the error. */
+  readonly responds: boolean;
+  /** Runs the method where its output belongs: `render` in a section, `error` on a page. */
+  run(method: MappedMethod, params: unknown[], context: Context): unknown;
+}
 
 type Filters = Readonly<Record<"before" | "after", readonly Filter[]>>;
 
@@ -60,12 +61,17 @@ export class MappedMethod {
     return this.isDefault && !this.hasFilters;
   }
 
+  /** Whether it is to respond: see `Wrapper`. */
+  get responds(): boolean {
+    return this.wrapper?.responds ?? false;
+  }
+
   /** Runs the method with its filters; inside a request, unless it is unchanged, by its wrapper. */
   call(params: unknown[], context?: Context): unknown {
     const { wrapper } = this;
     return wrapper === undefined || context === undefined || this.isUnchanged
       ? this.run(params)
-      : wrapper(this, params, context);
+      : wrapper.run(this, params, context);
   }
 
   /** Runs the method with its filters. */

@@ -24,19 +24,14 @@ const CORE = [
 /** The members that `map` and `register` cannot replace either. */
 const MEMBERS = ["fetch", "original"] as const;
 
-/** The methods that are to respond: one that fails keeps a guard closed, also where that catches the error. */
-export const RESPONDING: ReadonlySet<string> = new Set<Original>(
-  ["stop", "halt", "redirect", "json", "jsonp", "notFound", "error"],
-);
-
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 
 /**
  * The names of the extensible methods that the framework brings. Users reach the default of one by `original()`.
  *
- * The compiler finds one that is missing in the table of the methods (`handling/defaults.ts`) or in the `Engine`
- * interface (`engine.ts`), a test one that is missing in `Framework`. The method `start` runs for each request;
+ * The compiler finds one that is missing in the tables of `handling/defaults.ts` or in the `Engine` interface
+ * (`engine.ts`), a test one that is missing in `Framework`. The method `start` runs for each request;
  * `Engine.start()`, which has its name, begins to listen.
  */
 export type Original =

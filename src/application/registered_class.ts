@@ -37,6 +37,8 @@ type Instance = object | Promise<object>;
 
 /** A registered class with its shared instance. */
 export class RegisteredClass {
+  /** As of a `MappedMethod`; no class is to respond. */
+  readonly responds = false;
   /** Whether a request has registered it. */
   readonly #isOfRequest: boolean;
   #shared: Instance | undefined;

@@ -68,11 +68,14 @@ function* endStart(context: Context, started: unknown): Steps<undefined> {
  * Runs `start` with its filters: a response that one of them returns is an error, since nothing would send it, and the
  * calls that they did not await end first.
  */
-export const startBehindFilters: Wrapper = (method, params, context) =>
-  method.run(params, {
-    check: checkFiltered,
-    beforeMethod: () => awaitCalls(context, 'the before("start") filters'),
-  });
+export const startBehindFilters: Wrapper = {
+  responds: false,
+  run: (method, params, context) =>
+    method.run(params, {
+      check: checkFiltered,
+      beforeMethod: () => awaitCalls(context, 'the before("start") filters'),
+    }),
+};
 
 /** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {

@@ -7,7 +7,7 @@
  * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
  * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |
  * | `settle`   | waits for calls that a callback did not await (`unawaited.ts`)             |
- * | `finish`   | makes the response of the reply, passes it through `send`, and completes   |
+ * | `finish`   | makes the response of the reply, and passes it through `send`              |
  * | `complete` | starts deferred work, concludes the exchange, opens or refuses a WebSocket |
  *
  * Each is synchronous as long as nothing has to be waited for. `src/stack.ts` knows this file by its name: what stands
@@ -81,9 +81,11 @@ function handle({ exchange }: Context): MaybePromise<Response> {
 
 /**
  * The steps of a request. When one throws, the method `error` responds: `runError`. As long as none has, only what has
- * to be waited for is yielded: a `yield` costs time even without a promise.
+ * to be waited for is yielded: a `yield` costs time even without a promise. However they end, the request is completed:
+ * a server that shuts down would wait for it otherwise.
  */
 function* lifecycle(exchange: Exchange): Steps<Response> {
+  let response: Response | undefined;
   try {
     try {
       admit(exchange);
@@ -91,20 +93,22 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
       const waiting = dispatch(exchange);
       if (waiting !== undefined) yield waiting;
       if (exchange.pending?.isUnsettled) yield settle(exchange);
-      const response = finish(exchange);
-      return response instanceof Promise ? yield response : response;
+      const finished = finish(exchange);
+      return response = finished instanceof Promise ? yield finished : finished;
     } catch (thrown) {
       if (isStop(thrown)) yield* endStopped(exchange);
       else yield* runError(exchange, thrown);
       while (exchange.pending?.isUnsettled) {
         yield settle(exchange)?.catch((late) => failLate(exchange, late));
       }
-      return yield finish(exchange);
+      const finished = finish(exchange);
+      return response = finished instanceof Promise ? yield finished : finished;
     }
   } catch (unhandled) {
     logNotedErrors(exchange, 500);
-    complete(exchange, 500);
     throw unhandled;
+  } finally {
+    complete(exchange, response?.status ?? 500);
   }
 }
 
@@ -128,7 +132,7 @@ function checkDraining({ app, hasConnectionInfo }: Exchange): void {
   throw refusal(503, "The server is shutting down", { headers });
 }
 
-/** Makes the response, passes it through `send`, and ends the request. */
+/** Makes the response, and passes it through `send`. */
 function finish(exchange: Exchange): MaybePromise<Response> {
   const { context: { reply }, plan } = exchange;
   const response = reply.toResponse(exchange);
@@ -136,7 +140,6 @@ function finish(exchange: Exchange): MaybePromise<Response> {
   if (plan.send !== undefined || response.status === 101) {
     return run(finishLate(exchange, response, plan.send));
   }
-  complete(exchange, response.status);
   return response;
 }
 
@@ -150,7 +153,6 @@ function* finishLate(
     ? made
     : yield* send(exchange, changedSend, made);
   if (response.status === 101) yield departuresNoticed();
-  complete(exchange, response.status);
   return response;
 }
 

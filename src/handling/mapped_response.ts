@@ -42,7 +42,7 @@ const TYPES: Readonly<Record<Sealing, string | undefined>> = {
  * it has sealed that, it has responded all the same.
  */
 export function ending(name: "halt" | "stop"): Wrapper {
-  return (method, params, context) => {
+  const runEnding: Wrapper["run"] = (method, params, context) => {
     const { exchange, reply, section } = context;
     const copy = reply.copy();
     const writes = { head: false, body: false, calls: 0 };
@@ -67,6 +67,7 @@ export function ending(name: "halt" | "stop"): Wrapper {
     }
     throwStop();
   };
+  return { responds: true, run: runEnding };
 }
 
 /** Ends a request by a method, which need not throw the signal. */
@@ -92,7 +93,7 @@ function* endBy(
 
 /** Runs a mapped or filtered method that responds, such as `json`, with the same rules as the default one. */
 export function sealing(name: Sealing): Wrapper {
-  return (method, params, context) => {
+  const runSealing: Wrapper["run"] = (method, params, context) => {
     if (context.reply.isSealed) {
       context.reply.hasIgnored = true;
       return method.run(params);
@@ -101,6 +102,7 @@ export function sealing(name: Sealing): Wrapper {
       ? respondFiltered(name, method, params, context)
       : respondMapped(name, method, params, context);
   };
+  return { responds: true, run: runSealing };
 }
 
 /**

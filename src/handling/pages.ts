@@ -73,7 +73,7 @@ function watchError(params: unknown[]): () => Failure {
  * and what the method and its filters write, or return, is the whole response.
  */
 export function onPage(name: "notFound" | "error"): Wrapper {
-  return (method, params, context) => {
+  const runPage: Wrapper["run"] = (method, params, context) => {
     const { exchange, failure: within } = context;
     for (let around = within; around; around = around.within) {
       if (around.method !== name) continue;
@@ -93,6 +93,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
       return method.isDefault ? replacing(page.reply, made) : made;
     });
   };
+  return { responds: true, run: runPage };
 }
 
 /** Clears the page where a filter of the default method, which returns nothing, has put a value in its place. */

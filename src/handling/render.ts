@@ -4,23 +4,21 @@
  */
 
 import type { Application } from "../application/application.ts";
-import type { Context } from "../application/exchange.ts";
-import type { MappedMethod } from "../application/mapped_method.ts";
+import type { Wrapper } from "../application/mapped_method.ts";
 import { markup } from "../html.ts";
 import { enter } from "../state/current.ts";
 import type { View } from "../view/view.ts";
 
 /** Runs a mapped or filtered `render` in a section of the body, kept at the place of the call. */
-export function renderInPlace(
-  method: MappedMethod,
-  params: unknown[],
-  context: Context,
-): unknown {
-  const { reply, scope } = context;
-  const section = reply.openSection(context.section);
-  // In the scope of the caller, whose guard waits for what the method has called.
-  return enter(context.part({ section, scope }), () => method.run(params));
-}
+export const renderInPlace: Wrapper = {
+  responds: false,
+  run: (method, params, context) => {
+    const { reply, scope } = context;
+    const section = reply.openSection(context.section);
+    // In the scope of the caller, whose guard waits for what the method has called.
+    return enter(context.part({ section, scope }), () => method.run(params));
+  },
+};
 
 /** Renders a template into a section or, with a key, into a view variable for later templates. */
 export function render(
