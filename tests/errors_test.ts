@@ -879,6 +879,19 @@ onEngine(
   },
 );
 
+Deno.test("`framework.handle_errors` false cancels the body of a request that rejects", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  const cancelled = Promise.withResolvers<void>();
+  app.route("/", () => {
+    const cancel = () => cancelled.resolve();
+    app.response().events(new ReadableStream({ cancel }));
+    fail();
+  });
+  await assertRejects(async () => await app.fetch("/"), TypeError, "boom");
+  await cancelled.promise;
+});
+
 Deno.test("`framework.handle_errors` false starts the deferred work of a request that rejects", async () => {
   const app = new Engine();
   app.set("framework.handle_errors", false);

@@ -1,6 +1,11 @@
 /** Tests server-sent events: what is sent, heartbeats, and that their source ends with its client. */
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { Engine, type ServerSentEvent } from "@framework/core";
 import { secondsOf } from "./clock.ts";
 import { type App, onEngine, visit } from "./forms.ts";
@@ -125,6 +130,47 @@ onEngine(
     assertEquals(ended, "ada");
   },
 );
+
+Deno.test("`events()` of a stream cancels it when the client leaves, while it waits for an event", async () => {
+  const app = new Engine();
+  const cancelled = Promise.withResolvers<string>();
+  app.route("/", () =>
+    app.response().events(
+      new ReadableStream<ServerSentEvent>({
+        start: (controller) => controller.enqueue({ data: "first" }),
+        cancel: () => cancelled.resolve(app.request().url),
+      }),
+    ));
+  await using server = app.start({ port: 0, signals: false, onListen() {} });
+  {
+    const { port } = server.addr as Deno.NetAddr;
+    using connection = await RawConnection.open(port);
+    await connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await connection.receive("data: first");
+  }
+  assertEquals(await cancelled.promise, "/");
+});
+
+Deno.test("a heartbeat of `events()` leaves nothing in memory", async () => {
+  const source = `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    const endless = { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) };
+    app.route("/", () => app.response().events(endless, { heartbeat: 1e-6 }));
+    const reader = (await app.fetch("/")).body.getReader();
+    const used = async (count) => {
+      for (let n = 0; n < count; n++) await reader.read();
+      gc();
+      return Deno.memoryUsage().heapUsed;
+    };
+    const before = await used(500);
+    console.log("grown by " + ((await used(2_000)) - before) + " bytes");
+  `;
+  const command = ["run", "--v8-flags=--expose-gc"];
+  await using child = await ServerProcess.start(source, { command });
+  const [, bytes] = await child.prints(/grown by (-?\d+) bytes/);
+  assert(Number(bytes) < 2 ** 20, bytes);
+});
 
 for (const heartbeat of [0, 0.01]) {
   Deno.test(`\`events()\` with a heartbeat of ${heartbeat} s ends its source when the client leaves its socket`, async () => {

@@ -2,6 +2,7 @@
 
 import { Engine, html, HttpError } from "@framework/core";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { call } from "./forms.ts";
 import { logOf } from "./log.ts";
 
 function later(milliseconds = 0): Promise<void> {
@@ -647,6 +648,62 @@ for (const [what, declare] of Object.entries(CATCHING)) {
     });
   });
 }
+
+/** Redirects that leave something behind which they do not await. */
+const UNAWAITED: Readonly<Record<string, (app: Engine) => void>> = {
+  "a call behind the head": (app) =>
+    app.map("redirect", (url: string) => {
+      app.response().status(302).header("location", url);
+      call(app, "later");
+    }),
+  "a call that writes the head": (app) =>
+    app.map("redirect", (url: string) => {
+      call(app, "write", url);
+    }),
+  "a mapped `json()` that writes the head": (app) => {
+    app.map("json", async (url: string) => {
+      await later(1);
+      app.response().status(302).header("location", url);
+    });
+    app.map("redirect", (url: string) => void app.json(url));
+  },
+  "nothing": () => {},
+};
+
+for (const [what, declare] of Object.entries(UNAWAITED)) {
+  for (const how of ["mounted", "called by `fetch()`"]) {
+    Deno.test(`a guard of an engine that is ${how} lets nobody pass after a \`redirect()\` of the other one that does not await ${what}`, async () => {
+      const [outer, inner] = [new Engine(), new Engine()];
+      outer.map("later", () => later(1));
+      outer.map("write", async (url: string) => {
+        await later(1);
+        outer.response().status(302).header("location", url);
+      });
+      declare(outer);
+      let hasRun = false;
+      inner.route("/*", () => void (hasRun = true))
+        .addMiddleware(() => void outer.redirect("/login"));
+      if (how === "mounted") outer.mount("/in", inner);
+      else outer.route("/*", () => inner.fetch(outer.request().raw));
+      const response = await outer.fetch("/in/x");
+      assertEquals(response.headers.get("location"), "/login");
+      assertEquals([Math.floor(response.status / 100), hasRun], [3, false]);
+    });
+  }
+}
+
+Deno.test("a guard of a mounted engine lets nobody pass after the engine around it has caught the failure of its own `json()`", async () => {
+  const [outer, inner] = [new Engine(), new Engine()];
+  outer.before("json", () => later().then(fail));
+  outer.map("refuse", async () => {
+    await Promise.resolve(outer.json({})).catch(() => {});
+  });
+  let hasRun = false;
+  inner.route("/*", () => void (hasRun = true))
+    .addMiddleware(() => call(outer, "refuse") as Promise<void>);
+  outer.mount("/in", inner);
+  assertEquals([(await get(outer, "/in/x"))[0], hasRun], [500, false]);
+});
 
 Deno.test("a guard that catches errors may respond in another way", async () => {
   const guards: Readonly<Record<string, (app: Engine) => string | void>> = {

@@ -203,6 +203,80 @@ Deno.test("a request that a handler makes and does not await runs to its end", a
   assertStringIncludes(lines[0]!, "GET /slow Error: boom");
 });
 
+Deno.test("a mounted function may hand a request to an engine that goes on after it has responded", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  const texts: Promise<string>[] = [];
+  const textOf = async (request: Request) =>
+    await (await engine.fetch(request)).text();
+  engine.route("/hook", () => "done")
+    .addMiddleware(() => new Promise((resolve) => setTimeout(resolve, 1)));
+  app.mount("/api", async (request) => {
+    texts.push(textOf(request));
+    await Promise.resolve();
+    return new Response("accepted", { status: 202 });
+  });
+  assertEquals((await app.fetch("/api/hook")).status, 202);
+  assertEquals(await Promise.all(texts), ["done"]);
+});
+
+Deno.test("an engine that a mounted function calls with the request alone knows the client", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  engine.route("/", () => engine.request().ip);
+  app.mount("/in", (request) => engine.fetch(request));
+  const remoteAddr: Deno.NetAddr = {
+    transport: "tcp",
+    hostname: "10.0.0.7",
+    port: 1,
+  };
+  const request = new Request("http://localhost/in");
+  const response = await app.fetch(request, { remoteAddr });
+  assertEquals(await response.text(), "10.0.0.7");
+});
+
+Deno.test("a request that was taken before a drain reaches a mounted engine", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  const arrived = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+  ];
+  const goOn = Promise.withResolvers<void>();
+  const wait = (index: number) => async () => {
+    arrived[index]!.resolve();
+    await goOn.promise;
+  };
+  engine.route("/", () => "inner");
+  app.group("/v1", (router) => router.mount("/", engine), [wait(0)]);
+  app.group("/v2", (router) => router.mount("/", app), [wait(1)]);
+  app.route("/x", () => "own");
+  const server = app.start({ port: 0, signals: false, onListen() {} });
+  const { port } = server.addr as Deno.NetAddr;
+  const texts = ["v1/", "v2/x"].map(async (path) => {
+    const response = await fetch(`http://127.0.0.1:${port}/${path}`);
+    return await response.text();
+  });
+  await Promise.all(arrived.map(({ promise }) => promise));
+  const ended = server.shutdown();
+  goOn.resolve();
+  assertEquals(await Promise.all(texts), ["inner", "own"]);
+  await ended;
+});
+
+Deno.test("what a mounted engine defers by the application around it runs in its own request", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  const seen = Promise.withResolvers<unknown[]>();
+  engine.route("/x", () => {
+    engine.set("user", "ada");
+    app.defer(async () => {
+      await Promise.resolve();
+      seen.resolve([engine.get("user"), engine.request().url]);
+    });
+    return "done";
+  });
+  app.mount("/in", engine);
+  await app.fetch("/in/x");
+  assertEquals(await seen.promise, ["ada", "/x"]);
+});
+
 Deno.test("an engine that a mounted one calls with its own request is not mounted there", async () => {
   const [outer, middle, inner] = [new Engine(), new Engine(), new Engine()];
   inner.route("/*", () => "inner");

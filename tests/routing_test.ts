@@ -233,6 +233,21 @@ onEngine("`group()` needs a list of middleware", (app) => {
 });
 
 onEngine(
+  "`group()` of a request guards what `configure()` declares in it",
+  async (app) => {
+    app.route("/declare", () => {
+      app.group("/admin", (router) => {
+        app.configure(() => router.get("/secret", () => "secret"));
+      }, [() => false]);
+      return "declared";
+    });
+    assertEquals(await text(app, "/declare"), "declared");
+    assertEquals(await text(app, "/admin/secret"), "403");
+    assertEquals(await text(app, "/secret"), "404");
+  },
+);
+
+onEngine(
   "`group()` restores the prefix when its callback throws",
   async (app) => {
     assertThrows(() =>

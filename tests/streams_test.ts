@@ -10,7 +10,7 @@ import {
 import { ServerSentEventStream } from "@std/http/server-sent-event-stream";
 import { Engine, html, HttpError } from "@framework/core";
 import { since29 } from "./deno_version.ts";
-import { type App, onEngine, visit } from "./forms.ts";
+import { type App, limitTime, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { ServerProcess } from "./server_child.ts";
 
@@ -253,6 +253,27 @@ Deno.test("`route()` lets go of a stream's request when its client leaves, thoug
   const [, kept] = await process.prints(/wait, (\d+) requests are kept/);
   assertEquals(kept, "0", process.printed);
   assertStringIncludes(process.printed, "20 sources wait");
+});
+
+Deno.test("a stream that a route returns once its request is over is cancelled", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  const ran = limitTime(app as App);
+  const cancelled: string[] = [];
+  const slow = (name: string) => async () => {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    return new ReadableStream({ cancel: () => void cancelled.push(name) });
+  };
+  app.route("/first", slow("first"));
+  app.route("/next", () => true);
+  app.route("/next", slow("next"));
+  app.mount("/in", engine);
+  engine.route("/x", slow("mounted"));
+  for (const path of ["/first", "/next", "/in/x"]) {
+    assertEquals((await app.fetch(path)).status, 503, path);
+  }
+  await ran;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(cancelled, ["first", "next", "mounted"]);
 });
 
 onEngine(

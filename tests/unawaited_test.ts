@@ -1131,6 +1131,28 @@ Deno.test("a call that hangs beside one that halts is named once in the log", as
   assertEquals(log, [line]);
 });
 
+Deno.test("`framework.wait_timeout` is how long an error page waits in all, whatever its calls begin", async () => {
+  for (const end of ["error", "halt"]) {
+    const app = new Engine();
+    app.set("framework.wait_timeout", 1);
+    app.map("fails", () => sleep(100).then(() => Promise.reject(Error("no"))));
+    app.route("/", () => {
+      const again = (): unknown =>
+        Promise.resolve(call(app, "fails")).catch(again);
+      again();
+      if (end === "halt") app.halt(400);
+      throw new Error("boom");
+    });
+    let waited = 0;
+    const log = await logOf(async () => {
+      waited = await secondsOf(async () => await app.fetch("/"));
+    });
+    assert(waited < 2.5, `${waited}`);
+    const line = "Sent the response without waiting for: fails (over 1 s)";
+    assertEquals(log.filter((each) => each.startsWith("Sent")), [line]);
+  }
+});
+
 /** Declares what waits for a gate, and what must not run once it is open; returns the status that is sent before. */
 const LATE: Readonly<
   Record<

@@ -19,7 +19,7 @@ import { type Layer, type LayerSource, Store } from "../state/layer.ts";
 import { Unfinished } from "../state/unfinished.ts";
 import { noSuchMethod } from "../suggestions.ts";
 import { Autoload } from "./autoload.ts";
-import { Context, type Exchange, pendingOf } from "./exchange.ts";
+import { callingOther, Context, type Exchange, pendingOf } from "./exchange.ts";
 import { MappedMethod, type Wrapper } from "./mapped_method.ts";
 import { checkName, type ComponentName, type Original } from "./names.ts";
 import { Plan } from "./plan.ts";
@@ -333,6 +333,7 @@ export class Application implements LayerSource {
     const callable = this.#callables.get(name, layer);
     if (callable === undefined) throw this.#unknown(name, "call");
     const { responds } = callable;
+    if (responds && context !== undefined) noteResponder(context);
     try {
       return tracked(name, callable.call(params, context), responds, context);
     } catch (thrown) {
@@ -356,6 +357,7 @@ export class Application implements LayerSource {
       {};
     return (...params) => {
       const context = this.context();
+      if (responds && context !== undefined) noteResponder(context);
       try {
         return tracked(name, method(...params), responds, context);
       } catch (thrown) {
@@ -434,6 +436,13 @@ function isMethodOf(object: object, name: string): boolean {
   return typeof method === "function" && !(name in Object.prototype);
 }
 
+/** Notes which reply is to be the response, for code of another application, which then calls no further route. */
+function noteResponder(context: Context): void {
+  const calling = callingOther(context.exchange) ?? context.caller;
+  const known = calling?.exchange.responder?.reply.isSealed;
+  if (calling !== undefined && !known) calling.exchange.responder = context;
+}
+
 /**
  * Has the response to the context's request wait for a promise that a method returned and, where code of a mounted
  * application has called it, also the response of that one.
@@ -446,9 +455,8 @@ function tracked(
 ): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;
   if (responds) result.catch((why) => noted(why, context));
-  const calling = innermost();
-  const isOther = calling !== context && calling instanceof Context;
-  return context.track(name, isOther ? calling.track(name, result) : result);
+  const calling = callingOther(context.exchange);
+  return context.track(name, calling?.track(name, result) ?? result);
 }
 
 /**
@@ -457,10 +465,9 @@ function tracked(
  */
 function noted(thrown: unknown, context?: Context): unknown {
   if (isStop(thrown)) return thrown;
-  for (const each of [context, innermost()]) {
-    if (each instanceof Context) {
-      pendingOf(each.exchange).failToRespond(thrown);
-    }
+  const calling = callingOther(context?.exchange);
+  for (const each of [context, context?.caller, calling]) {
+    if (each) pendingOf(each.exchange).failToRespond(thrown);
   }
   return thrown;
 }

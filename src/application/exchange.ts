@@ -38,6 +38,8 @@ const NO_TARGET: Target = { path: "/", search: "" };
 
 /** Where an application is mounted, as the client of one request sees it. */
 export interface MountPoint {
+  /** Whether the application has responded: what it still handles with the request is for itself. */
+  hasResponded: boolean;
   /** The path in front of the application's paths; "" for the whole site. */
   readonly base: string;
   /** The scheme and host in front of the path; "" where they are not known. */
@@ -68,6 +70,8 @@ export class Exchange implements Delivery, Running {
   readonly outer: Context | undefined;
   /** Where the outer application has mounted this one; undefined when it has called this one in another way. */
   readonly mountPoint: MountPoint | undefined = undefined;
+  /** What the server passed on about the connection. */
+  readonly info: ConnectionInfo | undefined;
   /**
    * The application's plan, or the request's, once it has declared something: read it again after code of the
    * application has run.
@@ -124,6 +128,8 @@ export class Exchange implements Delivery, Running {
   heldValidators: Set<string> | undefined = undefined;
   /** The routes that a mapped `start` has begun. */
   routing: Promise<void> | undefined = undefined;
+  /** The context of another application by which code of this one has responded, or has begun to. */
+  responder: Context | undefined = undefined;
   /** The renders into variables that have begun: later renders wait for them. */
   storing: Promise<void> | undefined = undefined;
   /** The errors that have a page, until the final status decides whether `handling/error_log.ts` logs them. */
@@ -139,13 +145,13 @@ export class Exchange implements Delivery, Running {
   #holds = 0;
 
   /**
-   * `info` is what the server passed on about the connection. Deno drops the headers of `raw` after the response unless
+   * Deno drops the headers of `raw` after the response unless
    * they were read before: code that needs them then calls `remember()`.
    */
   constructor(
     readonly app: Application,
     readonly raw: Request,
-    readonly info: ConnectionInfo | undefined,
+    info: ConnectionInfo | undefined,
   ) {
     this.method = raw.method;
     this.isHead = this.method === "HEAD";
@@ -153,11 +159,15 @@ export class Exchange implements Delivery, Running {
     const around = this.outer?.exchange;
     if (around !== undefined) {
       around.remember(); // it may be over before this one
-      if (around.info === info) this.#remote = around.remote;
       // An application that is called with the request of a mounted one is not mounted there.
       if (around.raw !== raw) this.mountPoint = mountPoints.get(raw);
-      if (this.mountPoint !== undefined) around.inner = this;
+      if (this.mountPoint !== undefined) {
+        around.inner = this;
+        info ??= around.info; // a mounted function may pass on the request alone
+      }
+      if (around.info === info) this.#remote = around.remote;
     }
+    this.info = info;
     this.plan = app.plan;
     this.mayBeCopy = info === undefined && hasSignal(raw);
     this.began = this.plan.send === undefined ? undefined : performance.now();
@@ -306,9 +316,14 @@ export class Exchange implements Delivery, Running {
     (this.#parts ??= []).push(part);
   }
 
-  /** Keeps the request, and those around it, open until the returned function is called. */
+  /**
+   * Keeps the request open until the returned function is called, and those around it, and that of the code which runs:
+   * an application that is mounted may use one around it.
+   */
   hold(): () => void {
-    const releases = this.nesting.map((each) => each.#hold());
+    const calling = callingOther(this)?.exchange.nesting ?? [];
+    const releases = [...new Set([...this.nesting, ...calling])]
+      .map((each) => each.#hold());
     return () => releases.forEach((release) => release());
   }
 
@@ -429,6 +444,8 @@ export class Context implements Enterable {
     scope?: object,
     readonly writes?: Writes,
     around?: Context,
+    /** The context of another request, mounted in this one, whose code has called the method that this is for. */
+    readonly caller?: Context,
   ) {
     this.current = exchange.app.current;
     this.scope = scope ?? this;
@@ -463,6 +480,7 @@ export class Context implements Enterable {
       scope,
       writes,
       this,
+      callingOther(exchange) ?? this.caller,
     );
     exchange.add(part);
     return part;
@@ -498,8 +516,11 @@ export class Context implements Enterable {
    * another promise: if nobody awaits that one, the rejection is noticed (`state/pending.ts`).
    */
   track<Value>(name: string, call: Promise<Value>): Promise<Value> {
-    const { exchange, scope } = this;
+    const { caller, exchange, scope } = this;
     pendingOf(exchange).track(name, call, scope);
+    if (caller?.isOver === false) {
+      pendingOf(caller.exchange).track(name, call, caller.scope);
+    }
     for (const writes of this.#notes) {
       const done = (): void => void (writes.calls -= 1);
       writes.calls += 1;
@@ -523,6 +544,13 @@ export class Context implements Enterable {
 /** The calls of an exchange that are under way, which it keeps from the first one on. */
 export function pendingOf(exchange: Exchange): Pending {
   return exchange.pending ??= new Pending();
+}
+
+/** The context of the code that runs, where that belongs to another request than the one which it calls, if any. */
+export function callingOther(called?: Exchange): Context | undefined {
+  const calling = innermost();
+  const isOther = calling instanceof Context && calling.exchange !== called;
+  return isOther ? calling : undefined;
 }
 
 /**

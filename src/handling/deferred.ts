@@ -3,8 +3,9 @@
  */
 
 import type { Application } from "../application/application.ts";
-import type { Exchange } from "../application/exchange.ts";
+import { callingOther, type Exchange } from "../application/exchange.ts";
 import { wrongKind } from "../errors.ts";
+import { bind } from "../state/current.ts";
 import { reportLate } from "./error_log.ts";
 
 /** Keeps work for after the response; what is deferred while a body streams runs at once. */
@@ -13,11 +14,26 @@ export function defer(app: Application, work: () => unknown): void {
     throw wrongKind("defer work", "it must be a function", work);
   }
   const { exchange } = app.context("defer()");
+  const bound = callingOther(exchange) === undefined
+    ? work
+    : held(exchange, work);
   if (exchange.deferred !== undefined) {
-    return void exchange.deferred.push(work);
+    return void exchange.deferred.push(bound);
   }
-  exchange.deferred = [work];
+  exchange.deferred = [bound];
   if (exchange.isConcluded) startDeferred(exchange);
+}
+
+/** Work that runs as the code which has deferred it: that of an application that is mounted may use one around it. */
+function held(exchange: Exchange, work: () => unknown): () => unknown {
+  const release = exchange.hold();
+  return bind(async () => {
+    try {
+      await work();
+    } finally {
+      release();
+    }
+  });
 }
 
 /** Runs deferred work. Servers that drain wait for it, including those of the applications around this one. */

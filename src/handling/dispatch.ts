@@ -29,7 +29,12 @@ import {
 } from "../steps.ts";
 import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
-import { isBodyContent, isListOrRecord, respondWith } from "./respond.ts";
+import {
+  checkInTime,
+  isBodyContent,
+  isListOrRecord,
+  respondWith,
+} from "./respond.ts";
 import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
 import { awaitCalls } from "./unawaited.ts";
 
@@ -173,13 +178,15 @@ function* guarded(
 }
 
 /**
- * Whether the response is certain: this one or, where the application is mounted, that of the one around it. So it is
- * of a request that is over: code that is to get an error then, and not just stop, asks `checkNotOver`.
+ * Whether the response is certain: this one, that of another application by which code of this one has responded or,
+ * until this one has responded where it is mounted, that of the application around it. So it is of a request that is
+ * over: code that is to get an error then, and not just stop, asks `checkNotOver`.
  */
 function hasResponded({ exchange, reply }: Context): boolean {
-  const { mountPoint, outer } = exchange;
-  return reply.isSealed || exchange.isOver ||
-    mountPoint !== undefined && outer !== undefined && hasResponded(outer);
+  const { mountPoint, outer, responder } = exchange;
+  return reply.isSealed || exchange.isOver || responder?.reply.isSealed ||
+    mountPoint?.hasResponded === false && outer !== undefined &&
+      hasResponded(outer);
 }
 
 /** Whether middleware, or a filter of `start`, has returned a response in place of everything inside of it. */
@@ -214,7 +221,7 @@ function follow(context: Context, match: Match, returned: unknown): Waiting {
   if (returned === true) return run(passOn(context, match));
   if (!isThenable(returned)) return respondWith(context, returned, match);
   return Promise.resolve(returned).then((late) => {
-    exchange.checkNotOver();
+    checkInTime(exchange, late);
     return follow(context, match, late);
   });
 }
@@ -235,7 +242,7 @@ function* passOn(context: Context, passing: Match): Steps<undefined> {
     if (next === undefined) return void (yield respondUnmatched(context));
     match = next;
     const returned = yield callRoute(context, match);
-    exchange.checkNotOver();
+    checkInTime(exchange, returned);
     if (returned !== true) {
       return void (yield respondWith(context, returned, match));
     }

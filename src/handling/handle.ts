@@ -38,7 +38,7 @@ import { receive } from "./receive.ts";
 import { firstRoute } from "./search.ts";
 import { send } from "./send.ts";
 import { dispatch } from "./dispatch.ts";
-import { settle } from "./unawaited.ts";
+import { settle, settleAll } from "./unawaited.ts";
 
 const UNAWAITED = "in work that was not awaited";
 
@@ -98,14 +98,13 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
     } catch (thrown) {
       if (isStop(thrown)) yield* endStopped(exchange);
       else yield* runError(exchange, thrown);
-      while (exchange.pending?.isUnsettled) {
-        yield settle(exchange)?.catch((late) => failLate(exchange, late));
-      }
+      yield* settleAll(exchange, (late) => failLate(exchange, late));
       const finished = finish(exchange);
       return response = finished instanceof Promise ? yield finished : finished;
     }
   } catch (unhandled) {
     logNotedErrors(exchange, 500);
+    exchange.context.reply.reopen(); // which cancels what was to be sent
     throw unhandled;
   } finally {
     complete(exchange, response?.status ?? 500);
@@ -125,9 +124,12 @@ function admit(exchange: Exchange): void {
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
 }
 
-/** Refuses a request that comes while the server drains. That of `start()` listens on, but only to receive bodies. */
-function checkDraining({ app, hasConnectionInfo }: Exchange): void {
-  if (!hasConnectionInfo || app.isUnderDenoServe) return;
+/**
+ * Refuses a request that comes while the server drains. That of `start()` listens on, but only to receive bodies. One
+ * that another application hands on was taken before.
+ */
+function checkDraining({ app, hasConnectionInfo, outer }: Exchange): void {
+  if (!hasConnectionInfo || outer !== undefined || app.isUnderDenoServe) return;
   const headers = { connection: "close" };
   throw refusal(503, "The server is shutting down", { headers });
 }

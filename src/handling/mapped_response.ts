@@ -165,7 +165,7 @@ function* respondBy(
   context: Context,
   writes: Readonly<Writes>,
 ): Steps<unknown> {
-  const { exchange, reply, section } = context;
+  const { caller, exchange, reply, section } = context;
   const writtenTo = watch(reply, writes);
   const made = method.run(params);
   // Until it is waited for, no other code runs.
@@ -185,12 +185,14 @@ function* respondBy(
   const hasResponded = isBody || isWhole;
   if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
   if (!hasResponded) {
-    pendingOf(exchange).beforeGoingOn(() => {
+    const sealLate = (): void => {
       const late = writtenTo(false);
       if ((late.head || late.body) && !reply.isSealed) {
         reply.seal(`${name}()`);
       }
-    });
+    };
+    pendingOf(exchange).beforeGoingOn(sealLate);
+    if (caller) pendingOf(caller.exchange).beforeGoingOn(sealLate);
   }
   return isBody ? undefined : returned;
 }

@@ -26,6 +26,7 @@ import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { declarationOf, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
 import type { Fetch } from "../fetch.ts";
+import { run, type Steps } from "../steps.ts";
 
 /** How deeply applications may be mounted in each other: deeper counts as a loop. */
 const MAX_DEPTH = 32;
@@ -34,15 +35,15 @@ const MAX_DEPTH = 32;
 export function mountingOf(app: Application): Mounting {
   return (prefix, mounted) => {
     const fetch = fetchOf(mounted, prefix);
-    return (...params) => handOver(app, fetch, params.at(-1) as Route);
+    return (...params) => run(handOver(app, fetch, params.at(-1) as Route));
   };
 }
 
-function handOver(
+function* handOver(
   app: Application,
   fetch: Fetch,
   route: Route,
-): Response | Promise<Response> {
+): Steps<Response> {
   const { exchange } = app.context("mount()");
   const { raw, target, nesting, info } = exchange;
   if (FORBIDDEN_METHODS.has(raw.method)) {
@@ -56,17 +57,17 @@ function handOver(
   const [prefix, path] = splitBehindPrefix(received, route);
   const request = forwarded(exchange, path + target.search);
   const { base, origin } = exchange;
-  mountPoints.set(request, { base: base + prefix, origin });
-  const made = fetch(request, info);
-  return made instanceof Promise
-    ? made.then((response) => checkedResponse(response, route))
-    : checkedResponse(made, route);
-}
-
-function checkedResponse(made: Response, { pattern }: Route): Response {
-  if (made instanceof Response) return made;
-  const action = `send what the application under "${pattern}" returned`;
-  throw wrongKind(action, "it must be a Response", made);
+  const point = { base: base + prefix, origin, hasResponded: false };
+  mountPoints.set(request, point);
+  try {
+    const made: unknown = yield fetch(request, info);
+    if (made instanceof Response) return made;
+    const action =
+      `send what the application under "${route.pattern}" returned`;
+    throw wrongKind(action, "it must be a Response", made);
+  } finally {
+    point.hasResponded = true;
+  }
 }
 
 /** The prefix of a path and what the star takes, still encoded. */

@@ -15,7 +15,7 @@ import { isThenable, run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
 import { type DefaultPage, pageOf } from "./default_page.ts";
 import { AFTER_SEAL, noteError, reportLate } from "./error_log.ts";
-import { respondWith } from "./respond.ts";
+import { checkInTime, respondWith } from "./respond.ts";
 import { masked } from "../secrets.ts";
 import { settle } from "./unawaited.ts";
 
@@ -133,7 +133,7 @@ function* runOnPage(
   try {
     setHead(page, failure);
     const returned = yield make(page);
-    page.exchange.checkNotOver();
+    checkInTime(page.exchange, returned);
     yield respondWith(page, returned);
     yield settle(page.exchange, page.scope);
   } catch (thrown) {

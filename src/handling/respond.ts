@@ -4,13 +4,13 @@
  */
 
 import type { Application } from "../application/application.ts";
-import type { Context } from "../application/exchange.ts";
+import type { Context, Exchange } from "../application/exchange.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { checkStatus, throwStop, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { isPlainRecord } from "../plain_record.ts";
 import { locationOf } from "../response/location.ts";
-import { type BodyContent, streamOf } from "../response/stream.ts";
+import { type BodyContent, discard, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
 import { type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
@@ -106,6 +106,15 @@ function bodyContentOf(value: unknown): BodyContent | Response | undefined {
   if (isWebContent(value)) return value;
   if (!isBodyContent(value)) return undefined;
   return streamOf(value as AsyncIterable<unknown>);
+}
+
+/** Throws once the request is over: what its code has returned by then is not sent. */
+export function checkInTime(exchange: Exchange, returned: unknown): void {
+  if (exchange.isOver) {
+    const content = bodyContentOf(returned);
+    if (content !== undefined) discard(content);
+  }
+  exchange.checkNotOver();
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {

@@ -5,18 +5,41 @@
 
 import type { Context, Exchange } from "../application/exchange.ts";
 import { report } from "../report.ts";
-import type { Waiting } from "../steps.ts";
+import type { Steps, Waiting } from "../steps.ts";
 
 /**
  * Waits for the calls, those of one scope or all, and rejects with the error of one that nobody has caught. Reports
  * those that take too long: what follows does without them.
  */
 export function settle(exchange: Exchange, scope?: object): Waiting {
-  return waitForCalls(exchange, scope, (late, seconds) => {
-    report(
-      `Sent the response without waiting for: ${late} (over ${seconds} s)`,
-    );
-  });
+  return waitForCalls(exchange, scope, reportLateCalls);
+}
+
+/**
+ * Waits for calls until none is left, also those that others of them have begun, but no longer in all than `settle`
+ * does; `onFailure` gets each error.
+ */
+export function* settleAll(
+  exchange: Exchange,
+  onFailure: (thrown: unknown) => void,
+): Steps<void> {
+  const began = performance.now();
+  const isLeft = (): boolean => exchange.pending?.isUnsettled ?? false;
+  for (let isLate = false; isLeft() && !isLate;) {
+    const onLate = (late: string, seconds: number): void => {
+      isLate = true;
+      reportLateCalls(late, seconds);
+    };
+    try {
+      yield waitForCalls(exchange, undefined, onLate, began);
+    } catch (thrown) {
+      onFailure(thrown);
+    }
+  }
+}
+
+function reportLateCalls(late: string, seconds: number): void {
+  report(`Sent the response without waiting for: ${late} (over ${seconds} s)`);
 }
 
 /**
@@ -49,15 +72,20 @@ function heedCalls(
   if (goesOn && failure !== undefined && !reply.isSealed) throw failure.reason;
 }
 
-/** Waits for calls; `onLate` gets the names of those that take too long, and how many seconds they had. */
+/**
+ * Waits for calls until `framework.wait_timeout` seconds after `began`; `onLate` gets the names of those that take
+ * longer, and these seconds.
+ */
 function waitForCalls(
   { pending, plan }: Exchange,
   scope: object | undefined,
   onLate: (late: string, seconds: number) => void,
+  began: number = performance.now(),
 ): Waiting {
   if (!pending?.isUnsettled) return undefined;
   const seconds = plan.settings["framework.wait_timeout"];
-  return pending.settle(seconds, scope).then((names) => {
+  const passed = (performance.now() - began) / 1_000;
+  return pending.settle(Math.max(0, seconds - passed), scope).then((names) => {
     if (names !== "") onLate(names, seconds);
   });
 }

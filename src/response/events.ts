@@ -48,15 +48,31 @@ export class EventStream extends ReadableStream<Uint8Array> {
         `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
       );
     }
-    const events = streamOf(source).getReader();
+    // The iterator of a stream would not cancel it while it waits for an event.
+    const stream = source instanceof ReadableStream ? source : streamOf(source);
+    const events = stream.getReader();
     let next: ReturnType<typeof events.read> | undefined;
+    let hasCome = false;
+    let wake = (): void => {};
+    const noteCome = (): void => {
+      hasCome = true;
+      wake();
+    };
     super({
       async pull(controller) {
         try {
-          next ??= events.read();
-          const settled = Promise.allSettled([next]);
-          if (heartbeat > 0 && !await settles(settled, heartbeat)) {
-            return controller.enqueue(encode(HEARTBEAT));
+          if (next === undefined) {
+            hasCome = false;
+            next = events.read();
+            next.then(noteCome, noteCome);
+          }
+          if (heartbeat > 0 && !hasCome) {
+            // A promise for each heartbeat: what they leave on `next` would stay until an event comes.
+            const { promise, resolve } = Promise.withResolvers<void>();
+            wake = resolve;
+            if (!await settles(promise, heartbeat)) {
+              return controller.enqueue(encode(HEARTBEAT));
+            }
           }
           const { done, value } = await next;
           next = undefined;

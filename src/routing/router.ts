@@ -21,14 +21,17 @@ import {
   Route,
   type RouteCallback,
 } from "./route.ts";
-import { innermost, track } from "../state/current.ts";
+import { surrounding, track } from "../state/current.ts";
 import { isThenable } from "../steps.ts";
 import { withoutRequest } from "../without_request.ts";
 import { queryText, type UrlQuery } from "./url_query.ts";
 
 /** What a group gives to the routes in it. */
 interface Group {
-  /** The context of the code that has made it. In any other, it is gone: Deno leaks it after an `import()` in it. */
+  /**
+   * The context of the code that has made it, also by way of `configure()`. In any other, it is gone: Deno leaks it after
+   * an `import()` in it.
+   */
   readonly context: unknown;
   readonly prefix: string;
   readonly middleware: readonly Middleware[];
@@ -182,7 +185,7 @@ export class Router {
     middleware.forEach(checkMiddleware);
     const outer = this.#group;
     const group: Group = {
-      context: innermost(),
+      context: surrounding(),
       prefix: joinPaths(outer.prefix, pathOnly(prefix)),
       middleware: [...outer.middleware, ...middleware],
     };
@@ -194,7 +197,7 @@ export class Router {
 
   get #group(): Group {
     const group = this.#groups.getStore() ?? NO_GROUP;
-    return group.context === innermost() ? group : NO_GROUP;
+    return group.context === surrounding() ? group : NO_GROUP;
   }
 
   /**

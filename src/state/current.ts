@@ -149,10 +149,14 @@ export function close({ id }: Enterable): void {
  * it belongs to one that is over.
  */
 export function innermost(): Enterable | null | undefined {
-  const id = storage.getStore();
-  if (id === undefined || id < 0) return undefined;
-  const context = find(id);
-  return context === undefined || context.isOver ? null : context;
+  return contextOf(storage.getStore());
+}
+
+/** As `innermost()`, but for code in `configure()` the context of the code that has called it. */
+export function surrounding(): Enterable | null | undefined {
+  let id = storage.getStore();
+  while (id !== undefined && id < 0) id = configuring.get(id)?.outer;
+  return contextOf(id);
 }
 
 /**
@@ -174,6 +178,12 @@ export function leave(): void {
 
 /** Binds a function to the current context, for callers in another one such as a stream's. */
 export const { bind } = AsyncLocalStorage;
+
+function contextOf(id: number | undefined): Enterable | null | undefined {
+  if (id === undefined || id < 0) return undefined;
+  const context = find(id);
+  return context === undefined || context.isOver ? null : context;
+}
 
 function find(id: number): Enterable | undefined {
   return synchronous?.id === id ? synchronous : open.get(id);
