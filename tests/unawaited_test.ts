@@ -38,6 +38,59 @@ onEngine("calls that nobody awaits are waited for", async (app) => {
 });
 
 onEngine(
+  "a call that nobody awaits and that fails is the error of whatever a callback returns",
+  async (app) => {
+    const cancelled: unknown[] = [];
+    const returned: Readonly<Record<string, () => unknown>> = {
+      text: () => "fine",
+      object: () => ({ fine: true }),
+      list: () => [1],
+      instance: () => new Date(),
+      response: () => new Response("fine"),
+      stream: () =>
+        new Response(
+          new ReadableStream({ cancel: () => void cancelled.push(1) }),
+        ),
+    };
+    for (const [name, make] of Object.entries(returned)) {
+      const callback = () => {
+        app.render("no-such-template");
+        return make() as string;
+      };
+      app.route(`/${name}`, callback);
+      app.route(`/async/${name}`, () => Promise.resolve(callback()));
+      app.route(`/guarded/${name}`, callback).addMiddleware(() => {});
+      app.route(`/passed/${name}`, () => true);
+      app.route(`/passed/${name}`, callback);
+    }
+    for (const name of Object.keys(returned)) {
+      for (const prefix of ["", "/async", "/guarded", "/passed"]) {
+        const path = `${prefix}/${name}`;
+        assertEquals((await visit(app, path)).status, 500, path);
+      }
+    }
+    assertEquals(cancelled.length, 4);
+  },
+);
+
+onEngine(
+  "what a callback returns waits for the calls that it did not await, in their order",
+  async (app) => {
+    app.map("save", async () => {
+      await sleep(3);
+      app.response().header("x-saved", "yes");
+    });
+    app.route("/", () => {
+      call(app, "save");
+      return { done: true };
+    });
+    const response = await visit(app, "/");
+    assertEquals(response.headers.get("x-saved"), "yes");
+    assertEquals(await response.json(), { done: true });
+  },
+);
+
+onEngine(
   "`validate()` that nobody awaits lets nothing invalid through",
   async (app) => {
     const schema = {

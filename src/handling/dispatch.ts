@@ -31,12 +31,13 @@ import { onMiddlewareError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import {
   checkInTime,
+  discardReturned,
   isBodyContent,
   isListOrRecord,
   respondWith,
 } from "./respond.ts";
 import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
-import { awaitCalls } from "./unawaited.ts";
+import { awaitCalls, settle } from "./unawaited.ts";
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
 export function dispatch({ context, plan }: Exchange): Waiting {
@@ -147,7 +148,7 @@ function* guarded(
   if (first === undefined) {
     const returned = yield match.call();
     if (returned === true) return true;
-    yield respondWith(context, returned, match);
+    yield sendReturned(context, returned, match);
     return undefined;
   }
   const { params } = match;
@@ -219,7 +220,7 @@ function checkAllowed(
 function follow(context: Context, match: Match, returned: unknown): Waiting {
   const { exchange } = context;
   if (returned === true) return run(passOn(context, match));
-  if (!isThenable(returned)) return respondWith(context, returned, match);
+  if (!isThenable(returned)) return sendReturned(context, returned, match);
   return Promise.resolve(returned).then((late) => {
     checkInTime(exchange, late);
     return follow(context, match, late);
@@ -244,9 +245,43 @@ function* passOn(context: Context, passing: Match): Steps<undefined> {
     const returned = yield callRoute(context, match);
     checkInTime(exchange, returned);
     if (returned !== true) {
-      return void (yield respondWith(context, returned, match));
+      return void (yield sendReturned(context, returned, match));
     }
   }
+}
+
+/**
+ * Sends what a callback returned. An object or a `Response` seals the reply, so the calls that the callback did not await
+ * end first: the error of one is the response. Text does not seal, and waits for them later.
+ */
+function sendReturned(
+  context: Context,
+  returned: unknown,
+  match: Match,
+): Waiting {
+  const { exchange: { pending }, reply } = context;
+  const mustWait = pending?.isUnsettled && !reply.isSealed &&
+    Object(returned) === returned;
+  return mustWait
+    ? run(sendSettled(context, returned, match))
+    : respondWith(context, returned, match);
+}
+
+function* sendSettled(
+  context: Context,
+  returned: unknown,
+  match: Match,
+): Steps<undefined> {
+  const { exchange, scope } = context;
+  try {
+    yield settle(exchange, scope);
+  } catch (thrown) {
+    discardReturned(returned);
+    throw thrown;
+  }
+  checkInTime(exchange, returned);
+  yield respondWith(context, returned, match);
+  return undefined;
 }
 
 /**

@@ -110,11 +110,14 @@ function bodyContentOf(value: unknown): BodyContent | Response | undefined {
 
 /** Throws once the request is over: what its code has returned by then is not sent. */
 export function checkInTime(exchange: Exchange, returned: unknown): void {
-  if (exchange.isOver) {
-    const content = bodyContentOf(returned);
-    if (content !== undefined) discard(content);
-  }
+  if (exchange.isOver) discardReturned(returned);
   exchange.checkNotOver();
+}
+
+/** Cancels the stream that a callback returned, if any, where something else is sent. */
+export function discardReturned(returned: unknown): void {
+  const content = bodyContentOf(returned);
+  if (content !== undefined) discard(content);
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {

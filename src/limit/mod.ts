@@ -97,8 +97,9 @@ const MAX_KEY_LENGTH = 256;
  * that meets it several times, as in a group and on a route of it, counts once for each key. Once it has its response,
  * each call counts, as for the messages of a WebSocket.
  *
- * Code that calls it without `await` lets nobody in either: it throws at once, unless its `key` or `store` returns a
- * promise, or the key is long; then it returns a promise, for which the request waits.
+ * Middleware and filters that call it without `await` let nobody in either: it throws at once, unless its `key` or
+ * `store` returns a promise, or the key is long; then it returns a promise, for which the request waits. A callback has
+ * run by then, and what it has sealed, as by `json()`, is sent: await it there.
  *
  * Throws `TypeError` for an unknown option, a `key` that is no function and a `store` without `add`, and `RangeError`
  * when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above 1,000,000,000,000. A store
