@@ -515,6 +515,64 @@ Deno.test("`files()` lets clients keep the version that a URL names for a year, 
   });
 });
 
+/** The option, and the `Cache-Control` of a URL that names the current version. */
+const CACHING: Readonly<Record<string, string>> = {
+  "private, no-store": "private, no-store",
+  "No-Store": "No-Store",
+  "private, max-age=60": "private, max-age=31536000, immutable",
+  "no-cache": "public, max-age=31536000, immutable",
+};
+
+for (const [cacheControl, expected] of Object.entries(CACHING)) {
+  Deno.test(`\`files()\` under "${cacheControl}" sends the current version as "${expected}"`, async () => {
+    await inTree(async (root) => {
+      const app = new Engine();
+      const asset = files(app, "/public", `${root}/public`, { cacheControl });
+      const { headers } = await visited(app, asset("style.css"));
+      assertEquals(headers.get("cache-control"), expected);
+    });
+  });
+}
+
+Deno.test("`files()` leaves a `Cache-Control` that the application has set", async () => {
+  await inTree(async (root) => {
+    const app = new Engine();
+    const noStore = () => void app.response().cache(false);
+    let asset = (name: string) => name;
+    app.group("/members", () => {
+      asset = files(app, "/f", `${root}/public`);
+    }, [noStore]);
+    const url = asset("style.css");
+    for (const path of [url, "/members/f/style.css"]) {
+      const first = await visited(app, path);
+      const headers = { "if-none-match": first.headers.get("etag")! };
+      const again = await visited(app, path, { headers });
+      assertEquals([first.status, again.status], [200, 304]);
+      for (const { headers } of [first, again]) {
+        assertEquals(headers.get("cache-control"), "no-store", path);
+      }
+    }
+  });
+});
+
+Deno.test("`files()` keeps no caching of a version that is replaced while it is sent", async () => {
+  await inTree(async (root) => {
+    const app = new Engine();
+    const asset = files(app, "/public", `${root}/public`);
+    const url = asset("style.css");
+    const open = Deno.open;
+    let isReplaced = false;
+    using _ = stub(Deno, "open", async (path, options) => {
+      if (!isReplaced) await Deno.writeTextFile(path, "a{}");
+      isReplaced = true;
+      return await open(path, options);
+    });
+    const response = await visit(app, url);
+    assertEquals(await response.text(), "a{}");
+    assertEquals(response.headers.get("cache-control"), "no-cache");
+  });
+});
+
 Deno.test("templates make URLs of files", async () => {
   await inTree(async (root) => {
     const app = new Engine();

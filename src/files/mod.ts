@@ -78,7 +78,11 @@ import { Versions } from "./versions.ts";
 
 /** The options of {@linkcode files}. */
 export interface FilesOptions {
-  /** The `Cache-Control` of each file; `no-cache` by default, so that clients ask whether it has changed. */
+  /**
+   * The `Cache-Control` of each file; `no-cache` by default, so that clients ask whether it has changed. URLs that name
+   * the current version have it too where it contains `no-store`, and are `private` where it contains that. A
+   * `Cache-Control` that the application has set for the request stays.
+   */
   readonly cacheControl?: string;
   /** The file that is served for its folder, such as `index.html`; by default, folders are not found. */
   readonly index?: string;
@@ -98,9 +102,6 @@ const INNER_SLASH = /%2f|%5c/i;
 
 /** One range of bytes, the only kind that is served; its unit is written in any case (RFC 9110, section 14.1). */
 const RANGE = /^bytes=(\d+-\d*|-\d+)$/i;
-
-/** The `Cache-Control` of a URL that names the version of its content. */
-const IMMUTABLE = "public, max-age=31536000, immutable";
 
 /**
  * Serves the files of a folder under a prefix, by a route for GET and HEAD. Returns a function that makes the
@@ -162,11 +163,20 @@ function checkFilesOptions(options: FilesOptions): void {
   }
 }
 
+/** The `Cache-Control` of URLs that name the current version: long, except where nobody may store the file. */
+function cachingOfVersions(cacheControl: string): string {
+  if (/\bno-store\b/i.test(cacheControl)) return cacheControl;
+  const audience = /\bprivate\b/i.test(cacheControl) ? "private" : "public";
+  return `${audience}, max-age=31536000, immutable`;
+}
+
 /** Serves the files of one folder. */
 class FolderServer {
   readonly #app: App;
   readonly #folder: string;
   readonly #options: FilesOptions;
+  /** The `Cache-Control` of URLs without a version, and of those that name the current one. */
+  readonly #caching: readonly [other: string, current: string];
   readonly #versions = new Versions();
   readonly #load = loader();
 
@@ -174,17 +184,21 @@ class FolderServer {
     this.#app = app;
     this.#folder = folder instanceof URL ? fromFileUrl(folder) : folder;
     this.#options = options;
+    const { cacheControl = "no-cache" } = options;
+    this.#caching = [cacheControl, cachingOfVersions(cacheControl)];
   }
 
   /** Responds with the file that a request asks for. */
   async serve({ splat }: Route): Promise<unknown> {
     const app = this.#app;
+    const given = app.response().header("cache-control");
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const found = await this.#find(splat);
       if (found === undefined) return app.notFound();
       if (!found.fileInfo.isFile) return this.#redirectToFolder();
       const response = await this.#respond(found);
       if (response !== undefined) return response;
+      app.response().header("cache-control", given); // what this attempt set is not the application's
     }
     const message = "The file keeps changing while it is being read";
     throw refusal(503, message, { headers: { "retry-after": "1" } });
@@ -265,11 +279,11 @@ class FolderServer {
     const { v } = app.request().query;
     const isCurrent = typeof v === "string" &&
       v === this.#versions.of(file);
-    const { cacheControl = "no-cache" } = this.#options;
-    app.response().header(
-      "cache-control",
-      isCurrent ? IMMUTABLE : cacheControl,
-    );
+    const [other, current] = this.#caching;
+    const response = app.response();
+    if (response.header("cache-control") === null) {
+      response.header("cache-control", isCurrent ? current : other);
+    }
     const [, id] = /"(.*)"/.exec(etag ?? "") ?? [];
     if (id !== undefined) app.etag(form ? `${id}-${form.coding}` : id, "weak");
     const { mtime } = file.fileInfo;
