@@ -610,6 +610,24 @@ Deno.test("`files()` sends a file that is replaced or deleted meanwhile whole, o
   });
 });
 
+Deno.test("a file that is deleted while its version is made is not found, and its URL has no version", async () => {
+  await inTree(async (root) => {
+    const app = serving(root);
+    const asset = files(app, "/again", `${root}/public`);
+    const read = Deno.readFileSync;
+    using _ = stub(Deno, "readFileSync", (path) => {
+      Deno.removeSync(path);
+      return read(path);
+    });
+    const response = await visit(app, "/public/style.css?v=1");
+    assertEquals([response.status, await response.text()], [
+      404,
+      "nothing here",
+    ]);
+    assertEquals(asset("no-extension"), "/again/no-extension");
+  });
+});
+
 /** Adds compressed forms of the style sheet: their texts say what they are. */
 async function compress(root: string): Promise<void> {
   await Deno.writeTextFile(`${root}/public/style.css.br`, "brotli");

@@ -20,8 +20,8 @@ interface Known {
 export class Versions {
   readonly #known = new Map<string, Known>();
 
-  /** The version of a file. */
-  of({ path, fileInfo: { size, mtime } }: VisibleFile): string {
+  /** The version of a file; undefined when it has been deleted meanwhile. */
+  of({ path, fileInfo: { size, mtime } }: VisibleFile): string | undefined {
     const time = mtime?.getTime() ?? 0;
     const stamp = `${size}-${time}`;
     const known = this.#known.get(path);
@@ -29,10 +29,20 @@ export class Versions {
     if (isTrusted && known?.stamp === stamp) return known.version;
     const content = size > MAX_BYTES
       ? new TextEncoder().encode(stamp)
-      : Deno.readFileSync(path);
+      : readUnlessDeleted(path);
+    if (content === undefined) return undefined;
     const version = hashOf(content);
     this.#known.set(path, { stamp, version });
     return version;
+  }
+}
+
+function readUnlessDeleted(path: string): Uint8Array | undefined {
+  try {
+    return Deno.readFileSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return undefined;
   }
 }
 
