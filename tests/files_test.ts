@@ -860,7 +860,9 @@ Deno.test("`files()` closes the file of a client that leaves", async () => {
   });
 });
 
-for (const prefix of ["/@lang", "/a(/b)", "/*", undefined]) {
+const NO_PREFIXES = "/@lang /a(/b) /* /a+b /p?x /a{2} /[ab] /\\d".split(" ");
+
+for (const prefix of [...NO_PREFIXES, undefined]) {
   Deno.test(`\`files()\` refuses the prefix ${JSON.stringify(prefix)}`, () => {
     assertThrows(
       () => files(new Engine(), prefix as string, "."),
@@ -869,6 +871,17 @@ for (const prefix of ["/@lang", "/a(/b)", "/*", undefined]) {
     );
   });
 }
+
+Deno.test("`files()` takes a prefix whose characters are escaped as text", async () => {
+  await inTree(async (root) => {
+    for (const prefix of ["/a\\+b", "/a\\@b", "/a.b", "/a%2Bb"]) {
+      const app = new Engine();
+      const asset = files(app, prefix, `${root}/public`);
+      const response = await visit(app, asset("style.css"));
+      assertEquals(await response.text(), CSS, prefix);
+    }
+  });
+});
 
 /** Options that cannot work, and what the error says of them. */
 const REFUSED: readonly [FilesOptions, string][] = [

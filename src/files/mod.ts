@@ -97,6 +97,9 @@ type ServeFile = typeof serveFile;
 
 type App = Engine | typeof Framework;
 
+/** What a pattern does not take for text, unless a backslash stands before it; a URL could not be made of it. */
+const NO_TEXT = /(?<!\\)(?:[@(*+?[]|\{\d)|\\\w/;
+
 /** A slash or backslash inside a name: as a separator, it would give one file two addresses. */
 const INNER_SLASH = /%2f|%5c/i;
 
@@ -108,9 +111,9 @@ const RANGE = /^bytes=(\d+-\d*|-\d+)$/i;
  * URL of a file: with the base, the prefixes of groups, and a version that changes with the content. A request
  * for the current version gets a file that clients keep for a year. The URL of a missing file has no version.
  *
- * Throws `TypeError` when the prefix has methods, parameters or optional parts, the folder is no path, an option has an
- * unknown name or is no text, `cacheControl` cannot be sent, or `index` is a dot file. A folder that is missing when a
- * file is asked for is an error, a 500.
+ * Throws `TypeError` when the prefix has methods, parameters, optional parts or expressions, the folder is no path, an
+ * option has an unknown name or is no text, `cacheControl` cannot be sent, or `index` is a dot file. A folder that is
+ * missing when a file is asked for is an error, a 500.
  */
 export function files(
   app: Engine | typeof Framework,
@@ -118,8 +121,9 @@ export function files(
   folder: string | URL,
   options: FilesOptions = {},
 ): (name: string) => string {
-  if (typeof prefix !== "string" || /[@(*]/.test(prefix)) {
-    const rule = "the prefix must be a path without parameters";
+  if (typeof prefix !== "string" || NO_TEXT.test(prefix)) {
+    const rule =
+      'the prefix must be a path without parameters, optional parts and expressions (a plus is written "\\\\+")';
     throw wrongKind("serve files", rule, prefix);
   }
   if (/^[A-Z|]+ /i.test(prefix)) {
