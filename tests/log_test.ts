@@ -198,6 +198,18 @@ const MASKED: Readonly<Record<string, string>> = {
   "/a?spin=1&pinned=2&passenger=3&discard=4&compass=5":
     "/a?spin=1&pinned=2&passenger=3&discard=4&compass=5",
   "/a?postcode=1": "/a?postcode=1",
+  "/a?next=%2Fb%3Ftoken%3Dabc&c=1": "/a?next=••••&c=1",
+  "/a?next=%2Fb%23access_token%3dabc": "/a?next=••••",
+  "/a?next=%2Fb%3Fnext%3D%252Fc%253Fcode%253Dabc": "/a?next=••••",
+  "/a?next=%2Fb%3Fc%3D1%26the+key%3Dabc%zz": "/a?next=••••",
+  "/a?b=c%26token=abc": "/a?b=••••",
+  "/a?state=token%3Dabc": "/a?state=••••",
+  "/a?%2Fb%3Ftoken%3Dabc": "/a?%2Fb%3Ftoken=••••",
+  "/a?next=/b?token%3Dabc": "/a?next=/b?token=••••",
+  "/a?next=/b?c=%26key%3Dabc?d=1": "/a?next=/b?c=••••",
+  "/a?auth%3D1%26b=abc": "/a?auth=••••",
+  "/a?b%3Dauth%26c=abc": "/a?b=••••",
+  "/a?next=%2Fauth%3Fpage%3D2%26%zz": "/a?next=%2Fauth%3Fpage%3D2%26%zz",
   "/a?": "/a?",
   "/token=abc": "/token=abc",
 };
