@@ -3,11 +3,11 @@
  */
 
 /**
- * The names whose values are masked, of headers, fields and parameters; `code` is that of OAuth. `pass` and `pin` count
- * as words only, with no letter before or behind them.
+ * The names whose values are masked, of headers, fields and parameters; `code` is that of OAuth. `pass`, `pin` and `sid`
+ * count as words only, with no letter before or behind them.
  */
 export const SECRETS: RegExp =
-  /auth|card.?num|^code$|cookie|credential|csrf|cvc|cvv|key|otp|passw|(?<![a-z])(?:pass|pin)(?![a-z])|pwd|secret|session|sig|token/i;
+  /auth|card.?num|^code$|cookie|credential|csrf|cvc|cvv|jwt|key|otp|passphrase|passw|(?<![a-z])(?:pass|pin|sid)(?![a-z])|pwd|secret|session|sig|token/i;
 
 /** The pairs `name=value` in a text, such as a query. The lookbehind lets a long text be read only once. */
 const PAIRS = /(?<![\w.[\]%-])([\w.[\]%-]+)=[^&;\s#"]*/g;

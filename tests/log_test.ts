@@ -195,8 +195,12 @@ const MASKED: Readonly<Record<string, string>> = {
     "/a?pass=••••&pin=••••&cvv=••••&cvc=••••&card_number=••••",
   "/a?user_pass=1&pin-code=1&card[cvv2]=1&cardCvc=1&cardNumber=1":
     "/a?user_pass=••••&pin-code=••••&card[cvv2]=••••&cardCvc=••••&cardNumber=••••",
+  "/a?sid=1&connect.sid=1&SID=1&id_jwt=1&passphrase=1":
+    "/a?sid=••••&connect.sid=••••&SID=••••&id_jwt=••••&passphrase=••••",
   "/a?spin=1&pinned=2&passenger=3&discard=4&compass=5":
     "/a?spin=1&pinned=2&passenger=3&discard=4&compass=5",
+  "/a?side=1&president=2&reside=3&asid=4":
+    "/a?side=1&president=2&reside=3&asid=4",
   "/a?postcode=1": "/a?postcode=1",
   "/a?next=%2Fb%3Ftoken%3Dabc&c=1": "/a?next=••••&c=1",
   "/a?next=%2Fb%23access_token%3dabc": "/a?next=••••",
