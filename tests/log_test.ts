@@ -179,6 +179,15 @@ Deno.test("`log()` gives the route of a mounted application behind the prefix, w
   }
 });
 
+Deno.test("`log()` gives no route where a mapped `request` returns something else", async () => {
+  const { app, list } = logged();
+  const request = { method: "GET", url: "/mapped", ip: "", id: "1" };
+  app.map("request", () => request);
+  app.route("/", () => "text");
+  await visit(app, "/");
+  assertEquals(list.map(({ url, route }) => [url, route]), [["/mapped", null]]);
+});
+
 /** URLs, and how the log shows them. */
 const MASKED: Readonly<Record<string, string>> = {
   "/a?token=abc": "/a?token=••••",

@@ -66,6 +66,18 @@ const SOURCE = `
   Framework.start({ port: 0 });
 `;
 
+const MAPPED = `
+  import { Engine } from "@framework/core";
+  import { telemetry } from "@framework/core/telemetry";
+
+  const app = new Engine();
+  const request = { method: "GET" };
+  app.map("request", () => request);
+  telemetry(app);
+  app.route("/", () => "text");
+  app.start({ port: 0 });
+`;
+
 /** A process with the application, and the collector of its spans. */
 class Watched implements AsyncDisposable {
   private constructor(
@@ -73,10 +85,10 @@ class Watched implements AsyncDisposable {
     readonly process: ServerProcess,
   ) {}
 
-  static async start(): Promise<Watched> {
+  static async start(source = SOURCE): Promise<Watched> {
     const collector = new Collector();
     const { env } = collector;
-    return new Watched(collector, await ServerProcess.start(SOURCE, { env }));
+    return new Watched(collector, await ServerProcess.start(source, { env }));
   }
 
   /** Requests a path, and returns the status of the response. */
@@ -125,6 +137,13 @@ Deno.test("`telemetry()` names no span after a route when none matched, or all h
     const { name, attributes } = await watched.collector.spanOf(path);
     assertEquals([name, attributes["http.route"]], ["GET", undefined]);
   }
+});
+
+Deno.test("`telemetry()` names no span after a route where a mapped `request` returns something else", async () => {
+  await using watched = await Watched.start(MAPPED);
+  assertEquals(await watched.get("/"), 200);
+  const { name, attributes } = await watched.collector.spanOf("/");
+  assertEquals([name, attributes["http.route"]], ["GET", undefined]);
 });
 
 /** Paths, and what is recorded of each: the status of the response, the exceptions, whether the span failed. */

@@ -75,7 +75,7 @@ export interface LogRecord {
   readonly bytes?: number | undefined;
   /**
    * The pattern of the route, with the prefixes of groups and, in a mounted engine, of its mounts; null where no
-   * route matched, such as in a mounted engine.
+   * route matched, such as in a mounted engine, and where a mapped `request` returns something else.
    */
   readonly route: string | null;
   /** The address of the client, or "": `request().ip`. */
@@ -155,8 +155,9 @@ function recordOf(
   };
 }
 
-/** The whole pattern of the route; null where none matched. */
+/** The whole pattern of the route; null where none matched, or a mapped `request` returns something else. */
 function routeOf(request: HttpRequest): string | null {
+  if (!(ROUTE_PATTERNS in request)) return null;
   const patterns = request[ROUTE_PATTERNS];
   const isMatched = patterns.every((pattern) => pattern !== null);
   return isMatched ? wholePattern(patterns) : null;

@@ -63,10 +63,14 @@ export function telemetry(app: Engine | typeof Framework): void {
   });
 }
 
-/** Names the span of a request after its route, if there is one: where none matched in a mount, after the mount. */
+/**
+ * Names the span of a request after its route, if there is one: where none matched in a mount, after the mount. What a
+ * mapped `request` returns in its place knows of none.
+ */
 function nameSpan(span: Span, request: HttpRequest): void {
   const isOutermost = (outermost.get(span) ?? request) === request;
   if (!isOutermost || named.has(span)) return;
+  if (!(ROUTE_PATTERNS in request)) return;
   const patterns = request[ROUTE_PATTERNS].filter((each) => each !== null);
   if (patterns.length === 0) return;
   const pattern = wholePattern(patterns);
