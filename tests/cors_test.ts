@@ -3,7 +3,7 @@
 import { Engine } from "@framework/core";
 import { cors, type CorsOptions } from "@framework/core/cors";
 import { guard } from "@framework/core/guard";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { visit } from "./forms.ts";
 import { logOf } from "./log.ts";
 import { opensSocket } from "./web_socket.ts";
@@ -288,11 +288,19 @@ for (
     assertEquals(response.status, 500);
     assertEquals(response.headers.get("x-content-type-options"), "nosniff");
     assertEquals(corsOf(response), { vary: "Accept, Origin" });
-    await logOf(async () => {
+  });
+
+  Deno.test(`an \`origins\` function that ${kind} is reported for a request that is refused before, whose page stays`, async () => {
+    const app = withPages({ origins });
+    const [line] = await logOf(async () => {
       const refused = await ask(app, "/%zz");
-      assertEquals(refused.status, 500);
-      assertEquals(refused.headers.get("x-content-type-options"), "nosniff");
+      assertEquals(refused.status, 400);
+      assertEquals(corsOf(refused), { vary: "Accept, Origin" });
     });
+    assertStringIncludes(
+      line!,
+      "Error while asking whether an origin is allowed: Error: no list",
+    );
   });
 }
 

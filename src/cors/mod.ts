@@ -44,6 +44,7 @@ import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
+import { reportError } from "../report.ts";
 import { isThenable } from "../steps.ts";
 import { varyBy } from "../vary.ts";
 
@@ -134,9 +135,11 @@ export function cors(
     if (!isBelow(app, policy.path)) return;
     const add = (isAllowed: boolean): void =>
       addHeaders(policy, request, sent.headers, isAllowed);
+    const isAllowed = decisions.get(request);
     // A request that was refused before `start` has no decision yet.
-    const isAllowed = decisions.get(request) ?? allows(policy, request);
-    return isAllowed instanceof Promise ? isAllowed.then(add) : add(isAllowed);
+    return isAllowed === undefined
+      ? allowsRefused(policy, request).then(add)
+      : add(isAllowed);
   });
 }
 
@@ -253,6 +256,19 @@ function allows(
   return isThenable(isAllowed)
     ? Promise.resolve(isAllowed).then((late) => late === true)
     : isAllowed === true;
+}
+
+/** Whether the origin of a refused request may read why; an error in `origins` must not take the response with it. */
+async function allowsRefused(
+  policy: Policy,
+  request: HttpRequest,
+): Promise<boolean> {
+  try {
+    return await allows(policy, request);
+  } catch (error) {
+    reportError(error, "while asking whether an origin is allowed");
+    return false;
+  }
 }
 
 /** Adds the headers that every response gets, and those for its origin where that is allowed. */
