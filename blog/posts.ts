@@ -203,6 +203,7 @@ export class PostFile implements PostStore {
 async function targetOf(path: string): Promise<string> {
   const { isSymlink = false } = await found(Deno.lstat(path)) ?? {};
   if (!isSymlink) return path;
+  await found(Deno.stat(path)); // throws where links lead in a circle
   const folder = await Deno.realPath(dirname(path));
   return await targetOf(resolve(folder, await Deno.readLink(path)));
 }

@@ -326,6 +326,15 @@ for (const target of ["the file", "the missing file"]) {
   });
 }
 
+Deno.test("`create()` rejects where symbolic links lead in a circle", async () => {
+  await withFile(undefined, async (posts, file, folder) => {
+    await Deno.symlink("other.json", file);
+    await Deno.symlink("posts.json", `${folder}/other.json`);
+    const create = () => posts.create("A", "");
+    await assertRejects(create, Deno.errors.FilesystemLoop);
+  });
+});
+
 Deno.test("`create()` works after a killed writer has left half a list", async () => {
   await withFile("[]", async (posts, file) => {
     await Deno.writeTextFile(`${file}.new`, `[{"slug": "half`);
