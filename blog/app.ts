@@ -56,8 +56,7 @@ Framework.route("GET /create", async () => {
 });
 
 Framework.route("POST /create", async () => {
-  const { title, content } = Framework.request().data;
-  await posts().create(field("title", title), field("content", content));
+  await posts().create(field("title"), field("content"));
   Framework.redirect("/");
 }).bodyLimit(256 * 1024);
 
@@ -70,7 +69,9 @@ function posts(): PostStore {
 }
 
 /** A field of the form as clean text; a field that was not sent is empty. */
-function field(name: string, value: unknown): string {
+function field(name: string): string {
+  const { data, files } = Framework.request();
+  const value = data[name] ?? files[name];
   if (typeof value === "object" && value !== null) {
     throw new HttpError(400, `The field "${name}" must be text`);
   }

@@ -262,6 +262,22 @@ for (const [what, type, body] of malformed) {
   );
 }
 
+blogTest(
+  "`POST /create` refuses a file in place of text",
+  async (blog) => {
+    const form = new FormData();
+    form.set("title", new File(["text"], "title.txt"));
+    const response = await blog.send(form);
+    assertEquals(response.status, 400);
+    assertStringIncludes(
+      await response.text(),
+      "The field &quot;title&quot; must be text",
+    );
+    assertStringIncludes(await blog.text("/"), "There are no posts yet");
+  },
+  ANY,
+);
+
 const titles = [
   "C/C++ & 100%?",
   `"Quoted" 'twice'`,
