@@ -280,7 +280,10 @@ export class Engine {
     return this.#app.variables.has(key);
   }
 
-  /** Clears one variable or several. Without a key, clears everything; settings return to their defaults. */
+  /**
+   * Clears one variable or several. Without a key, or with an empty list of them, clears everything; settings return to
+   * their defaults.
+   */
   clear(key: VariableName | readonly VariableName[] = []): void {
     this.#app.clear(typeof key === "string" ? [key] : key);
   }

@@ -35,18 +35,21 @@ export function isForeignFrame(line: string): boolean {
  * Code that was loaded over the network counts only when there is no other.
  */
 export function placeOf(error: Error): string | undefined {
-  const frames = framesOf(error);
-  // What comes behind is who called `fetch`.
-  const begin = frames.findIndex((frame) => frame.includes(BEGINS));
-  const end = begin === -1
-    ? frames.findLastIndex((frame) => frame.includes(CONTINUES))
-    : begin;
-  const places = frames.slice(0, end === -1 ? undefined : end)
+  const places = framesWithin(framesOf(error))
     .filter((frame) => !isForeignFrame(frame))
     .map((frame) => placeIn(frame)).filter((place) => place !== undefined);
   const isFile = ({ url }: Place): boolean => url.startsWith("file:");
   const place = places.find(isFile) ?? places[0];
   return place && `${filePath(place.url)}:${place.line}`;
+}
+
+/** The frames of a request, without those of the code that has called `fetch`. */
+export function framesWithin(frames: readonly string[]): readonly string[] {
+  const begin = frames.findIndex((frame) => frame.includes(BEGINS));
+  const end = begin === -1
+    ? frames.findLastIndex((frame) => frame.includes(CONTINUES))
+    : begin;
+  return frames.slice(0, end === -1 ? undefined : end);
 }
 
 /** The place at the end of a frame, which may quote a client in a stack that an application has made. */

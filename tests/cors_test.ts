@@ -314,6 +314,7 @@ const REFUSED: readonly [unknown, string][] = [
   [{ origins: ["https://example.com:443"] }, "must look like"],
   [{ origins: ["example.com"] }, "must look like"],
   [{ origins: ["*"] }, "must look like"],
+  [{ origins: ["https://*.example.com"] }, "for many origins, give a function"],
   [{ origins: ["null"] }, "must look like"],
   [
     { origins: [ORIGIN], maxAge: 1.5 },

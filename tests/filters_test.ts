@@ -418,15 +418,25 @@ onEngine(
   },
 );
 
-for (const answer of [new Response("Log in", { status: 401 }), "Log in"]) {
+class Refusal {
+  readonly reason = "Log in";
+}
+
+for (
+  const [what, returned] of Object.entries({
+    "a response": new Response("Log in", { status: 401 }),
+    "a text": "Log in",
+    "an object": { reason: "Log in" },
+    "an instance": new Refusal(),
+    "a date": new Date(),
+  })
+) {
   onEngine(
-    `a filter before \`start\` that returns a ${
-      typeof answer === "string" ? "text" : "response"
-    } lets nobody in`,
+    `a filter before \`start\` that returns ${what} lets nobody in`,
     async (app) => {
       let isInside = false;
       app.map("error", (error: Error) => error.message);
-      app.before("start", () => answer);
+      app.before("start", () => returned);
       app.route("/", () => void (isInside = true));
       const response = await visit(app, "/");
       assertEquals([response.status, isInside], [500, false]);

@@ -257,6 +257,7 @@ for (
     "null",
     "*",
     "https://Example.com",
+    "http://*.evil.test",
   ]
 ) {
   Deno.test(`\`guard()\` refuses to trust ${JSON.stringify(origin)}`, () => {

@@ -521,6 +521,20 @@ Deno.test("`mount()` hands on a body that a route which passed has read", async 
   assertEquals(await response.text(), "POST /cart item=tea");
 });
 
+Deno.test("`mount()` hands on a body within the limit of its route, whatever length is declared", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  engine.route("POST /x", () => `${engine.request().getBytes().length}`);
+  app.mount("/in", engine);
+  app.router().routes().at(-1)!.bodyLimit(3);
+  const post = async (text: string) => {
+    const body = ReadableStream.from([new TextEncoder().encode(text)]);
+    const response = await visit(app, "/in/x", { method: "POST", body });
+    return [response.status, await response.text()];
+  };
+  assertEquals(await post("abc"), [200, "3"]);
+  assertEquals((await post("abcd"))[0], 413);
+});
+
 Deno.test("`mount()` hands on the signal of the client", async () => {
   const app = new Engine();
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -323,6 +323,20 @@ Deno.test("an autoloaded or mapped `request` decides neither the `Secure` of coo
   }
 });
 
+Deno.test("a page that has its response cannot register another class for it", async () => {
+  const app = new Engine();
+  class Other {}
+  app.map("notFound", () => {
+    app.response();
+    app.register("response", Other);
+  });
+  app.map("error", (error: Error) => error.message);
+  assertEquals(
+    await (await app.fetch("/none")).text(),
+    'Cannot register "response" here: the request already has an object of another class',
+  );
+});
+
 Deno.test("a request that has its object cannot register another class for it", async () => {
   for (const name of ["request", "response"] as const) {
     const app = new Engine();

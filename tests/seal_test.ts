@@ -1018,3 +1018,11 @@ Deno.test("calls beside an asynchronous `halt()` that fails on the page of an er
     assertEquals([response.status, response.headers.get("x-late")], [500, "1"]);
   });
 });
+
+Deno.test("what came too late is told under debug without the code that has called `fetch()`", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.after("start", () => void app.response().status(201));
+  const log = await logOf(() => app.fetch("/none"));
+  assertMatch(log.join("\n"), /: the response was sealed by notFound\(\)$/);
+});

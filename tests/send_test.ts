@@ -5,6 +5,7 @@ import {
   assertGreaterOrEqual,
   assertLessOrEqual,
   assertMatch,
+  assertRejects,
   assertStringIncludes,
 } from "@std/assert";
 import { Engine, HttpError } from "@framework/core";
@@ -283,6 +284,80 @@ Deno.test("an error in `send` has its page under debug", async () => {
   assertStringIncludes(text, "<p>broken method</p>");
   assertMatch(text, /send_test\.ts:\d+/);
   assertStringIncludes(text, "This request as a test");
+});
+
+Deno.test("the page of an error in `send` masks secrets under debug, and has the first line of the message alone", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.after("send", () => {
+    throw new Error(`cannot open ${app.request().url}\nsecond line`);
+  });
+  await logOf(async () => {
+    for (const accept of ["text/html", "application/json"]) {
+      const headers = { accept };
+      const response = await visit(app, "/?token=abc123", { headers });
+      const [text] = (await response.text()).split("<details");
+      assertStringIncludes(text!, "cannot open /?token=");
+      assertEquals(/abc123.*\n?<\/p>|"detail":[^,]*abc123/.test(text!), false);
+      assertEquals(/<p>[^<]*second|"detail":[^,]*second/.test(text!), false);
+    }
+  });
+});
+
+Deno.test("a stream that a filter of `send` puts in place runs in its request, which waits for it", async () => {
+  const app = new Engine();
+  const transformed: Record<string, (body: ReadableStream) => ReadableStream> =
+    {
+      "another stream": () =>
+        ReadableStream.from(async function* () {
+          yield "a";
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          yield app.request().url;
+        }()).pipeThrough(new TextEncoderStream()),
+      "the same stream": (body) => body,
+      "a stream made of it": (body) =>
+        body.pipeThrough(
+          new TransformStream({
+            transform: (chunk, controller) => controller.enqueue(chunk),
+          }),
+        ),
+    };
+  app.route("/another stream", () => "text");
+  app.route("/@kind", async function* () {
+    yield "a";
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    yield app.request().url;
+  });
+  let kind = "";
+  app.after("send", (_params, output) => {
+    output.value = new Response(transformed[kind]!(output.value.body));
+  });
+  for (kind of Object.keys(transformed)) {
+    const path = `/${encodeURIComponent(kind)}`;
+    assertEquals(await (await visit(app, path)).text(), `a${path}`, kind);
+  }
+});
+
+Deno.test("a stream that a filter of `send` has made of another fails with one line in the log", async () => {
+  const app = new Engine();
+  app.route("/", async function* () {
+    yield "a";
+    await Promise.resolve();
+    throw new Error("boom");
+  });
+  app.after("send", (_params, output) => {
+    const body = output.value.body.pipeThrough(new TransformStream());
+    output.value = new Response(body);
+  });
+  const lines = await logOf(async () => {
+    const server = app.start({ port: 0, signals: false, onListen() {} });
+    const { port } = server.addr as Deno.NetAddr;
+    const response = await fetch(`http://127.0.0.1:${port}/`);
+    await assertRejects(() => response.text());
+    await server.shutdown();
+  });
+  assertEquals(lines.length, 1, lines.join("\n"));
+  assertStringIncludes(lines[0]!, "boom");
 });
 
 Deno.test("an error in `send` is a line in the log and a plain 500", async () => {

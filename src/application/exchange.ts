@@ -143,6 +143,8 @@ export class Exchange implements Delivery, Running {
   #remote: Deno.Addr | undefined = undefined;
   #id: string | undefined = undefined;
   #holds = 0;
+  /** What the stream of its body has failed with. */
+  #failure: Error | undefined = undefined;
 
   /**
    * Deno drops the headers of `raw` after the response unless
@@ -367,9 +369,10 @@ export class Exchange implements Delivery, Running {
    * application that is mounted, the outer one reports it.
    */
   reportFailure(error: Error): void {
-    if (this.outer === undefined && this.isServed) {
-      reportStream(error, this.title);
-    }
+    const isKnown = error === this.#failure; // of a stream that `send` has made of another
+    if (this.outer !== undefined || !this.isServed || isKnown) return;
+    this.#failure = error;
+    reportStream(error, this.title);
   }
 
   /** Concludes the request, which is over unless something holds it; what held it last calls this again. */

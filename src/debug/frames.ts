@@ -2,7 +2,7 @@
 
 import { errorText, MAX_CAUSES } from "../error_text.ts";
 import { counted } from "../report.ts";
-import { framesOf, isForeignFrame } from "../stack.ts";
+import { framesOf, framesWithin, isForeignFrame } from "../stack.ts";
 
 /** An error with its causes for the terminal. */
 export function foldedErrorText(error: Error): string {
@@ -34,13 +34,13 @@ export function chainOf(thrown: unknown, limit = MAX_CAUSES): unknown[] {
   return [thrown, ...chainOf(cause, limit - 1)];
 }
 
-/** The line of the application that called the framework, for messages. */
+/** The line of the request's code that called the framework, for messages; "" where the framework has called itself. */
 export function callSite(): string {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 50;
   const lines = new Error().stack?.split("\n").slice(1) ?? [];
   Error.stackTraceLimit = limit;
-  const found = lines.find((line) =>
+  const found = framesWithin(lines).find((line) =>
     line.includes("://") && !isForeignFrame(line)
   );
   return found ? ` (${found.trim()})` : "";

@@ -4,6 +4,7 @@
  */
 
 import type { Application } from "../application/application.ts";
+import type { Context } from "../application/exchange.ts";
 import type { ComponentName } from "../application/names.ts";
 import type { Component } from "../application/registered_class.ts";
 import { mountingOf } from "./mount.ts";
@@ -43,15 +44,12 @@ export function components(
         isNew ? undefined : context?.section,
       ],
       ofRequest: (context, registered) => {
-        // A part that writes where the request does is a scope of calls alone: to code, it is the same response, unless
-        // what it writes is noted.
-        const { exchange: { context: main }, reply, section, writes } = context;
-        const isSame = reply === main.reply && section === main.section &&
-          writes === undefined;
-        const owner = isSame ? main : context;
+        const owner = ownerOf(context);
         return owner.response ??= registered.make(owner) as HttpResponse;
       },
-      isMade: ({ exchange }) => exchange.context.response !== undefined,
+      isMade: (context) =>
+        [context.exchange.context, ownerOf(context)]
+          .some(({ response }) => response !== undefined),
     },
     router: {
       type: Router,
@@ -74,4 +72,15 @@ export function components(
       ],
     },
   };
+}
+
+/**
+ * The context whose response code in a context gets. A part that writes where the request does is a scope of calls
+ * alone: to code, it is the same response, unless what it writes is noted.
+ */
+function ownerOf(context: Context): Context {
+  const { exchange: { context: main }, reply, section, writes } = context;
+  const isSame = reply === main.reply && section === main.section &&
+    writes === undefined;
+  return isSame ? main : context;
 }

@@ -32,8 +32,7 @@ import { receiveFor } from "./receive.ts";
 import {
   checkInTime,
   discardReturned,
-  isBodyContent,
-  isListOrRecord,
+  isResponse,
   respondWith,
 } from "./respond.ts";
 import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
@@ -85,9 +84,7 @@ export const startBehindFilters: Wrapper = {
 
 /** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {
-  const isContent = isHookResponse(returned) || isBodyContent(returned) ||
-    isListOrRecord(returned);
-  if (!isContent) return;
+  if (!isResponse(returned)) return;
   const rule =
     "it must not return a response (call halt() or redirect() instead)";
   throw wrongKind('continue after a before("start") filter', rule, returned);

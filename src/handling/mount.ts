@@ -19,6 +19,7 @@
 
 import type { Application } from "../application/application.ts";
 import { type Exchange, mountPoints } from "../application/exchange.ts";
+import { ownRequest } from "../application/http_request.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, refusal, wrongKind } from "../errors.ts";
 import { FORBIDDEN_METHODS } from "../request/web_request.ts";
@@ -83,10 +84,13 @@ function splitBehindPrefix(path: string, route: Route): [string, string] {
  * A request with another target, and the method that routes were searched for. The body is unread, unless a route that
  * passed on has had it read.
  */
-function forwarded({ raw, method, body }: Exchange, target: string): Request {
+function forwarded(exchange: Exchange, target: string): Request {
+  const { raw, method, isReceiving } = exchange;
   const { protocol, host } = new URL(raw.url);
   const { headers } = raw;
-  const init = { method, headers, body: body ?? raw.body };
+  // Within the limit of the mount's route, if that has one.
+  const unread = isReceiving ? ownRequest(exchange).raw.body : null;
+  const init = { method, headers, body: exchange.body ?? unread };
   const made = new Request(`${protocol}//${host}${target}`, init);
   if (headers.has("upgrade")) forwardUpgrade(raw, made); // a WebSocket may open here: see `runtime.ts`
   // Given to the constructor, the signal would cost more than the rest.

@@ -300,7 +300,7 @@ function defaultPage(
   problem = problemOf(failure),
   html?: string,
 ): DefaultPage {
-  const detail = messageOf(exchange, failure);
+  const detail = messageOf(exchange, failure.error);
   const members = detail === "" ? problem : { ...problem, detail };
   return pageOf(exchange, reply.status, reply.header("vary"), members, html);
 }
@@ -313,7 +313,7 @@ function problemOf({ error }: Failure): Problem {
  * What the client may read: the message of an `HttpError`; that of any other error only where the program
  * asked itself, or under debug. Other clients get the reference of the line in the log.
  */
-function messageOf(exchange: Exchange, { error }: Failure): string {
+export function messageOf(exchange: Exchange, error: Error): string {
   const line = firstLine(error.message);
   if (error instanceof HttpError) return line;
   if (isFromProgram(exchange) || seesDetails(exchange)) return masked(line);

@@ -82,6 +82,14 @@ export function redirect(app: Application, url: string, code = 303): void {
   reply.respond("redirect()", { status: code, headers });
 }
 
+/** Whether `respondWith` makes a response of a value. */
+export function isResponse(value: unknown): boolean {
+  return typeof value === "string" || value instanceof Markup ||
+    isBodyContent(value) || isListOrRecord(value) ||
+    typeof value === "object" && value !== null &&
+      !isFrameworkObject(value) && hasJson(value);
+}
+
 /** Whether a value is a list or record, and no stream. */
 export function isListOrRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null &&

@@ -8,12 +8,13 @@ import type { Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
 import { isSealable, PAGE_HEADERS } from "../response/header.ts";
-import { copied, HTML, mutable } from "../response/web_response.ts";
+import { copied, copyOf, HTML, mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
 import { seesDetails } from "./client.ts";
 import { pageOf } from "./default_page.ts";
 import { logError } from "./error_log.ts";
+import { messageOf } from "./pages.ts";
 
 /** The headers that describe how a response is transferred. */
 const OF_TRANSFER =
@@ -40,7 +41,7 @@ export function* send(
   for (const filter of filters.before) {
     try {
       const returned = yield filter(params, output);
-      take(replaced(current, params[0]));
+      take(replaced(exchange, current, params[0]));
       params[0] = current;
       if (returned === false) break;
     } catch (thrown) {
@@ -49,7 +50,7 @@ export function* send(
     }
   }
   try {
-    take(replaced(current, yield method(...params)));
+    take(replaced(exchange, current, yield method(...params)));
   } catch (thrown) {
     take(yield* failed(exchange, current, thrown));
   }
@@ -57,7 +58,7 @@ export function* send(
     output.value = current;
     try {
       const returned = yield filter(params, output);
-      take(replaced(current, output.value));
+      take(replaced(exchange, current, output.value));
       if (returned === false) break;
     } catch (thrown) {
       take(yield* failed(exchange, current, thrown));
@@ -70,14 +71,23 @@ export function* send(
   return current;
 }
 
-/** The response that a filter or the method leaves. Throws `TypeError` when it cannot be sent. */
-function replaced(before: Response, sent: unknown): Response {
+/**
+ * The response that a filter or the method leaves; of another one a copy, whose stream is bound to the request unless it
+ * is the one that was made. Throws `TypeError` when it cannot be sent.
+ */
+function replaced(
+  exchange: Exchange,
+  before: Response,
+  sent: unknown,
+): Response {
   if (!(sent instanceof Response) || sent.bodyUsed) {
     const rule =
       '"send" must return a web Response whose body has not been read';
     throw wrongKind("send the response", rule, sent);
   }
-  return sent === before ? before : copied(sent);
+  if (sent === before) return before;
+  const isBound = valueOf(sent) !== undefined || sent.body === before.body;
+  return isBound ? copied(sent) : mutable(copyOf(sent, undefined, exchange));
 }
 
 /**
@@ -105,7 +115,7 @@ function* failed(
   }
   const details = (yield exchange.plan.loadDebug()
     .then((debug) => debug.detailsOf(exchange, 500, error))) as Details;
-  const problem = { ...details.problem, detail: error.message };
+  const problem = { ...details.problem, detail: messageOf(exchange, error) };
   const vary = headers.get("vary");
   const page = pageOf(exchange, 500, vary, problem, details.html);
   const described = { "content-type": page.type ?? HTML, ...page.headers };

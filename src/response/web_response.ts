@@ -160,7 +160,7 @@ function isOfMiddleLength(body: unknown): boolean {
  * precedence; the cookies of both are kept. It is a copy, since the application may send the same response to other
  * requests. One of `fetch()` is not copied: it cannot be sent twice, and the runtime sends the same object natively.
  */
-function copyOf(
+export function copyOf(
   given: Response,
   headers: HeaderLines | undefined,
   delivery: Delivery,

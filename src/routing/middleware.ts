@@ -41,7 +41,7 @@ export interface MiddlewareHooks {
   error?(thrown: unknown, params: RouteParameters): unknown;
 }
 
-/** Hooks, a class of them, instantiated for each request, or a function that runs before. */
+/** Hooks, a class of them, instantiated each time it runs, or a function that runs before. */
 export type Middleware =
   | MiddlewareHooks
   | (new () => MiddlewareHooks)
@@ -120,7 +120,7 @@ function checkParameters(value: unknown, before?: { length: number }): void {
 /** The classes of middleware whose instances have been checked: what their constructors add is not known before. */
 const checked = new WeakSet<object>();
 
-/** The hooks of a middleware; for a class, a new instance for each request. */
+/** The hooks of a middleware; of a class, those of a new instance. */
 export function hooksOf(middleware: Middleware): MiddlewareHooks {
   if (typeof middleware !== "function") return middleware;
   if (isClass(middleware)) return instanceOf(middleware);
