@@ -137,7 +137,7 @@ for (const options of [{}, { store: inMemory() }]) {
 Deno.test("a mounted engine shares the session of the one around it, which has a `framework.base_url`", async () => {
   const app = application();
   app.set("framework.base_url", "/site");
-  app.mount("/shop", application());
+  app.mount("/shop", application({ path: undefined as never }));
   const visitor = new Visitor(app);
   await visitor.visit("/site/push/1");
   const { headers } = (await visitor.visit("/site/shop/push/2")).response;
@@ -1009,9 +1009,21 @@ for (const options of [{}, { store: inMemory() }]) {
   });
 }
 
+Deno.test("two calls of `sessions()` share one session however their options are written", () => {
+  const app = new Engine();
+  sessions(app, { secret: SECRET, path: "/", idle: 10 });
+  sessions(app, { idle: 10, path: "/", secret: [SECRET] });
+});
+
 Deno.test("a second call of `sessions()` with other options under the same cookie is refused, until `init()`", async () => {
   const app = application();
-  const others = [{ secret: OTHER }, { idle: 10 }, { store: inMemory() }];
+  const others = [
+    { secret: OTHER },
+    { maxAge: 10 },
+    { idle: 10 },
+    { path: "/shop" },
+    { store: inMemory() },
+  ];
   for (const options of others) {
     assertThrows(
       () => sessions(app, { secret: SECRET, ...options }),

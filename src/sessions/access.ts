@@ -83,7 +83,11 @@ function isSame(one: Rules, other: Rules): boolean {
   return one.store === other.store && textOfRules(one) === textOfRules(other);
 }
 
-function textOfRules(rules: Rules): string {
-  const { name, secrets, maxAge, idle, path } = rules;
-  return JSON.stringify([name, secrets, maxAge, idle, path]);
+/** All other options, so that a new one counts. The base of an application counts by the path of the cookie alone. */
+function textOfRules(
+  { store: _store, baseUrl: _baseUrl, ...compared }: Rules,
+): string {
+  const given = Object.entries(compared)
+    .filter(([, value]) => value !== undefined);
+  return JSON.stringify(given.sort());
 }

@@ -295,12 +295,16 @@ function rulesOf(
   options: SessionOptions,
 ): Rules {
   checkOptions("keep sessions", options, OPTIONS);
-  const { maxAge = 604_800, idle = 86_400, name = "session", secret } = {
-    ...options,
-  };
+  const {
+    secret,
+    maxAge = 604_800,
+    idle = 86_400,
+    name = "session",
+    ...others
+  } = { ...options };
   const secrets = [secret].flat();
   const baseUrl = () => app.get("framework.base_url");
-  const rules = { ...options, maxAge, idle, name, secrets, baseUrl };
+  const rules = { ...others, maxAge, idle, name, secrets, baseUrl };
   const why = problemOf(rules);
   if (why) throw new TypeError(`Cannot keep sessions: ${why}`);
   return rules;
