@@ -410,3 +410,18 @@ Deno.test("a row with more than a session has is a session", async () => {
   store.read = () => ({ ...values, id: "of the row", version: 0 });
   assertEquals(await textOf(visitor, "/get/user"), "Ada");
 });
+
+Deno.test("`sessions()` reads and writes the rows that exist", async () => {
+  const store = new MapStore();
+  const { app } = application(store);
+  const visitor = new Visitor(app);
+  await visitor.visit("/login/Ada");
+  const started = Date.now() / 1000 - 100;
+  const row = { started, used: started + 9, values: [["user", "Grace"]] };
+  store.write(store.id, { ...row, flashes: [["form", {}]] }, new Date());
+  assertEquals(await textOf(visitor, "/get/user"), "Grace");
+  assertEquals(await textOf(visitor, "/flashed"), "{}");
+  const { used, ...written } = store.rows.get(store.id)!.values;
+  assert(Number(used) > row.used);
+  assertEquals(written, { started, values: row.values, flashes: [] });
+});

@@ -18,7 +18,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { defaults, seal } from "npm:iron-webcrypto@^2.0.0";
+import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
 import { logOf } from "./log.ts";
 
 const SECRET = "the first secret of thirty-two characters or more";
@@ -753,6 +753,25 @@ Deno.test("`clear()` takes both cookies from the client", async () => {
     assertEquals(names, ["session=", "session-used="]);
     assertEquals(client.cookie, undefined);
   });
+});
+
+Deno.test("`sessions()` reads the cookies that exist", async () => {
+  const now = Date.now() / 1000;
+  const [values, flashes] = [[["user", "Ada"]], [["notice", "Hi"]]];
+  const content = ["session", "an-id", now - 100, now - 9, values, flashes];
+  const client = new Client(application());
+  client.cookie = `session=${await seal(content, SECRET, defaults)}`;
+  assertEquals(await client.get("/user"), "Ada");
+  assertEquals(await client.get("/notice"), "Hi");
+  const sealed = client.cookie!.slice("session=".length);
+  const [name, id, started, used, ...others] = await unseal(
+    sealed,
+    SECRET,
+    defaults,
+  ) as unknown[];
+  assertEquals([name, id, started], ["session", "an-id", now - 100]);
+  assertEquals(others, [values, []]);
+  assert(Number(used) >= now);
 });
 
 /** What other programs seal with the same secret. */

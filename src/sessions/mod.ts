@@ -94,20 +94,24 @@ import { Access, isOneSession, type Rules, share } from "./access.ts";
 import { addCookie, COOKIE_PATH, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
-  contentOf,
   restore,
   Session,
   type SessionState,
   stateOf,
-  type StoredSession,
+  storedOf,
 } from "./session.ts";
 import {
   changeSession,
   readSession,
   removeSession,
   type SessionStore,
-  storedSessionOf,
 } from "./store.ts";
+import {
+  cookieOf,
+  isEmpty,
+  sessionOfCookie,
+  type StoredSession,
+} from "./stored_session.ts";
 
 export { Session, type SessionStore };
 
@@ -348,9 +352,8 @@ async function findSession(
   const { store, maxAge, idle, name } = rules;
   const content = await openCookie(request, rules, name);
   if (typeof content?.[0] !== "string") return;
-  const [id, started, used, values, flashes] = content;
   const stored = store === undefined
-    ? storedSessionOf({ id, started, used, values, flashes })
+    ? sessionOfCookie(content)
     : await readSession(store, content[0]);
   if (stored === undefined) return;
   const use = await openCookie(request, rules, nameOfUse(rules));
@@ -386,16 +389,15 @@ async function save(
   const { id, opened, started } = state;
   const { store, maxAge, name } = rules;
   const now = Date.now() / 1000;
-  const add = (content: unknown[]): Promise<void> => {
+  const add = (content: readonly unknown[]): Promise<void> => {
     forbidSharing(headers);
     const age = started + maxAge - now;
     return addCookie(headers, request, rules, name, age, content);
   };
   if (store === undefined) {
-    const { values, flashes } = contentOf(state);
-    const isEmpty = values.length + flashes.length === 0;
-    if (!isEmpty) await add([id, started, now, values, flashes]);
-    else await removeCookies(request, rules, headers);
+    const stored = storedOf(state);
+    if (isEmpty(stored)) await removeCookies(request, rules, headers);
+    else await add(cookieOf(stored));
     return true;
   }
   const expires = new Date((started + maxAge) * 1000);

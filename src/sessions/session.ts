@@ -1,26 +1,9 @@
-/** Owns the session of one request: reading and changing it. Where it is kept is in `seal.ts` and `store.ts`. */
+/** Owns the session of one request: reading and changing it. How it is kept is in `stored_session.ts`. */
 
 import { wrongKind } from "../errors.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { isPlainRecord } from "../plain_record.ts";
-
-/** Keys with their values: a list, since a client may have chosen a key such as `__proto__`. */
-export type Entries = [key: string, value: unknown][];
-
-/** What the application keeps in a session. */
-export interface Content {
-  readonly values: Entries;
-  readonly flashes: Entries;
-}
-
-/** What is kept of a session between requests. Times are in seconds since 1970. */
-export interface StoredSession extends Content {
-  readonly id: string;
-  /** When it began, or was renewed. */
-  readonly started: number;
-  /** When it was last used. */
-  readonly used: number;
-}
+import type { Content, Entries, StoredSession } from "./stored_session.ts";
 
 /** The session during one request. */
 export interface SessionState {
@@ -96,15 +79,23 @@ export function restore(state: SessionState): void {
   state.flashes = new Map(flashes);
 }
 
-/** A copy of what a session has; of one that others may have changed, with the keys that this request has changed. */
-export function contentOf(state: SessionState, others?: Content): Content {
-  const { values, flashes, before } = state;
+/**
+ * What to keep of a session that is used now, as a copy; of one that others may have changed, with the keys that this
+ * request has changed.
+ */
+export function storedOf(
+  state: SessionState,
+  others?: Content,
+): StoredSession {
+  const { id, started, values, flashes, before } = state;
   const copy: Content = JSON.parse(
     JSON.stringify({ values: [...values], flashes: [...flashes] }),
   );
-  if (others === undefined) return copy;
+  const stored = { id, started, used: Date.now() / 1000, ...copy };
+  if (others === undefined) return stored;
   const [, , oldValues, oldFlashes] = JSON.parse(before);
   return {
+    ...stored,
     values: merged(others.values, oldValues, copy.values),
     flashes: merged(others.flashes, oldFlashes, copy.flashes),
   };

@@ -2,7 +2,13 @@
 
 import type { MaybePromise } from "../../mod.ts";
 import { isPlainRecord } from "../plain_record.ts";
-import { contentOf, type SessionState, type StoredSession } from "./session.ts";
+import { type SessionState, storedOf } from "./session.ts";
+import {
+  isEmpty,
+  rowOf,
+  sessionOfRow,
+  type StoredSession,
+} from "./stored_session.ts";
 
 /**
  * Where sessions are kept when a cookie is too small, or a logout must end every copy. Each method may be
@@ -40,7 +46,7 @@ export async function readSession(
   if (read === undefined || read === null) return;
   const row: object = Object(read);
   // A store in memory may return the very object that other requests get.
-  const stored = storedSessionOf({ ...structuredClone(row), id });
+  const stored = sessionOfRow(id, structuredClone(row));
   if (stored !== undefined) return stored;
   const rule = 'the store must return what "write" was given';
   throw new TypeError(`Cannot read the session: ${rule}, got ${kindOf(row)}`);
@@ -51,25 +57,6 @@ function kindOf(row: object): string {
   return isPlainRecord(row)
     ? `a record with the names ${Deno.inspect(Object.keys(row))}`
     : Object.prototype.toString.call(row);
-}
-
-/** A session, if a value has all that a session has. */
-export function storedSessionOf(
-  value: Record<string, unknown>,
-): StoredSession | undefined {
-  const { id, started, used, values, flashes } = value;
-  const isComplete = typeof id === "string" && Number.isFinite(started) &&
-    Number.isFinite(used) && isEntries(values) && isEntries(flashes);
-  if (isComplete) {
-    return { id, values, flashes, started, used } as StoredSession;
-  }
-}
-
-function isEntries(value: unknown): boolean {
-  return Array.isArray(value) &&
-    value.every((entry) =>
-      Array.isArray(entry) && entry.length === 2 && typeof entry[0] === "string"
-    );
 }
 
 /** Deletes the row of a session, after the changes of it that are under way. */
@@ -92,20 +79,19 @@ export function changeSession(
   state: SessionState,
   expires: Date,
 ): Promise<"kept" | "ended" | "dropped"> {
-  const { id, opened, started, isCleared } = state;
+  const { id, opened, isCleared } = state;
   return inTurn(opened ?? id, async () => {
     const isNew = opened === undefined || isCleared;
     const others = isNew ? undefined : await readSession(store, opened);
     if (!isNew && others === undefined) return "dropped";
-    const content = contentOf(state, others);
-    const isEmpty = content.values.length + content.flashes.length === 0;
-    const used = Date.now() / 1000;
-    if (!isEmpty) await store.write(id, { started, used, ...content }, expires);
-    const isOver = isEmpty || id !== opened;
+    const stored = storedOf(state, others);
+    const isEnded = isEmpty(stored);
+    if (!isEnded) await store.write(id, rowOf(stored), expires);
+    const isOver = isEnded || id !== opened;
     if (opened !== undefined && isOver) await store.remove(opened);
-    if (!isNew && isOver && !isEmpty) noteRenewal(opened, id);
+    if (!isNew && isOver && !isEnded) noteRenewal(opened, id);
     if (opened !== undefined && isCleared) await removeRenewed(store, opened);
-    return isEmpty ? "ended" : "kept";
+    return isEnded ? "ended" : "kept";
   });
 }
 
