@@ -91,7 +91,7 @@ import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
 import { Access, isOneSession, type Rules, share } from "./access.ts";
-import { addCookie, COOKIE_PATH, nameOfUse, openCookie } from "./seal.ts";
+import { appendCookie, COOKIE_PATH, nameOfUse, openCookie } from "./seal.ts";
 import {
   checkedTextOf,
   restore,
@@ -375,8 +375,9 @@ function renewUse(
   const now = Date.now() / 1000;
   if (now - used < Math.min(60, rules.idle / 10)) return;
   const age = Math.min(started + rules.maxAge - now, rules.idle);
+  const name = nameOfUse(rules);
   forbidSharing(headers);
-  return addCookie(headers, request, rules, nameOfUse(rules), age, [id, now]);
+  return appendCookie(headers, request, rules, name, age, [id, now]);
 }
 
 /** Keeps a changed session, and adds its cookie; returns false when the session has ended since. */
@@ -392,7 +393,7 @@ async function save(
   const add = (content: readonly unknown[]): Promise<void> => {
     forbidSharing(headers);
     const age = started + maxAge - now;
-    return addCookie(headers, request, rules, name, age, content);
+    return appendCookie(headers, request, rules, name, age, content);
   };
   if (store === undefined) {
     const stored = storedOf(state);
@@ -416,7 +417,7 @@ async function removeCookies(
   for (const name of [rules.name, nameOfUse(rules)]) {
     if (request.cookies[name] === undefined) continue;
     forbidSharing(headers);
-    await addCookie(headers, request, rules, name, 0);
+    await appendCookie(headers, request, rules, name, 0);
   }
 }
 

@@ -37,8 +37,11 @@ export function pathOf({ name, path, baseUrl }: CookieRules): string {
   );
 }
 
-/** Adds a cookie to headers; without content, one that makes the client forget it. */
-export async function addCookie(
+/**
+ * Appends a cookie to the headers of a response; without content, one that makes the client forget it. In `send`, where
+ * the session is final, it is too late for `response().cookie()`.
+ */
+export async function appendCookie(
   headers: Headers,
   request: HttpRequest,
   rules: CookieRules,
