@@ -577,6 +577,7 @@ const UNKEEPABLE: readonly unknown[] = [
   new Map(),
   Promise.resolve(),
   [undefined],
+  Array(2),
   { deep: [NaN] },
   1n,
   () => 1,

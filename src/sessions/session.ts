@@ -121,7 +121,7 @@ function isJson(value: unknown): boolean {
     return typeof value === "string" || typeof value === "boolean";
   }
   if (value === null) return true;
-  if (Array.isArray(value)) return value.every(isJson);
+  if (Array.isArray(value)) return [...value].every(isJson); // a hole would become null
   return isPlainRecord(value) &&
     Object.values(value).every((part) => part === undefined || isJson(part));
 }
