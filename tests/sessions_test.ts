@@ -1057,6 +1057,18 @@ Deno.test("a second call of `sessions()` with other options under the same cooki
   assertEquals(await new Client(app).get("/"), "true");
 });
 
+for (const [first, second] of [["s", "s-used"], ["s-used", "s"]]) {
+  Deno.test(`\`sessions()\` refuses the name ${second} beside ${first}, since the two would share a cookie`, () => {
+    const app = application({ name: first! });
+    assertThrows(
+      () => sessions(app, { secret: SECRET, name: second! }),
+      TypeError,
+      `Cannot keep sessions: the cookie "s-used" keeps when those in "s" were last used; pass another "name"`,
+    );
+    sessions(app, { secret: SECRET, name: "other" });
+  });
+}
+
 Deno.test("an engine that is asked by another one, and not mounted, does not share its session", async () => {
   const inner = application();
   const app = application();

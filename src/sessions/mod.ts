@@ -163,7 +163,8 @@ const RESPONDED = "the response has already been made";
  *
  * Throws `TypeError` when an option has an unknown name, a secret is too short, a time is not a number
  * greater than 0, `maxAge` is above 1,000,000,000,000, the name or the path is not valid for a cookie, the store
- * lacks a method, or the application has sessions with other options under the name.
+ * lacks a method, the application has sessions with other options under the name, or one of two sessions has the
+ * name of the other's second cookie, such as `session-used`.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
@@ -195,9 +196,14 @@ class CurrentSession {
     this.#maxBytes = rules.store === undefined ? MAX_BYTES : Infinity;
   }
 
-  /** Whether it is the session of the rules. Throws `TypeError` when only the name of the cookie is the same. */
+  /**
+   * Whether it is the session of the rules. Throws `TypeError` when only the name of the cookie is the same, or when one
+   * has the name of the other's second cookie.
+   */
   isOf(rules: Rules): boolean {
     const { name } = this.#rules;
+    checkSecondCookie(rules, this.#rules);
+    checkSecondCookie(this.#rules, rules);
     if (rules.name !== name) return false;
     if (isOneSession(rules, this.#rules)) return true;
     throw new TypeError(
@@ -292,6 +298,14 @@ class CurrentSession {
   #report(line: string): void {
     if (this.#app.get("framework.debug")) report(line);
   }
+}
+
+/** Throws `TypeError` when the cookie of a session would be the second one of another session. */
+function checkSecondCookie({ name }: Rules, other: Rules): void {
+  if (name !== nameOfUse(other)) return;
+  throw new TypeError(
+    `Cannot keep sessions: the cookie "${name}" keeps when those in "${other.name}" were last used; pass another "name"`,
+  );
 }
 
 function rulesOf(
