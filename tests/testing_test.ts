@@ -43,6 +43,14 @@ function makeApp(): Engine {
   return app;
 }
 
+/** An application with those fields in a form, which responds with what is sent. */
+function formApp(fields: string): Engine {
+  const app = new Engine();
+  app.route("GET /", () => `<form method="post">${fields}</form>`);
+  app.route("POST /", () => app.request().getBody());
+  return app;
+}
+
 Deno.test("`click()` follows a link by its text", async () => {
   const page = await new Visitor(makeApp()).visit("/");
   const elsewhere = await page.click("Go elsewhere");
@@ -637,5 +645,63 @@ Deno.test("a visitor stays on its site, and follows fragments and a `base`", asy
     ]
   ) {
     await assertRejects(leave, RangeError, "it is another site");
+  }
+});
+
+/** Selects named `it`, and what a form with one sends. */
+const SELECTS: Readonly<Record<string, string>> = {
+  '<select name="it"><option disabled value="">-<option>x<option>y</select>':
+    "it=x",
+  '<select name="it"><option disabled selected value="">-<option>x</select>':
+    "",
+  '<select name="it"><optgroup disabled><option>x</optgroup><option>y</select>':
+    "it=y",
+  '<select name="it"><option>x<optgroup disabled><option selected>y</select>':
+    "",
+  '<select name="it"><option selected>x<option selected>y<option>z</select>':
+    "it=y",
+  '<select name="it" size="3"><option>x<option>y</select>': "",
+  '<select name="it" size="1"><option>x<option>y</select>': "it=x",
+  '<select name="it" multiple><option selected disabled>x<option selected>y</select>':
+    "it=y",
+  '<select name="it" required><option>x<option selected value="">none</select>':
+    "it=",
+  '<select name="it" required><optgroup><option value="">none</select>': "it=",
+};
+
+for (const [select, expected] of Object.entries(SELECTS)) {
+  Deno.test(`\`submit()\` sends "${expected}" for ${select}`, async () => {
+    const page = await new Visitor(formApp(select)).visit("/");
+    assertEquals((await page.form().submit()).text, expected);
+  });
+}
+
+for (
+  const select of [
+    '<select name="it" required><option value="">-<option>x</select>',
+    '<select name="it" required><option disabled selected value="">-<option>x</select>',
+    '<select name="it" required size="2"><option>x<option>y</select>',
+  ]
+) {
+  Deno.test(`\`submit()\` requires a choice of ${select}`, async () => {
+    const page = await new Visitor(formApp(select)).visit("/");
+    const form = page.form();
+    await assertRejects(() => form.submit(), RangeError, '"it" is required');
+    assertEquals((await form.fill({ it: "x" }).submit()).text, "it=x");
+  });
+}
+
+Deno.test("`fill()` refuses an option that is disabled, also by its `optgroup`", async () => {
+  const app = formApp(
+    `<select name="one"><option disabled>x<option>y</select>
+     <select name="two"><optgroup disabled><option>x</optgroup><option>y</select>`,
+  );
+  const form = (await new Visitor(app).visit("/")).form();
+  for (const name of ["one", "two"]) {
+    assertThrows(
+      () => form.fill({ [name]: "x" }),
+      RangeError,
+      `Cannot fill "${name}": a field of type select does not accept "x"`,
+    );
   }
 });

@@ -68,13 +68,16 @@ export function isSubmit(button: Element): boolean {
     : type === "submit" || type === "image";
 }
 
-/** Whether an element is disabled, perhaps by a `fieldset` around it, outside of the first `legend` of that. */
+/**
+ * Whether an element is disabled, perhaps by an `optgroup` around it, or by a `fieldset`, outside of the first `legend`
+ * of that.
+ */
 export function isDisabled(element: Element): boolean {
   if (attribute(element, "disabled") !== undefined) return true;
   let inner: Node = element;
   for (let node = element.parentNode; node !== null;) {
     if (!("tagName" in node)) return false;
-    const isOff = node.tagName === "fieldset" &&
+    const isOff = ["fieldset", "optgroup"].includes(node.tagName) &&
       attribute(node, "disabled") !== undefined;
     const legend = node.childNodes.find((child) => child.nodeName === "legend");
     if (isOff && legend !== inner) return true;

@@ -41,6 +41,8 @@ interface Field {
   values: readonly (string | File)[];
   /** The values that the field takes; undefined for free text. A checkbox or radio button has one. */
   readonly options?: readonly string[];
+  /** Whether an empty first option stands for no choice. */
+  readonly hasPlaceholder?: boolean;
 }
 
 /**
@@ -199,11 +201,15 @@ export class Form<Result> {
   }
 
   /** Whether a field has no value. Of several radio buttons with one name, one that has a value is enough. */
-  #isEmpty({ name, type, values }: Field): boolean {
-    if (type !== "radio") return values.every((value) => value === "");
-    return !this.#fields.some((field) =>
-      field.name === name && field.values.length > 0
-    );
+  #isEmpty({ name, type, values, options, hasPlaceholder }: Field): boolean {
+    if (type === "radio") {
+      return !this.#fields.some((field) =>
+        field.name === name && field.values.length > 0
+      );
+    }
+    // A choice counts whatever its value, unless it stands for none.
+    if (options !== undefined && !hasPlaceholder) return values.length === 0;
+    return values.every((value) => value === "");
   }
 }
 
@@ -315,15 +321,25 @@ function inputOf(
 function selectOf(
   element: Element,
   { isMultiple }: Common,
-): Pick<Field, "values" | "options"> {
+): Pick<Field, "values" | "options" | "hasPlaceholder"> {
   const all = elementsOf(element).filter(({ tagName }) => tagName === "option");
-  const valueOf = (option: Element) =>
-    attribute(option, "value") ?? textOf(option);
+  const enabled = all.filter((option) => !isDisabled(option));
   const selected = all.filter((option) =>
     attribute(option, "selected") !== undefined
   );
-  const shown = isMultiple ? selected : [...selected, ...all].slice(0, 1);
-  return { values: shown.map(valueOf), options: all.map(valueOf) };
+  const isOpen = isMultiple || parseInt(attribute(element, "size") ?? "") > 1;
+  const shown = isOpen || selected.length > 0 ? selected : enabled.slice(0, 1);
+  const chosen = isMultiple ? shown : shown.slice(-1);
+  const [first] = isOpen ? [] : all;
+  return {
+    values: chosen.filter((option) => enabled.includes(option)).map(valueOf),
+    options: enabled.map(valueOf),
+    hasPlaceholder: first?.parentNode === element && valueOf(first) === "",
+  };
+}
+
+function valueOf(option: Element): string {
+  return attribute(option, "value") ?? textOf(option);
 }
 
 /** Whether several values may be chosen for a field, or for the fields of its name. */
