@@ -705,3 +705,36 @@ Deno.test("`fill()` refuses an option that is disabled, also by its `optgroup`",
     );
   }
 });
+
+Deno.test("`submit()` sends line breaks as browsers do, of untouched fields, too", async () => {
+  const app = new Engine();
+  const fields = `<textarea name="old">a\nb</textarea>
+    <textarea name="new" maxlength="3"></textarea>
+    <input type="hidden" name="hidden" value="a\nb&#13;c&#13;&#10;d">
+    <input name="line" value="a\nb"><input type="other" name="typed">
+    <input type="email" name="mail" value=" a@b.de ">
+    <select name="choice"><option value="a\nb"></select>
+    <button name="button" value="a\nb">Send</button>`;
+  app.route(
+    "GET /",
+    () =>
+      ["application/x-www-form-urlencoded", "multipart/form-data"].map((type) =>
+        `<form method="post" enctype="${type}">${fields}</form>`
+      ).join(""),
+  );
+  app.route("POST /", () => app.request().data);
+  const page = await new Visitor(app).visit("/");
+  for (const index of [0, 1]) {
+    const form = page.form(index).fill({ new: "a\r\nb", typed: "a\r\nb" });
+    assertEquals((await form.submit()).json(), {
+      old: "a\r\nb",
+      new: "a\r\nb",
+      hidden: "a\r\nb\r\nc\r\nd",
+      line: "ab",
+      typed: "ab",
+      mail: "a@b.de",
+      choice: "a\r\nb",
+      button: "a\r\nb",
+    });
+  }
+});

@@ -15,6 +15,7 @@ import {
   rawText,
   textOf,
 } from "./elements.ts";
+import { heldText } from "./held_text.ts";
 import { type Constraints, faultIn } from "./validity.ts";
 
 /**
@@ -164,7 +165,10 @@ export class Form<Result> {
     }
     const data = new FormData();
     for (const { name, values } of this.#entries) {
-      for (const value of values) data.append(name, value);
+      for (const value of values) {
+        const isText = typeof value === "string";
+        data.append(withCrlf(name), isText ? withCrlf(value) : value);
+      }
     }
     return await this.#send({
       action: this.#attribute("action") ?? "",
@@ -256,11 +260,20 @@ function buttonOf(element: Element): Field[] {
 /** The types of inputs that are buttons, which send nothing unless they are pressed. */
 const BUTTONS: readonly string[] = ["submit", "button", "reset", "image"];
 
+/** The types of inputs besides `text`. */
+const INPUT_TYPES: readonly string[] = [
+  ...BUTTONS,
+  ..."hidden search tel url email password date month week time datetime-local number range color checkbox radio file"
+    .split(" "),
+];
+
 function fieldOf(element: Element): Field[] {
   const name = attribute(element, "name");
   if (!name || isDisabled(element)) return [];
+  const type = typeOf(element);
   const common = {
     name,
+    type,
     required: attribute(element, "required") !== undefined,
     maxLength: maxLengthOf(element),
     isMultiple: attribute(element, "multiple") !== undefined,
@@ -270,11 +283,18 @@ function fieldOf(element: Element): Field[] {
     case "input":
       return inputOf(element, common);
     case "textarea":
-      return [{ ...common, type: "textarea", values: [rawText(element)] }];
+      return [{ ...common, values: [heldText(rawText(element), type)] }];
     case "select":
-      return [{ ...common, type: "select", ...selectOf(element, common) }];
+      return [{ ...common, ...selectOf(element, common) }];
   }
   return [];
+}
+
+/** What a field is: the type of an input, or else its tag. Unknown types are text (HTML standard, section 4.10.5). */
+function typeOf(element: Element): string {
+  if (element.tagName !== "input") return element.tagName;
+  const type = (attribute(element, "type") ?? "").toLowerCase();
+  return INPUT_TYPES.includes(type) ? type : "text";
 }
 
 /** How long the text may be; what is no number is no limit. */
@@ -284,10 +304,8 @@ function maxLengthOf(element: Element): number {
 }
 
 function constraintsOf(element: Element): Constraints {
-  const isTextarea = element.tagName === "textarea";
-  const given = attribute(element, "type")?.toLowerCase() ?? "text";
   return {
-    type: isTextarea ? "textarea" : element.tagName === "input" ? given : "",
+    type: typeOf(element),
     pattern: attribute(element, "pattern"),
     minlength: attribute(element, "minlength"),
     min: attribute(element, "min"),
@@ -296,23 +314,23 @@ function constraintsOf(element: Element): Constraints {
   };
 }
 
-type Common = Omit<Field, "type" | "values" | "options">;
+type Common = Omit<Field, "values" | "options">;
 
 function inputOf(
   element: Element,
   common: Common,
 ): Field[] {
-  const type = (attribute(element, "type") ?? "text").toLowerCase();
+  const { type } = common;
   const value = attribute(element, "value");
   if (BUTTONS.includes(type)) return [];
+  if (type === "file") return [{ ...common, values: [] }];
   if (type !== "checkbox" && type !== "radio") {
-    return [{ ...common, type, values: type === "file" ? [] : [value ?? ""] }];
+    return [{ ...common, values: [heldText(value ?? "", type)] }];
   }
   const isChecked = attribute(element, "checked") !== undefined;
   const option = value ?? "on";
   return [{
     ...common,
-    type,
     values: isChecked ? [option] : [],
     options: [option],
   }];
@@ -354,7 +372,8 @@ function accepts(
   if (type === "file") return value instanceof File;
   if (typeof value === "boolean") return type === "checkbox";
   if (typeof value !== "string") return false;
-  return options?.includes(value) ?? value.length <= maxLength;
+  return options?.includes(value) ??
+    heldText(value, type).length <= maxLength;
 }
 
 /** Fills a field. Of several fields with one name, such as radio buttons, only some may accept a value. */
@@ -366,11 +385,14 @@ function fillField(field: Field, given: readonly FieldValue[]): void {
   } else if (taken.length > 0 || field.isMultiple) {
     field.values = taken.filter((value) => typeof value !== "boolean").map(
       (value) =>
-        typeof value === "string" && field.type === "textarea"
-          ? value.replace(/\r\n|\r|\n/g, "\r\n") // as browsers send it
-          : value,
+        typeof value === "string" ? heldText(value, field.type) : value,
     );
   }
+}
+
+/** A text with the line breaks that a submission has (HTML standard, section 4.10.21.6). */
+function withCrlf(text: string): string {
+  return text.replace(/\r\n|\r|\n/g, "\r\n");
 }
 
 /** The fields, encoded as in a URL. */

@@ -3,6 +3,8 @@
  * Only for tests.
  */
 
+import { TEXTS } from "./held_text.ts";
+
 /** The attributes that say what a field takes; each is undefined where the field has none. */
 export interface Constraints {
   readonly type: string;
@@ -12,16 +14,6 @@ export interface Constraints {
   readonly max: string | undefined;
   readonly step: string | undefined;
 }
-
-/** The types with a `pattern` and a `minlength`. */
-const TEXTS: readonly string[] = [
-  "text",
-  "search",
-  "url",
-  "tel",
-  "email",
-  "password",
-];
 
 /** An e-mail address as the HTML standard defines it, which is less than RFC 5322 allows. */
 const EMAIL =
