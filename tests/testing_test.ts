@@ -738,3 +738,31 @@ Deno.test("`submit()` sends line breaks as browsers do, of untouched fields, too
     });
   }
 });
+
+Deno.test("`submit()` does not check a field that is read-only or hidden, and `fill()` refuses a read-only one", async () => {
+  const app = formApp(
+    `<input name="line" readonly required><textarea name="text" readonly required></textarea>
+     <input name="mail" type="email" readonly value="none"><input name="id" type="hidden" required>
+     <input name="two" readonly value="1"><input name="two">`,
+  );
+  const form = (await new Visitor(app).visit("/")).form();
+  for (const name of ["line", "text", "mail"]) {
+    assertThrows(
+      () => form.fill({ [name]: "x" }),
+      RangeError,
+      `Cannot fill "${name}": the field is read-only`,
+    );
+  }
+  form.fill({ two: "2" });
+  assertEquals(
+    (await form.submit()).text,
+    "line=&text=&mail=none&id=&two=1&two=2",
+  );
+});
+
+Deno.test("`submit()` requires a box that is `readonly`, since that is only for text", async () => {
+  const app = formApp('<input type="checkbox" name="it" readonly required>');
+  const form = (await new Visitor(app).visit("/")).form();
+  await assertRejects(() => form.submit(), RangeError, '"it" is required');
+  assertEquals((await form.fill({ it: true }).submit()).text, "it=on");
+});

@@ -15,7 +15,7 @@ import {
   rawText,
   textOf,
 } from "./elements.ts";
-import { heldText } from "./held_text.ts";
+import { heldText, TEXTS } from "./held_text.ts";
 import { type Constraints, faultIn } from "./validity.ts";
 
 /**
@@ -36,6 +36,8 @@ interface Field {
   readonly required: boolean;
   readonly maxLength: number;
   readonly isMultiple: boolean;
+  /** Whether nobody can type into it. */
+  readonly isReadOnly: boolean;
   /** What a text must be that the field does not take; undefined when it takes it. */
   readonly faultIn: (text: string) => string | undefined;
   /** What is sent; nothing when the list is empty. */
@@ -109,18 +111,13 @@ export class Form<Result> {
     return [...new Set(this.#fields.map(({ name }) => name))];
   }
 
-  /** Fills fields by name; throws `RangeError` when the form has no such field or does not accept the value. */
+  /**
+   * Fills fields by name; throws `RangeError` when the form has no such field, or it is `readonly` or does not accept the
+   * value.
+   */
   fill(values: Readonly<Record<string, FieldInput>>): this {
     for (const [name, value] of Object.entries(values)) {
-      const fields = this.#fields.filter((field) => field.name === name);
-      if (fields.length === 0) {
-        const known = this.names.join(", ");
-        throw new RangeError(
-          `Cannot fill "${name}": the form has ${
-            known ? `the fields ${known}` : "no fields"
-          }`,
-        );
-      }
+      const fields = this.#fillable(name);
       const isList = Array.isArray(value);
       const given: FieldValue[] = [value].flat();
       const targets = isList ? fields.filter(takesList) : fields;
@@ -141,8 +138,8 @@ export class Form<Result> {
    * Submits the form by the button that it was chosen by, or else by its first submit button, as the Enter key does
    * (HTML standard, section 4.10.21.2): its name and value are sent with the fields. Rejects with `RangeError` where
    * a browser refuses: when a required field is empty, a field does not take its text, by its `type`, `pattern`,
-   * `minlength`, `min`, `max` or `step`, or the button is disabled. It also does where a browser would
-   * send the name of a file alone, since the form has no `enctype="multipart/form-data"`.
+   * `minlength`, `min`, `max` or `step`, or the button is disabled; what is `readonly` is not checked. It also does
+   * where a browser would send the name of a file alone, since the form has no `enctype="multipart/form-data"`.
    */
   async submit(): Promise<Result> {
     const button = this.#button;
@@ -177,10 +174,23 @@ export class Form<Result> {
     });
   }
 
+  /** The fields of a name that can be filled. */
+  #fillable(name: string): Field[] {
+    const fields = this.#fields.filter((field) => field.name === name);
+    const fillable = fields.filter(({ isReadOnly }) => !isReadOnly);
+    if (fillable.length > 0) return fillable;
+    const known = this.names.join(", ");
+    const problem = fields.length > 0
+      ? "the field is read-only"
+      : `the form has ${known ? `the fields ${known}` : "no fields"}`;
+    throw new RangeError(`Cannot fill "${name}": ${problem}`);
+  }
+
   /** Throws what a browser says of a field. */
   #check(): void {
     for (const field of this.#fields) {
-      const { name, required, values } = field;
+      const { name, type, required, isReadOnly, values } = field;
+      if (isReadOnly || type === "hidden") continue; // nobody could mend them
       if (required && this.#isEmpty(field)) {
         throw new RangeError(
           `Cannot submit the form: the field "${name}" is required`,
@@ -240,6 +250,7 @@ function buttonOf(element: Element): Field[] {
     required: false,
     maxLength: 0,
     isMultiple: false,
+    isReadOnly: false,
     faultIn: () => undefined,
   };
   const type = "submit";
@@ -267,6 +278,12 @@ const INPUT_TYPES: readonly string[] = [
     .split(" "),
 ];
 
+/** The types of fields to which `readonly` applies. */
+const TYPED: readonly string[] = [
+  ...TEXTS,
+  ..."textarea number date month week time datetime-local".split(" "),
+];
+
 function fieldOf(element: Element): Field[] {
   const name = attribute(element, "name");
   if (!name || isDisabled(element)) return [];
@@ -277,6 +294,8 @@ function fieldOf(element: Element): Field[] {
     required: attribute(element, "required") !== undefined,
     maxLength: maxLengthOf(element),
     isMultiple: attribute(element, "multiple") !== undefined,
+    isReadOnly: TYPED.includes(type) &&
+      attribute(element, "readonly") !== undefined,
     faultIn: (text: string) => faultIn(text, constraintsOf(element)),
   };
   switch (element.tagName) {
