@@ -562,6 +562,13 @@ Deno.test("`submit()` sends what the button says, and no field of a disabled `fi
 /** Texts that a browser refuses to submit, by the input that has them, with what the error says. */
 const FAULTS: readonly [input: string, text: string, message: string][] = [
   ['type="email"', "nope", "must be an e-mail address"],
+  ['type="email"', "a@b.de,c@d.de", "must be an e-mail address"],
+  ['type="email" multiple', "a@b.de,,c@d.de", "must be e-mail addresses"],
+  [
+    'type="email" multiple pattern=".*@b.de"',
+    "a@b.de,c@d.de",
+    "must be text that matches .*@b.de",
+  ],
   ['type="url"', "example.com", "must be a whole URL"],
   ['pattern="[0-9]+"', "12x", "must be text that matches [0-9]+"],
   ['minlength="3"', "ab", "must be at least 3 characters long"],
@@ -765,4 +772,21 @@ Deno.test("`submit()` requires a box that is `readonly`, since that is only for 
   const form = (await new Visitor(app).visit("/")).form();
   await assertRejects(() => form.submit(), RangeError, '"it" is required');
   assertEquals((await form.fill({ it: true }).submit()).text, "it=on");
+});
+
+Deno.test("`submit()` sends the addresses of an input that is `multiple` as one text", async () => {
+  const app = formApp(
+    `<input name="to" type="email" multiple value=" a@b.de , c@d.de ">
+     <input name="cc" type="email" multiple pattern=".*@.*e">
+     <input name="one" multiple>`,
+  );
+  const form = (await new Visitor(app).visit("/")).form();
+  const sent = async () =>
+    [...new URLSearchParams((await form.submit()).text)].join(" ");
+  assertEquals(await sent(), "to,a@b.de,c@d.de cc, one,");
+  form.fill({ to: "a@b.de", cc: "a@b.de, c@d.de" });
+  assertEquals(await sent(), "to,a@b.de cc,a@b.de,c@d.de one,");
+  form.fill({ to: ["c@d.de", "e@f.de"], cc: [] });
+  assertEquals(await sent(), "to,c@d.de,e@f.de cc, one,");
+  assertThrows(() => form.fill({ one: ["a"] }), RangeError, "does not accept");
 });

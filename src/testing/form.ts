@@ -278,6 +278,9 @@ const INPUT_TYPES: readonly string[] = [
     .split(" "),
 ];
 
+/** The types of fields to which `multiple` applies. */
+const MULTIPLE: readonly string[] = ["select", "file", "email"];
+
 /** The types of fields to which `readonly` applies. */
 const TYPED: readonly string[] = [
   ...TEXTS,
@@ -293,7 +296,8 @@ function fieldOf(element: Element): Field[] {
     type,
     required: attribute(element, "required") !== undefined,
     maxLength: maxLengthOf(element),
-    isMultiple: attribute(element, "multiple") !== undefined,
+    isMultiple: MULTIPLE.includes(type) &&
+      attribute(element, "multiple") !== undefined,
     isReadOnly: TYPED.includes(type) &&
       attribute(element, "readonly") !== undefined,
     faultIn: (text: string) => faultIn(text, constraintsOf(element)),
@@ -325,6 +329,7 @@ function maxLengthOf(element: Element): number {
 function constraintsOf(element: Element): Constraints {
   return {
     type: typeOf(element),
+    isMultiple: attribute(element, "multiple") !== undefined,
     pattern: attribute(element, "pattern"),
     minlength: attribute(element, "minlength"),
     min: attribute(element, "min"),
@@ -402,10 +407,12 @@ function fillField(field: Field, given: readonly FieldValue[]): void {
     const isChecked = taken.some((value) => value !== false);
     field.values = isChecked ? field.options ?? [] : [];
   } else if (taken.length > 0 || field.isMultiple) {
-    field.values = taken.filter((value) => typeof value !== "boolean").map(
+    const values = taken.filter((value) => typeof value !== "boolean").map(
       (value) =>
         typeof value === "string" ? heldText(value, field.type) : value,
     );
+    // A list of addresses is one text.
+    field.values = field.type === "email" ? [values.join(",")] : values;
   }
 }
 

@@ -18,7 +18,9 @@ export function heldText(text: string, type: string): string {
   if (type === "textarea") return text.replace(/\r\n?/g, "\n");
   if (!TEXTS.includes(type)) return text;
   const line = text.replace(/[\r\n]+/g, "");
-  return type === "email" || type === "url" ? withoutSpaces(line) : line;
+  if (type === "url") return withoutSpaces(line);
+  if (type !== "email") return line;
+  return line.split(",").map(withoutSpaces).join(","); // it may be `multiple`
 }
 
 function withoutSpaces(text: string): string {

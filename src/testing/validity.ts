@@ -8,6 +8,7 @@ import { TEXTS } from "./held_text.ts";
 /** The attributes that say what a field takes; each is undefined where the field has none. */
 export interface Constraints {
   readonly type: string;
+  readonly isMultiple: boolean;
   readonly pattern: string | undefined;
   readonly minlength: string | undefined;
   readonly min: string | undefined;
@@ -24,16 +25,22 @@ export function faultIn(
   text: string,
   constraints: Constraints,
 ): string | undefined {
-  const { type, pattern, minlength } = constraints;
+  const { type, isMultiple, pattern, minlength } = constraints;
   if (text === "") return undefined;
   if (type === "number" || type === "range") {
     return faultInNumber(text, constraints);
   }
-  if (type === "email" && !EMAIL.test(text)) return "an e-mail address";
+  const isList = type === "email" && isMultiple;
+  const texts = isList ? text.split(",") : [text];
+  if (type === "email" && !texts.every((each) => EMAIL.test(each))) {
+    return isList ? "e-mail addresses" : "an e-mail address";
+  }
   if (type === "url" && !URL.canParse(text)) return "a whole URL";
   if (pattern !== undefined && TEXTS.includes(type)) {
     const expression = new RegExp(`^(?:${pattern})$`, "v");
-    if (!expression.test(text)) return `text that matches ${pattern}`;
+    if (!texts.every((each) => expression.test(each))) {
+      return `text that matches ${pattern}`;
+    }
   }
   const isFree = type === "textarea" || TEXTS.includes(type);
   const least = isFree && /^\d+$/.test(minlength ?? "") ? Number(minlength) : 0;
