@@ -576,6 +576,15 @@ const FAULTS: readonly [input: string, text: string, message: string][] = [
   ['type="number" min="3"', "2", "must be at least 3"],
   ['type="number" max="3"', "4", "must be at most 3"],
   ['type="number"', "1.5", "must be a multiple of 1"],
+  ['type="number" min="1" step="5"', "5", "must be 1 plus a multiple of 5"],
+  ['type="number" value="0.5"', "1", "must be 0.5 plus a multiple of 1"],
+  ['type="date" min="2026-02-10"', "2026-02-09", "must be at least 2026-02-10"],
+  ['type="date" max="2026-02-10"', "2026-02-11", "must be at most 2026-02-10"],
+  [
+    'type="date" min="2026-02-27" step="7"',
+    "2026-03-05",
+    "must be 2026-02-27 plus a multiple of 7",
+  ],
 ];
 
 for (const [input, text, message] of FAULTS) {
@@ -600,6 +609,8 @@ Deno.test("`submit()` sends what fits the rules of the fields", async () => {
       <input name="code" pattern="[0-9]+" minlength="3">
       <input name="price" type="number" min="0.1" step="0.1">
       <input name="any" type="number" step="any">
+      <input name="half" type="number" value="0.5">
+      <input name="week" type="date" value="2026-02-27" step="7">
     </form>`);
   app.route("POST /", () => app.request().data);
   const values = {
@@ -608,6 +619,8 @@ Deno.test("`submit()` sends what fits the rules of the fields", async () => {
     code: "1234",
     price: "0.3",
     any: "-1.25",
+    half: "1.5",
+    week: "2026-03-06",
   };
   const page = await new Visitor(app).visit("/");
   const sent = await page.form().fill(values).submit();
@@ -789,4 +802,18 @@ Deno.test("`submit()` sends the addresses of an input that is `multiple` as one 
   form.fill({ to: ["c@d.de", "e@f.de"], cc: [] });
   assertEquals(await sent(), "to,c@d.de,e@f.de cc, one,");
   assertThrows(() => form.fill({ one: ["a"] }), RangeError, "does not accept");
+});
+
+Deno.test("`fill()` refuses what is no date, and `submit()` leaves it out", async () => {
+  const app = formApp(
+    `<input name="it" type="date" min="2024-02-29" max="2026-12-31">
+     <input name="old" type="date" value="2026-02-31">`,
+  );
+  const form = (await new Visitor(app).visit("/")).form();
+  for (const it of ["2026-02-31", "2026-13-01", "31.1.2026", "2026-1-1"]) {
+    assertThrows(() => form.fill({ it }), RangeError, "type date does not");
+  }
+  for (const it of ["2024-02-29", "2026-12-31", ""]) {
+    assertEquals((await form.fill({ it }).submit()).text, `it=${it}&old=`);
+  }
 });

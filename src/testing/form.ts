@@ -335,6 +335,7 @@ function constraintsOf(element: Element): Constraints {
     min: attribute(element, "min"),
     max: attribute(element, "max"),
     step: attribute(element, "step"),
+    value: attribute(element, "value"),
   };
 }
 
@@ -396,8 +397,9 @@ function accepts(
   if (type === "file") return value instanceof File;
   if (typeof value === "boolean") return type === "checkbox";
   if (typeof value !== "string") return false;
-  return options?.includes(value) ??
-    heldText(value, type).length <= maxLength;
+  const held = heldText(value, type);
+  if (type === "date") return held === value; // no other text can be typed
+  return options?.includes(value) ?? held.length <= maxLength;
 }
 
 /** Fills a field. Of several fields with one name, such as radio buttons, only some may accept a value. */

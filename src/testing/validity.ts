@@ -3,7 +3,7 @@
  * Only for tests.
  */
 
-import { TEXTS } from "./held_text.ts";
+import { dayOf, TEXTS } from "./held_text.ts";
 
 /** The attributes that say what a field takes; each is undefined where the field has none. */
 export interface Constraints {
@@ -14,11 +14,18 @@ export interface Constraints {
   readonly min: string | undefined;
   readonly max: string | undefined;
   readonly step: string | undefined;
+  /** The value that the page gives the field. */
+  readonly value: string | undefined;
 }
 
 /** An e-mail address as the HTML standard defines it, which is less than RFC 5322 allows. */
 const EMAIL =
   /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?)*$/i;
+
+/** What the text of a field counts as, for the types with a `min`, a `max` and a `step`; the days of a date. */
+const NUMBERS: Readonly<
+  Record<string, (text: string) => number | undefined>
+> = { number: parseNumber, range: parseNumber, date: dayOf };
 
 /** What a text must be that a field does not take, or undefined when it takes it. Nothing is taken by all. */
 export function faultIn(
@@ -27,8 +34,9 @@ export function faultIn(
 ): string | undefined {
   const { type, isMultiple, pattern, minlength } = constraints;
   if (text === "") return undefined;
-  if (type === "number" || type === "range") {
-    return faultInNumber(text, constraints);
+  const numberOf = NUMBERS[type];
+  if (numberOf !== undefined) {
+    return faultInOrder(text, constraints, numberOf);
   }
   const isList = type === "email" && isMultiple;
   const texts = isList ? text.split(",") : [text];
@@ -47,25 +55,29 @@ export function faultIn(
   return text.length < least ? `at least ${least} characters long` : undefined;
 }
 
-function faultInNumber(
+function faultInOrder(
   text: string,
-  { min, max, step }: Constraints,
+  { min, max, step, value }: Constraints,
+  numberOf: (text: string) => number | undefined,
 ): string | undefined {
-  if (!isNumber(text)) return "a number";
-  const value = Number(text);
-  const [least, most] = [min, max].map((each) =>
-    isNumber(each) ? Number(each) : undefined
-  );
-  if (least !== undefined && value < least) return `at least ${least}`;
-  if (most !== undefined && value > most) return `at most ${most}`;
+  const number = numberOf(text);
+  if (number === undefined) return "a number";
+  const [least, most] = [min, max].map((each) => numberOf(each ?? ""));
+  if (least !== undefined && number < least) return `at least ${min}`;
+  if (most !== undefined && number > most) return `at most ${max}`;
   if (step?.toLowerCase() === "any") return undefined;
-  const size = isNumber(step) && Number(step) > 0 ? Number(step) : 1;
-  const steps = (value - (least ?? 0)) / size;
+  const given = parseNumber(step ?? "") ?? 0;
+  const size = given > 0 ? given : 1;
+  const base = least === undefined ? value : min; // where the steps begin
+  const start = numberOf(base ?? "") ?? 0;
+  const steps = (number - start) / size;
   // Steps such as 0.1 are no binary fractions.
-  const isStep = Math.abs(steps - Math.round(steps)) < 1e-6;
-  return isStep ? undefined : `a multiple of ${size}`;
+  if (Math.abs(steps - Math.round(steps)) < 1e-6) return undefined;
+  const multiple = `a multiple of ${size}`;
+  return start === 0 ? multiple : `${base} plus ${multiple}`;
 }
 
-function isNumber(text: string | undefined): boolean {
-  return /^-?(?:\d+|\d*\.\d+)(?:e[+-]?\d+)?$/i.test(text ?? "");
+function parseNumber(text: string): number | undefined {
+  const isNumber = /^-?(?:\d+|\d*\.\d+)(?:e[+-]?\d+)?$/i.test(text);
+  return isNumber ? Number(text) : undefined;
 }
