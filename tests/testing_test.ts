@@ -225,6 +225,35 @@ Deno.test("`Visitor` sends a form again after a 307, and asks for a page after a
   assertEquals((await visitor.visit("/303", init)).text, "GET ");
 });
 
+Deno.test("`Visitor` sends no header of a body when it asks for a page after a redirect", async () => {
+  const app = new Engine();
+  app.route("POST|PUT|GET /@status:[0-9]+", (status) => {
+    app.redirect("/end", Number(status));
+  });
+  app.route("/end", () => [...app.request().raw.headers].map(String));
+  const visitor = new Visitor(app);
+  const type = "content-type,text/plain";
+  const headers = {
+    "Content-Type": "text/plain",
+    "Content-Language": "en",
+    "Content-Encoding": "identity",
+    "Content-Location": "/here",
+    "X-Token": "a",
+  };
+  const end = async (status: number, method: string): Promise<string[]> => {
+    const init = { method, headers };
+    return (await visitor.visit(`/${status}`, init)).json<string[]>();
+  };
+  assertEquals(await end(303, "POST"), ["x-token,a"]);
+  assertEquals(await end(303, "PUT"), ["x-token,a"]);
+  assertEquals(await end(302, "POST"), ["x-token,a"]);
+  for (const [status, method] of [[302, "PUT"], [303, "GET"]] as const) {
+    assertStringIncludes((await end(status, method)).join(" "), type);
+  }
+  const page = await visitor.visit("/303", { json: { name: "Ada" } });
+  assertEquals(page.json(), []);
+});
+
 Deno.test("`Visitor` stops at a redirect that leaves the application", async () => {
   const app = new Engine();
   app.route("/", () => app.redirect("https://example.com/"));

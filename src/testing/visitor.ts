@@ -317,10 +317,21 @@ function requestOf({ json, ...init }: VisitOptions): RequestInit {
   return { method: "POST", ...init, headers, body: JSON.stringify(json) };
 }
 
+/** The headers of a body that a plain GET does not have (Fetch standard, "request-body-header name"). */
+const BODY_HEADERS: readonly string[] = [
+  "content-encoding",
+  "content-language",
+  "content-location",
+  "content-type",
+];
+
 /** What a browser sends after a redirect: after a form, a plain GET (Fetch standard, section 4.4). */
 function afterRedirect(init: RequestInit, status: number): RequestInit {
   const method = (init.method ?? "GET").toUpperCase();
-  if (method === "HEAD" || (status !== 303 && method !== "POST")) return init;
+  const isRead = method === "GET" || method === "HEAD";
+  if (isRead || (status !== 303 && method !== "POST")) return init;
   const { body: _body, method: _method, ...rest } = init;
-  return rest;
+  const headers = new Headers(init.headers);
+  for (const name of BODY_HEADERS) headers.delete(name);
+  return { ...rest, headers };
 }
