@@ -22,6 +22,7 @@ import type {
   VariableValue,
   VariableValues,
 } from "./application/settings.ts";
+import { IS_HANDLING } from "./declaring.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { wrongKind } from "./errors.ts";
@@ -124,6 +125,11 @@ export class Engine {
     info?: ConnectionInfo,
   ) => Response | Promise<Response> = (request, info) =>
     handleRequest(this.#app, webRequest(request, info), info);
+
+  /** @ignore */
+  get [IS_HANDLING](): boolean {
+    return this.#app.context() !== undefined;
+  }
 
   readonly #app = new Application(defaults);
   #server: Server | undefined;

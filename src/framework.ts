@@ -3,6 +3,7 @@
  * the engine's order, as static ones.
  */
 
+import { IS_HANDLING } from "./declaring.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { applicationOf, Engine } from "./engine.ts";
@@ -47,6 +48,11 @@ const /** @internal */ AnyMember: any = class {};
 export class Framework extends AnyMember {
   /** @ignore */
   static readonly [FRAMEWORK_OBJECT] = true;
+
+  /** @ignore */
+  static get [IS_HANDLING](): boolean {
+    return engine[IS_HANDLING];
+  }
 
   /** {@linkcode Engine.prototype.fetch | Engine.fetch} of the engine behind this class; it needs no `this`. */
   static readonly fetch: Engine["fetch"] = (request, info) =>

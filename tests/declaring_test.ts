@@ -10,10 +10,16 @@ import {
   assertThrows,
 } from "@std/assert";
 import { Engine, Framework, type Route } from "@framework/core";
+import { cors } from "@framework/core/cors";
+import { guard } from "@framework/core/guard";
+import { limit } from "@framework/core/limit";
+import { log } from "@framework/core/log";
+import { sessions } from "@framework/core/sessions";
 import { EventEmitter } from "node:events";
 import * as net from "node:net";
 import { nextTick } from "node:process";
 import { promisify } from "node:util";
+import { onBothForms, visit } from "./forms.ts";
 
 type Done = () => void;
 
@@ -457,4 +463,47 @@ Deno.test("`configure()` of one engine within that of another one configures bot
   inner.configure(() => assertThrows(() => outer.set("name", 2), Error));
   assertEquals(outer.get("name"), 1);
   return server.shutdown();
+});
+
+const EXTENSIONS: Readonly<Record<string, (app: Engine) => unknown>> = {
+  cors: (app) => cors(app, { origins: "*" }),
+  guard: (app) => guard(app),
+  limit: (app) => limit(app, { requests: 1, seconds: 1 }),
+  log: (app) => log(app, { write: () => {} }),
+  sessions: (app) => sessions(app, { secret: "s".repeat(32) }),
+};
+
+for (const [name, add] of Object.entries(EXTENSIONS)) {
+  onBothForms(
+    `\`${name}()\` refuses to be added in a request, with which it would end`,
+    async (app) => {
+      app.map("error", (error: Error) => error.message);
+      app.route("/", () => void add(app as Engine));
+      app.route(
+        "/configured",
+        () => app.configure(() => void add(app as Engine)),
+      );
+      const response = await visit(app, "/");
+      assertEquals(
+        await response.text(),
+        `Cannot call ${name}() here: a request is being handled; call it once, where the application is declared`,
+      );
+      const path = "/configured";
+      assertEquals((await visit(app, path)).status, 200);
+    },
+  );
+}
+
+Deno.test("`sessions()` in a request returns the session that was declared before", async () => {
+  const app = new Engine();
+  const options = { secret: "s".repeat(32) };
+  sessions(app, options);
+  app.route("/", () => {
+    const session = sessions<{ count: number }>(app, options)();
+    session.set("count", 2);
+    return `${session.get("count")}`;
+  });
+  const response = await visit(app, "/");
+  assertEquals(await response.text(), "2");
+  assertEquals(response.headers.has("set-cookie"), true);
 });

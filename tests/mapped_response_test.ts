@@ -939,6 +939,16 @@ Deno.test("a `halt()` that fails has not responded by a `json()` that fails afte
   }
 });
 
+Deno.test("an object that a mapped `halt()` returns is sent as JSON, with the status that it has set", async () => {
+  const app = new Engine();
+  app.map("halt", (status: number, why: string) => {
+    app.response().status(status);
+    return { why };
+  });
+  app.route("/", () => app.halt(418, "teapot"));
+  assertEquals(await get(app), [418, '{"why":"teapot"}']);
+});
+
 Deno.test("a number or boolean that a mapped `halt()` returns is no content", async () => {
   for (const value of [403, 0, true, false]) {
     const app = new Engine();

@@ -165,13 +165,14 @@ interface Definition {
   readonly properties?: readonly Member[];
   readonly methods?: readonly Member[];
   readonly callSignatures?: readonly { readonly params: Parameter[] }[];
+  readonly returnType?: { readonly repr: string };
 }
 
 interface Member {
   readonly name: string;
   readonly accessibility?: string;
   readonly params?: readonly Parameter[];
-  readonly functionDef?: { readonly returnType?: { readonly repr: string } };
+  readonly functionDef?: Definition;
 }
 
 interface Parameter {
@@ -232,6 +233,30 @@ Deno.test("the public methods that return a promise are those that `track()` not
     "View.exists",
     "View.fetch",
   ]);
+});
+
+Deno.test("extensions have no public function that returns a promise to the code of a request", async () => {
+  const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
+  const isForRequests = (name: string): boolean =>
+    ![".", "./testing", "./create"].includes(name);
+  const modules = Object.entries<string>(exports)
+    .filter(([name]) => isForRequests(name)).map(([, path]) => path);
+  const found: string[] = [];
+  for (const module of modules) {
+    for (const { name, declarations } of await symbolsOf(module)) {
+      for (const { def, kind } of declarations) {
+        const functions = kind === "class"
+          ? (def?.methods ?? []).map(({ functionDef }) => functionDef)
+          : [def];
+        if (functions.some((each) => each?.returnType?.repr === "Promise")) {
+          found.push(`${module} ${name}`);
+        }
+      }
+    }
+  }
+  // One that did would have to return it through the method `TRACK` of the request, as that of `limit` does: nothing
+  // would wait for it otherwise.
+  assertEquals(found, []);
 });
 
 /** Parameters as they are written. */

@@ -321,7 +321,7 @@ export class Application implements LayerSource {
 
   /**
    * Calls a method with its filters, and has the response wait for a promise that it returns; or returns an instance of
-   * a class. The context is the current one: pass it where it is known, which saves looking it up. A method that was to
+   * a class. The context must be the current one: passing it saves looking it up. A method that was to
    * respond, and fails, lets no guard go on, also where that catches the error.
    */
   call(

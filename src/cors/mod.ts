@@ -39,6 +39,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { checkDeclaring } from "../declaring.ts";
 import { urlBelowBase } from "../base.ts";
 import { decodeEscapes } from "../escapes.ts";
 import { wrongKind } from "../errors.ts";
@@ -106,7 +107,7 @@ interface Policy {
 /**
  * Adds the headers of CORS to each response of an application.
  *
- * Throws `TypeError` when an option has an unknown name, an origin or the path is malformed, `"*"` is combined with
+ * Throws `Error` in a request of the application, `TypeError` when an option has an unknown name, an origin or the path is malformed, `"*"` is combined with
  * credentials, `credentials` is not a boolean, or a name cannot be sent, and `RangeError` when `maxAge` is not a whole
  * number, below 0 or above 1,000,000,000,000.
  */
@@ -114,6 +115,7 @@ export function cors(
   app: Engine | typeof Framework,
   options: CorsOptions,
 ): void {
+  checkDeclaring(app, "cors");
   checkPolicy(options);
   const policy = policyOf(options);
   const decisions = new WeakMap<HttpRequest, boolean>();

@@ -75,6 +75,7 @@
  */
 
 import type { Engine, Framework } from "../../mod.ts";
+import { checkDeclaring } from "../declaring.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { checkOptions, checkRecord } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
@@ -112,12 +113,13 @@ const THIS_SITE: ReadonlySet<string> = new Set(["same-origin", "none"]);
 /**
  * Guards an application against requests from other sites, and sets security headers.
  *
- * Throws `TypeError` when an option has an unknown name, a trusted origin is malformed, or a header cannot be sent.
+ * Throws `Error` in a request of the application, `TypeError` when an option has an unknown name, a trusted origin is malformed, or a header cannot be sent.
  */
 export function guard(
   app: Engine | typeof Framework,
   options: GuardOptions = {},
 ): void {
+  checkDeclaring(app, "guard");
   checkOptions("guard the application", options, ["trusted", "headers"]);
   const trusted = [options.trusted ?? []].flat();
   for (const origin of trusted) {

@@ -16,7 +16,10 @@ import { type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
 import { hasJson } from "./json.ts";
 
-/** Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. */
+/**
+ * Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. Code that calls this
+ * runs in the context: the method `json` writes to the current one.
+ */
 export function respondWith(
   context: Context,
   returned: unknown,

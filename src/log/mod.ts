@@ -46,6 +46,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { checkDeclaring } from "../declaring.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import { reportError } from "../report.ts";
@@ -104,11 +105,15 @@ const WRITE_SECONDS = 10;
 /** How long a server that drains waits for the reader of the log: one that reads takes far less. */
 const STALLED_SECONDS = 0.1;
 
-/** Logs each request of an application. Throws `TypeError` for an unknown option, or one of the wrong type. */
+/**
+ * Logs each request of an application. Throws `TypeError` for an unknown option, or one of the wrong type, and `Error`
+ * in a request of the application.
+ */
 export function log(
   app: Engine | typeof Framework,
   options: LogOptions = {},
 ): void {
+  checkDeclaring(app, "log");
   checkOptions("log requests", options, ["write", "secrets"]);
   const { write = printer(app), secrets = SECRETS } = options;
   if (typeof write !== "function") {

@@ -299,8 +299,8 @@ export class Reply {
   }
 
   /**
-   * Seals the reply and makes the web response of it, without a body for HEAD. When that fails, the
-   * reply is open again.
+   * Seals the reply and makes the web response of it, without a body for HEAD. Its headers may be fixed, as those of a
+   * response of `fetch()`: set headers on what `mutable()` returns for it. When that fails, the reply is open again.
    */
   toResponse(delivery: Delivery): Response {
     const final = this.#close();

@@ -8,7 +8,7 @@ import { Markup } from "../html.ts";
 import { reportError } from "../report.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind } from "../state/current.ts";
-import { ABORTED } from "../state/unfinished.ts";
+import { ABORTED, CANCEL_SECONDS } from "../state/unfinished.ts";
 import { settles } from "../timer.ts";
 import type { Delivery } from "./web_response.ts";
 
@@ -19,9 +19,6 @@ export type BodyContent =
   | ArrayBuffer
   | Blob
   | ReadableStream;
-
-/** How many seconds the source of an abandoned stream has to clean up: fewer than `CLEAN_UP_SECONDS` of `server/`. */
-const CANCEL_SECONDS = 0.5;
 
 /** What is known of a stream. */
 interface StreamOptions {

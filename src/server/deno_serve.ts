@@ -10,12 +10,15 @@
  */
 
 import { abandonAll, flushAll } from "../flush.ts";
-import { inWords, type Unfinished } from "../state/unfinished.ts";
+import {
+  CLEAN_UP_SECONDS,
+  inWords,
+  type Unfinished,
+} from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import { settles, sleep, until } from "../timer.ts";
 import { exit, FLUSH_SECONDS, onSignals } from "./process.ts";
 import {
-  CLEAN_UP_SECONDS,
   reportUnfinished,
   type ServedApplication,
   type Server,

@@ -5,7 +5,11 @@
 
 import { counted, report, reportError } from "../report.ts";
 import { socketLost } from "../runtime.ts";
-import { inWords, type Unfinished } from "../state/unfinished.ts";
+import {
+  CLEAN_UP_SECONDS,
+  inWords,
+  type Unfinished,
+} from "../state/unfinished.ts";
 import { settles, sleep, until } from "../timer.ts";
 
 /**
@@ -30,9 +34,6 @@ export interface ServedApplication {
 
 /** Makes the runtime listen, on the given port or else on that of the options. */
 type Listen = (port?: number) => Server;
-
-/** How many seconds aborted streams get for cleaning up, and unfinished uploads for their refusals. */
-export const CLEAN_UP_SECONDS = 1;
 
 /** How many seconds pass before the server tries to listen again. */
 const PAUSE_SECONDS = 0.5;

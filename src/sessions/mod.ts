@@ -87,6 +87,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { checkDeclaring } from "../declaring.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
@@ -161,7 +162,7 @@ const RESPONDED = "the response has already been made";
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
  * of a request. A second call with the same options returns an accessor of the same session.
  *
- * Throws `TypeError` when an option has an unknown name, a secret is too short, a time is not a number
+ * Throws `Error` when a request of the application is the first to call it, `TypeError` when an option has an unknown name, a secret is too short, a time is not a number
  * greater than 0, `maxAge` is above 1,000,000,000,000, the name or the path is not valid for a cookie, the store
  * lacks a method, the application has sessions with other options under the name, or one of two sessions has the
  * name of the other's second cookie, such as `session-used`.
@@ -175,6 +176,7 @@ export function sessions<Values extends object = Record<string, unknown>>(
   const others = declared.get(router) ?? [];
   const same = others.find((each) => each.isOf(rules));
   if (same !== undefined) return () => same.use();
+  checkDeclaring(app, "sessions");
   const current = new CurrentSession(app, rules);
   app.before("start", () => current.open());
   app.after("start", () => current.check());

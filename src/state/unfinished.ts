@@ -9,6 +9,12 @@ import { counted } from "../report.ts";
 /** The reason with which a server that shuts down aborts its streams. */
 export const ABORTED = new Deno.errors.Interrupted("The server has shut down");
 
+/** How many seconds the source of an abandoned stream has to clean up. */
+export const CANCEL_SECONDS = 0.5;
+
+/** How many seconds a draining server gives aborted streams for that, and unfinished uploads for their refusals. */
+export const CLEAN_UP_SECONDS = CANCEL_SECONDS * 2;
+
 /** A request from a server that has no response yet. */
 export interface Running {
   /** Whether its body is still arriving, or may be read by a route. */
