@@ -1,6 +1,6 @@
 /** Owns what waits to be written when the framework ends the process, such as lines of a log. */
 
-import { settles } from "./timer.ts";
+import { settlesWithin } from "./timer.ts";
 
 /** Writes later what its reader is too slow for. */
 export interface BufferedWriter {
@@ -20,7 +20,7 @@ export function flushAtEnd(writer: BufferedWriter): void {
 /** Flushes every writer, for the given seconds at most, and drops what waits then. */
 export async function flushAll(seconds: number): Promise<void> {
   const flushes = [...writers].map((writer) => writer.flush());
-  await settles(Promise.all(flushes), seconds);
+  await settlesWithin(Promise.all(flushes), seconds);
   abandonAll();
 }
 

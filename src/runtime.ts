@@ -4,7 +4,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { settles, sleep } from "./timer.ts";
+import { settlesWithin, sleep } from "./timer.ts";
 
 /** Returns a reader of the property under the symbol of that description; undefined when it is missing. */
 export function internalSlot(description: string): (object: object) => unknown {
@@ -162,7 +162,7 @@ function unlessLost(
   const opened = open();
   opened.then((id) => waiting?.resolve(id), (why) => waiting?.reject(why));
   end.then(async () => {
-    if (await settles(opened, LOST_SECONDS)) return;
+    if (await settlesWithin(opened, LOST_SECONDS)) return;
     waiting?.reject(departure());
     waiting = undefined;
     lost.resolve();

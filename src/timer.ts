@@ -32,7 +32,7 @@ export async function until(
 }
 
 /** Waits for work to settle, for the given seconds at most; returns whether it has. */
-export async function settles(
+export async function settlesWithin(
   work: Promise<unknown>,
   seconds: number,
 ): Promise<boolean> {

@@ -6,7 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { Engine, type ServerSentEvent } from "@framework/core";
+import { Engine, html, type ServerSentEvent } from "@framework/core";
 import { secondsOf } from "./clock.ts";
 import { type App, onEngine, visit } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -293,6 +293,15 @@ Deno.test("`events()` keeps the first space of each value", async () => {
   assertEquals(
     await (await visit(app, "/")).text(),
     "event:  c\ndata:  a\ndata:  b\nid:  d\n\ndata: \n\n",
+  );
+});
+
+Deno.test("`events()` takes `html` as the text of an event", async () => {
+  const app = new Engine();
+  app.route("/", () => app.response().events([{ data: html`<b>${"<"}</b>` }]));
+  assertEquals(
+    await (await visit(app, "/")).text(),
+    "data: <b>&lt;</b>\n\n",
   );
 });
 

@@ -75,6 +75,23 @@ Deno.test("`route()` in a filter of `start` limits the body", async () => {
   assertEquals(await statusOf(app, "/", "a=10"), 413);
 });
 
+Deno.test("the page of a refused body finds it empty, also on a streamed route", async () => {
+  const app = new Engine();
+  app.map(
+    "error",
+    (error: Error) => `${error.message}: ${app.request().getBytes().length}`,
+  );
+  app.route("POST /whole", () => "taken").bodyLimit(3);
+  app.route("POST /stream", () => "taken").streamed().bodyLimit(3);
+  for (const path of ["/whole", "/stream"]) {
+    const headers = { "content-length": "4" };
+    const init = { method: "POST", body: "four", headers };
+    const request = new Request(`http://localhost${path}`, init);
+    const text = await (await app.fetch(request)).text();
+    assertEquals(text.endsWith(": 0"), true, text);
+  }
+});
+
 Deno.test("`bodyLimit()` is the limit of one route, above or below `framework.body_limit`", async () => {
   const app = new Engine();
   app.set("framework.body_limit", 5);

@@ -238,7 +238,7 @@ export class Application implements LayerSource {
   #replan(): void {
     const exchange = this.context()?.exchange;
     if (exchange === undefined) this.#plan = undefined;
-    else exchange.take(this.#compiled(exchange.layer));
+    else exchange.usePlan(this.#compiled(exchange.layer));
   }
 
   /** The plan of the requests with that layer, or of those without one. */

@@ -67,7 +67,7 @@ export class Exchange implements Delivery, Running {
    */
   readonly context: Context;
   /** The context, not the exchange, of the code that has called `fetch`: that of a mount, or any other. */
-  readonly outer: Context | undefined;
+  readonly outerContext: Context | undefined;
   /** Where the outer application has mounted this one; undefined when it has called this one in another way. */
   readonly mountPoint: MountPoint | undefined = undefined;
   /** What the server passed on about the connection. */
@@ -112,7 +112,7 @@ export class Exchange implements Delivery, Running {
    * before the search, and without a match.
    */
   match: Match | undefined = undefined;
-  /** The exchange of the application to which a mount has handed the request over, the opposite of `outer`. */
+  /** The exchange of the application to which a mount has handed the request over, the opposite of `outerContext`. */
   inner: Exchange | undefined = undefined;
   /** What `request()` returns, once it was called. */
   request: HttpRequest | undefined = undefined;
@@ -127,7 +127,7 @@ export class Exchange implements Delivery, Running {
   /** The validators whose conditions have held, such as "etag". */
   heldValidators: Set<string> | undefined = undefined;
   /** The routes that a mapped `start` has begun. */
-  routing: Promise<void> | undefined = undefined;
+  routesBegun: Promise<void> | undefined = undefined;
   /** The context of another application by which code of this one has responded, or has begun to. */
   responder: Context | undefined = undefined;
   /** The renders into variables that have begun: later renders wait for them. */
@@ -157,8 +157,8 @@ export class Exchange implements Delivery, Running {
   ) {
     this.method = raw.method;
     this.isHead = this.method === "HEAD";
-    this.outer = outerOf(raw);
-    const around = this.outer?.exchange;
+    this.outerContext = outerOf(raw);
+    const around = this.outerContext?.exchange;
     if (around !== undefined) {
       around.remember(); // it may be over before this one
       // An application that is called with the request of a mounted one is not mounted there.
@@ -182,7 +182,7 @@ export class Exchange implements Delivery, Running {
    * Takes the request's own plan, which may read the path in another way: the next search for its first route does.
    * The routes behind a match are searched by the path of that.
    */
-  take(plan: Plan): void {
+  usePlan(plan: Plan): void {
     this.plan = plan;
     this.path = undefined;
   }
@@ -206,7 +206,7 @@ export class Exchange implements Delivery, Running {
 
   /** The path of the request as it was received, with the prefixes under which the application is mounted. */
   get wholePath(): string {
-    const { mountPoint, outer, target } = this;
+    const { mountPoint, outerContext: outer, target } = this;
     return mountPoint && outer ? outer.exchange.wholePath : target.path;
   }
 
@@ -225,7 +225,7 @@ export class Exchange implements Delivery, Running {
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */
   get nesting(): Exchange[] {
-    return [this, ...this.outer?.exchange.nesting ?? []];
+    return [this, ...this.outerContext?.exchange.nesting ?? []];
   }
 
   /** Whether a web request is the one of this exchange, or of one around it. */
@@ -269,7 +269,7 @@ export class Exchange implements Delivery, Running {
 
   /** Names the request in pages and log lines; a mounted application uses the id of the outer one. */
   get id(): string {
-    return this.outer?.exchange.id ??
+    return this.outerContext?.exchange.id ??
       (this.#id ??= this.#receivedId() ?? crypto.randomUUID().slice(0, 8));
   }
 
@@ -370,7 +370,7 @@ export class Exchange implements Delivery, Running {
    */
   reportFailure(error: Error): void {
     const isKnown = error === this.#failure; // of a stream that `send` has made of another
-    if (this.outer !== undefined || !this.isServed || isKnown) return;
+    if (this.outerContext !== undefined || !this.isServed || isKnown) return;
     this.#failure = error;
     reportStream(error, this.title);
   }
@@ -507,7 +507,7 @@ export class Context implements Enterable {
   }
 
   get outer(): Context | undefined {
-    return this.exchange.outer;
+    return this.exchange.outerContext;
   }
 
   get isOver(): boolean {

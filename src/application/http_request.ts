@@ -100,8 +100,8 @@ export class HttpRequest {
 
   /** @ignore */
   get [OUTER_REQUEST](): HttpRequest | undefined {
-    const { mountPoint, outer } = this.#exchange;
-    return mountPoint && outer?.exchange.app.request(outer);
+    const { mountPoint, outerContext } = this.#exchange;
+    return mountPoint && outerContext?.exchange.app.request(outerContext);
   }
 
   /** @ignore */

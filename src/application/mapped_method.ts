@@ -21,14 +21,14 @@ export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
   : { [Key in Name]: Callback extends Method ? Callback : Method };
 
-/** What a wrapper adds between the filters of a method and the method itself; nothing where it has no filters. */
+/** What a wrapper adds between the filters of a method and the method itself; ignored where that has no filters. */
 export interface Between {
   /** Checks what a filter before the method returned, unless that is `false`: other values have no meaning. */
   check?(returned: unknown): void;
   /** Runs once the filters before the method have, which may have changed `params`. The method waits for it. */
   beforeMethod?(): unknown;
   /** Whether the filters after the method run even where it ends the request, as `halt` and `stop` do. */
-  readonly isEnd?: boolean;
+  readonly runsAfterStop?: boolean;
 }
 
 /** How a method of the framework runs in a request once it is mapped or filtered. */
@@ -103,7 +103,7 @@ export class MappedMethod {
     try {
       output.value = yield this.method(...params);
     } catch (thrown) {
-      if (!between?.isEnd || !isStop(thrown)) throw thrown;
+      if (!between?.runsAfterStop || !isStop(thrown)) throw thrown;
       end = thrown;
       output.value = undefined; // what filters may set from here on
     }

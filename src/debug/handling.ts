@@ -24,7 +24,7 @@ export function handleUnderDebug(
   const { exchange } = context;
   if (exchange.isServed) warn(exchange.app);
   // An application around this one that is under debug, too, does the same.
-  const isAroundDebugging = exchange.outer?.exchange.nesting
+  const isAroundDebugging = exchange.outerContext?.exchange.nesting
     .some(({ plan }) => plan.debug !== undefined);
   if (isAroundDebugging || !seesDetails(exchange)) return handle(context);
   return handleTimed(exchange, handle);

@@ -8,7 +8,7 @@ import type { Exchange } from "../application/exchange.ts";
 import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import { masked, maskedIfSecret } from "../secrets.ts";
 import { withoutRequest } from "../without_request.ts";
-import { settles } from "../timer.ts";
+import { settlesWithin } from "../timer.ts";
 import { type SentBody, sentBody } from "./sent_body.ts";
 
 /** What replaces a secret: a header allows no other characters. */
@@ -183,7 +183,7 @@ async function exportOf(
     );
   };
   // A main module that is still loading may wait for this request.
-  await settles(withoutRequest(search).catch(() => {}), WAIT_SECONDS);
+  await settlesWithin(withoutRequest(search).catch(() => {}), WAIT_SECONDS);
   return found;
 }
 

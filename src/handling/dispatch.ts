@@ -51,7 +51,7 @@ function callStart(context: Context): Waiting {
   firstRoute(exchange); // filters can ask for the route
   // Not by `app.call`, which would note it: the guards in it would wait for it.
   const returned = exchange.plan.start?.call([], context);
-  const isWaiting = isThenable(returned) || exchange.routing !== undefined;
+  const isWaiting = isThenable(returned) || exchange.routesBegun !== undefined;
   return isWaiting
     ? run(endStart(context, returned))
     : respondWith(context, returned);
@@ -65,7 +65,7 @@ function* endStart(context: Context, started: unknown): Steps<undefined> {
   const { exchange, reply } = context;
   const returned = yield started;
   yield respondWith(context, returned);
-  if (!hasResponded(context) && reply.isEmpty) yield exchange.routing;
+  if (!hasResponded(context) && reply.isEmpty) yield exchange.routesBegun;
   return undefined;
 }
 
@@ -103,7 +103,7 @@ export function start(app: Application): Waiting {
   if (exchange.plan.start?.isDefault) return callRoutes(context);
   forgetMatch(exchange);
   exchange.pending?.takeFailure(); // of code that has called the routes all the same
-  return exchange.routing = enter(context.part({ section }), callRoutes);
+  return exchange.routesBegun = enter(context.part({ section }), callRoutes);
 }
 
 /** Calls the first matching route, the next ones while they pass, or `notFound`. */
@@ -114,7 +114,7 @@ function callRoutes(context: Context): Waiting {
     : follow(context, match, callRoute(context, match));
 }
 
-/** Calls a route, once its body has arrived; returns what is to be sent, or true to pass on. */
+/** Calls a route, once its body has arrived; returns what is to be sent, true to pass on, or nothing where it was sent. */
 function callRoute(context: Context, match: Match): unknown {
   const receiving = receiveFor(context.exchange, match);
   return receiving === undefined
@@ -181,7 +181,7 @@ function* guarded(
  * over: code that is to get an error then, and not just stop, asks `checkNotOver`.
  */
 function hasResponded({ exchange, reply }: Context): boolean {
-  const { mountPoint, outer, responder } = exchange;
+  const { mountPoint, outerContext: outer, responder } = exchange;
   return reply.isSealed || exchange.isOver || responder?.reply.isSealed ||
     mountPoint?.hasResponded === false && outer !== undefined &&
       hasResponded(outer);

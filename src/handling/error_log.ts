@@ -6,9 +6,9 @@
  * | ------------------------------------------------------------------------ | ----------------------------------------------------- |
  * | it has got a page, of whoever made that                                  | `noteError`, then `logNotedErrors` for a 500 or above |
  * | `error` itself has failed: it and the error before it                    | `logError`, in place of the note                      |
- * | it has cost the page that was the response, of work that nobody awaited  | `logError`                                            |
+ * | work that nobody awaited threw it, and the page that was the response is lost | `logError`                                            |
  * | a filter of `send`, or `send` itself, has failed                         | `logError`                                            |
- * | a callback threw it after the seal, or gave it to `error()`              | `reportLate`, in place of the note (`forgetError`)    |
+ * | after the seal, it was thrown, or given to `error()`                     | `reportLate`, in place of the note (`forgetError`)    |
  * | deferred work threw it or, too late for a page, work that nobody awaited | `reportLate`                                          |
  * | not even the default page can be made, or `error` does not run           | the server: `onError` of `server/listen.ts`           |
  * | a stream that is being sent has failed                                   | `Exchange.reportFailure`                              |

@@ -23,7 +23,7 @@ import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
 import { departuresNoticed, finishUpgrade } from "../runtime.ts";
 import { enter } from "../state/current.ts";
-import "../state/uncaught.ts"; // notices the rejected calls that nobody awaits: see `state/pending.ts`
+import { UNAWAITED } from "../state/uncaught.ts"; // which notices rejected calls that nobody awaits
 import { type MaybePromise, run, type Steps } from "../steps.ts";
 import { startDeferred } from "./deferred.ts";
 import {
@@ -39,8 +39,6 @@ import { firstRoute } from "./search.ts";
 import { send } from "./send.ts";
 import { dispatch } from "./dispatch.ts";
 import { settle, settleAll } from "./unawaited.ts";
-
-const UNAWAITED = "in work that was not awaited";
 
 /** Handles a request; returns a promise only when something has to be waited for. */
 export function handleRequest(
@@ -128,8 +126,11 @@ function admit(exchange: Exchange): void {
  * Refuses a request that comes while the server drains. That of `start()` listens on, but only to receive bodies. One
  * that another application hands on was taken before.
  */
-function checkDraining({ app, hasConnectionInfo, outer }: Exchange): void {
-  if (!hasConnectionInfo || outer !== undefined || app.isUnderDenoServe) return;
+function checkDraining(
+  { app, hasConnectionInfo, outerContext }: Exchange,
+): void {
+  const isNested = outerContext !== undefined;
+  if (!hasConnectionInfo || isNested || app.isUnderDenoServe) return;
   const headers = { connection: "close" };
   throw refusal(503, "The server is shutting down", { headers });
 }
@@ -166,8 +167,8 @@ function complete(exchange: Exchange, status: number): void {
   if (exchange.pending !== undefined) reportUncaught(exchange);
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
-  const { outer, raw } = exchange;
-  if (outer?.exchange.handles(raw)) return; // the status may change
+  const { outerContext, raw } = exchange;
+  if (outerContext?.exchange.handles(raw)) return; // the status may change
   finishUpgrade(raw, status);
 }
 

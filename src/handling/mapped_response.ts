@@ -78,7 +78,7 @@ function* endBy(
 ): Steps<void> {
   try {
     const { reply, writes } = context;
-    const returned = yield method.run(params, { isEnd: true });
+    const returned = yield method.run(params, { runsAfterStop: true });
     if (!isContent(returned)) return;
     // The default one returns nothing: it is the value of a filter, in place of the content.
     if (method.isDefault) reply.reopen();

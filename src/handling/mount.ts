@@ -5,15 +5,15 @@
  * 2. `handOver` makes a web request for the rest of the path. In `mountPoints` it notes the base of the other
  *    application, which `Exchange.base` puts in front of its URLs.
  * 3. It calls the other application's `fetch` in the context of the outer request. Where that is an engine, the
- *    constructor of its `Exchange` finds the context, which becomes its `outer` one, and the mount point, for which it
+ *    constructor of its `Exchange` finds the context, which becomes its `outerContext`, and the mount point, for which it
  *    becomes the `inner` exchange of the outer one.
  * 4. The callback returns the web response of the other application.
  *
- * Outwards, by `outer` and `nesting`, requests find their id and whether a server has sent them, and sessions, by
+ * Outwards, by `outerContext` and `nesting`, requests find their id and whether a server has sent them, and sessions, by
  * `OUTER_REQUEST`, the session of the outer one; inwards, by `patterns`, log and telemetry find all that
  * `wholePattern()` joins.
  *
- * An application that is called by other means, as by a callback that calls its `fetch`, has an `outer` context, too,
+ * An application that is called by other means, as by a callback that calls its `fetch`, has an `outerContext`, too,
  * but no mount point.
  */
 

@@ -115,7 +115,7 @@ function onNewPage(
   make: (page: Context) => unknown,
 ): unknown {
   const { reply } = context;
-  note(context, failure);
+  noteFailure(context, failure);
   const empty = reply.empty();
   const page = context.part({ reply: empty, failure }); // may throw: nothing is sealed by now
   if (!reply.giveWay(empty, `${failure.method}()`)) return undefined;
@@ -144,7 +144,7 @@ function* runOnPage(
 
 /** Responds with the default page of an error without its problem details, when `error` itself has failed. */
 export function respondPlainly(context: Context, error: Error): void {
-  respond(context, failureOf(error), {});
+  sendDefaultPage(context, failureOf(error), {});
 }
 
 /**
@@ -193,8 +193,8 @@ function show(context: Context, failure: Failure): unknown {
   const isOnPage = context.failure?.method === failure.method;
   const hasDetails = seesDetails(exchange);
   if (!isOnPage && !hasDetails) {
-    note(context, failure);
-    return respond(context, failure);
+    noteFailure(context, failure);
+    return sendDefaultPage(context, failure);
   }
   if (!isOnPage) {
     return onNewPage(
@@ -230,14 +230,14 @@ async function writeWithDetails(
 function takeOver(page: Context, failure: Failure): void {
   const { failure: opened, reply } = page;
   if (opened?.error === failure.error) return;
-  note(page, failure);
+  noteFailure(page, failure);
   if (opened !== undefined) dropHead(reply, opened);
   if (reply.status === opened?.status) setHead(page, failure);
   page.failure = failure;
 }
 
 /** Notes an error that gets a page. After the seal it gets none, and is logged at once. */
-function note({ exchange, reply }: Context, failure: Failure): void {
+function noteFailure({ exchange, reply }: Context, failure: Failure): void {
   const { thrown } = failure;
   if (failure.method === "notFound" || exchange.errors?.has(thrown)) return;
   if (!reply.isSealed) noteError(exchange, thrown);
@@ -269,7 +269,11 @@ function headersOf({ error }: Failure): Iterable<[string, string]> {
 }
 
 /** Responds with the default page in place of what was written so far, with members of the problem details. */
-function respond(context: Context, failure: Failure, problem?: Problem): void {
+function sendDefaultPage(
+  context: Context,
+  failure: Failure,
+  problem?: Problem,
+): void {
   const { reply } = context;
   if (!reply.isSealed) {
     reply.clearPage();

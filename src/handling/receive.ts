@@ -97,8 +97,14 @@ function checkRead({ body }: Exchange, limit = Infinity): void {
 }
 
 /** Refuses a stream whose declared length is above the route's own limit. */
-function checkStream({ raw }: Exchange, { bodyLimit }: Declaration): void {
-  if (bodyLimit !== undefined) checkLength(raw, bodyLimit);
+function checkStream(exchange: Exchange, { bodyLimit }: Declaration): void {
+  if (bodyLimit === undefined) return;
+  try {
+    checkLength(exchange.raw, bodyLimit);
+  } catch (error) {
+    exchange.body = new Uint8Array(); // for the page of the error
+    throw error;
+  }
 }
 
 async function read(exchange: Exchange, limit: number): Promise<void> {

@@ -7,7 +7,7 @@ import type { Details } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
-import { isSealable, PAGE_HEADERS } from "../response/header.ts";
+import { isSealedWithBody, PAGE_HEADERS } from "../response/header.ts";
 import { copied, copyOf, HTML, mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
@@ -105,7 +105,7 @@ function* failed(
   discard(before);
   const headers = new Headers(
     [...before.headers].filter(([name]) =>
-      !isSealable(name) && !PAGE_HEADERS.includes(name) &&
+      !isSealedWithBody(name) && !PAGE_HEADERS.includes(name) &&
       !OF_TRANSFER.test(name)
     ),
   );

@@ -54,7 +54,7 @@ import { NULL_BODY } from "../null_body.ts";
 import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
 import { MASK, maskedPair, SECRETS } from "../secrets.ts";
 import { isThenable } from "../steps.ts";
-import { settles } from "../timer.ts";
+import { settlesWithin } from "../timer.ts";
 import { lines } from "./lines.ts";
 
 /** The record of a request and its response. */
@@ -131,7 +131,9 @@ export function log(
       const written = write(recordOf(app, sent, secrets));
       if (!isThenable(written)) return;
       const writing = Promise.resolve(written).catch(fail);
-      if (hasClient(app)) app.defer(() => settles(writing, WRITE_SECONDS));
+      if (hasClient(app)) {
+        app.defer(() => settlesWithin(writing, WRITE_SECONDS));
+      }
     } catch (error) {
       fail(error);
     }
@@ -207,7 +209,7 @@ function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
     if (!hasClient(app)) return console.log(line);
     const writing = lines.print(line);
     if (writing === undefined) return;
-    app.defer(() => settles(writing, STALLED_SECONDS));
+    app.defer(() => settlesWithin(writing, STALLED_SECONDS));
   };
 }
 

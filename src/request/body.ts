@@ -7,7 +7,7 @@
 import { HttpError, unreadable } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
-import { settles } from "../timer.ts";
+import { settlesWithin } from "../timer.ts";
 import { type Data, type Form, parseFields, recordRefusal } from "./fields.ts";
 import { parseMultipart } from "./multipart.ts";
 import { FORBIDDEN_METHODS } from "./web_request.ts";
@@ -65,7 +65,8 @@ export async function readBody(
   const isSmall = isServed && length <= NATIVE_BYTES;
   const reader = isSmall ? undefined : request.body?.getReader();
   const reading = reader ? collect(reader, limit, isServed) : request.bytes();
-  const inTime = timeoutSeconds === 0 || await settles(reading, timeoutSeconds);
+  const inTime = timeoutSeconds === 0 ||
+    await settlesWithin(reading, timeoutSeconds);
   try {
     if (!inTime) {
       throw unreadable(

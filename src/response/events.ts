@@ -5,14 +5,15 @@
  */
 
 import { wrongKind } from "../errors.ts";
+import { Markup } from "../html.ts";
 import { checkOptions } from "../options.ts";
-import { settles } from "../timer.ts";
+import { settlesWithin } from "../timer.ts";
 import { streamOf } from "./stream.ts";
 
 /** A server-sent event. */
 export interface ServerSentEvent {
-  /** The text, of one line or several. */
-  data?: string;
+  /** The text, of one line or several, or `html`. */
+  data?: string | Markup;
   /** The name that listeners are registered under; `message` by default. */
   event?: string;
   /** Sent back as `Last-Event-ID` when the client connects again. */
@@ -71,7 +72,7 @@ export class EventStream extends ReadableStream<Uint8Array> {
             // A promise for each heartbeat: what they leave on `next` would stay until an event comes.
             const { promise, resolve } = Promise.withResolvers<void>();
             wake = resolve;
-            if (!await settles(promise, heartbeat)) {
+            if (!await settlesWithin(promise, heartbeat)) {
               return controller.enqueue(encode(HEARTBEAT));
             }
           }
@@ -116,8 +117,9 @@ function encode(sent: ServerSentEvent | null): Uint8Array {
 }
 
 /** The lines of a text; none when it is not given. */
-function linesOf(part: string, text: string | undefined): string[] {
-  if (text === undefined) return [];
+function linesOf(part: string, value: string | Markup | undefined): string[] {
+  if (value === undefined) return [];
+  const text = value instanceof Markup ? String(value) : value;
   if (typeof text === "string") return text.split(/\r\n|\r|\n/);
   throw wrongKind("send the event", `its ${part} must be text`, text);
 }

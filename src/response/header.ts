@@ -54,7 +54,7 @@ export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
 );
 
 /** Whether the seal protects a header, as it describes the body or leads elsewhere; a policy does neither. */
-export function isSealable(name: string): boolean {
+export function isSealedWithBody(name: string): boolean {
   return name === "location" ||
     name.startsWith("content-") && !name.startsWith("content-security-policy");
 }

@@ -16,7 +16,7 @@ import {
   checkHeader,
   type HeaderLines,
   type HeaderValue,
-  isSealable,
+  isSealedWithBody,
   PAGE_HEADERS,
 } from "./header.ts";
 import { type BodyContent, checkUnread, discard } from "./stream.ts";
@@ -135,7 +135,7 @@ export class Reply {
       ? []
       : [`${value}`];
     for (const line of lines) checkHeader(name, line);
-    const isTooLate = this.isMade || this.isSealed && isSealable(key);
+    const isTooLate = this.isMade || this.isSealed && isSealedWithBody(key);
     if (isTooLate) this.ignore(`header("${name}")`);
     else this.#putHeader(key, lines);
   }

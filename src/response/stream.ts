@@ -9,7 +9,7 @@ import { reportError } from "../report.ts";
 import { internalSlot } from "../runtime.ts";
 import { bind } from "../state/current.ts";
 import { ABORTED, CANCEL_SECONDS } from "../state/unfinished.ts";
-import { settles } from "../timer.ts";
+import { settlesWithin } from "../timer.ts";
 import type { Delivery } from "./web_response.ts";
 
 /** What a body can be: text, bytes, or a stream of bytes or text. */
@@ -89,7 +89,7 @@ export function bindStream(
       }
     });
     // A source that waits for something may never notice, and must not keep its request.
-    return settles(cancelled, CANCEL_SECONDS).then(end);
+    return settlesWithin(cancelled, CANCEL_SECONDS).then(end);
   }
 
   function end(): void {

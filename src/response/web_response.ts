@@ -39,7 +39,8 @@ const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
   const { init } = reply;
-  // How a text of a middle length is sent depends on the application; all of them share the cached pages.
+  // All requests, of all applications, share the cached pages: nothing in them may depend on the delivery, as the
+  // way of sending a text of a middle length does.
   if (
     init?.cache === undefined || delivery.isHead ||
     isOfMiddleLength(init.text) || !isUnchangedSince(reply, init)

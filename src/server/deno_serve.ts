@@ -16,7 +16,7 @@ import {
   type Unfinished,
 } from "../state/unfinished.ts";
 import { surviveErrors } from "../state/uncaught.ts";
-import { settles, sleep, until } from "../timer.ts";
+import { settlesWithin, sleep, until } from "../timer.ts";
 import { exit, FLUSH_SECONDS, onSignals } from "./process.ts";
 import {
   reportUnfinished,
@@ -96,7 +96,7 @@ async function endAfterError(
     unfinished.timeoutSeconds(),
   );
   await Promise.all([
-    settles(server.shutdown(), RESPONSE_SECONDS),
+    settlesWithin(server.shutdown(), RESPONSE_SECONDS),
     flushAll(FLUSH_SECONDS),
   ]);
   exit(1);

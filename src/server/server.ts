@@ -10,7 +10,7 @@ import {
   inWords,
   type Unfinished,
 } from "../state/unfinished.ts";
-import { settles, sleep, until } from "../timer.ts";
+import { settlesWithin, sleep, until } from "../timer.ts";
 
 /**
  * The handle of a running server. `shutdown()` drains it: it stops listening, gives running requests
@@ -139,7 +139,7 @@ export class DrainingServer implements Server {
     const left = (): number => (end - performance.now()) / 1_000;
     await this.#finishOrAbort(seconds, left);
     const rest = Math.min(seconds, Math.max(left(), CLEAN_UP_SECONDS));
-    const isDone = await settles(this.#callOnShutdown(), rest);
+    const isDone = await settlesWithin(this.#callOnShutdown(), rest);
     if (!isDone) reportUnfinished(seconds, ["onShutdown"]);
     unfinished.isDraining = false;
   }
@@ -154,13 +154,13 @@ export class DrainingServer implements Server {
     const uploads = unfinished.receiving;
     const done = this.#finish();
     unfinished.endStreams();
-    if (await settles(done, Math.max(0, left()))) return;
+    if (await settlesWithin(done, Math.max(0, left()))) return;
     const late = inWords(unfinished);
     if (uploads > 0) late.unshift(counted(uploads, "upload"));
     if (late.length === 0) late.push("connections");
     reportUnfinished(seconds, late);
     const stopped = unfinished.abortStreams() + uploads;
-    if (stopped > 0) await settles(done, CLEAN_UP_SECONDS);
+    if (stopped > 0) await settlesWithin(done, CLEAN_UP_SECONDS);
   }
 
   /** Calls `onShutdown` as the application itself. Its error is logged, and becomes the status of the process. */
@@ -181,7 +181,7 @@ export class DrainingServer implements Server {
     // After that, the runtime never stops, but gets a moment for the responses that it is sending.
     const almostStopped = socketLost.then(async () => {
       await until(() => inWords(unfinished).length === 0, seconds);
-      await settles(stopped, CLEAN_UP_SECONDS);
+      await settlesWithin(stopped, CLEAN_UP_SECONDS);
     });
     await Promise.race([stopped, almostStopped]);
     const { deferred, streams } = unfinished;

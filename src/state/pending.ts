@@ -14,7 +14,7 @@
  * to respond concern the whole request.
  */
 
-import { settles } from "../timer.ts";
+import { settlesWithin } from "../timer.ts";
 
 /** A call by the name of its method, and its scope. */
 interface Call {
@@ -124,7 +124,7 @@ export class Pending {
         await Promise.allSettled(calls.map(([call]) => call));
       }
     };
-    const late = await settles(allSettle(), seconds) ? [] : open();
+    const late = await settlesWithin(allSettle(), seconds) ? [] : open();
     for (const [call] of late) this.#calls.delete(call);
     // Deno reports at the end of a turn which rejections nobody handles. On a busy machine a timer that is due
     // already may run before that, a second one never does.

@@ -10,6 +10,9 @@ import { report, reportError } from "../report.ts";
 import { withoutRequest } from "../without_request.ts";
 import { type Enterable, innermost } from "./current.ts";
 
+/** Where an error of such work occurred, in the log. */
+export const UNAWAITED = "in work that was not awaited";
+
 /** For each server that keeps the process alive, the function that ends the process. */
 const keepers = new Set<() => void>();
 
@@ -67,7 +70,7 @@ function catchError(
 }
 
 function reportUnawaited(reason: unknown): void {
-  reportError(reason, "in work that was not awaited");
+  reportError(reason, UNAWAITED);
 }
 
 /** Reports a rejection. One of the main module ends the process; which one that is, is known a turn later. */
