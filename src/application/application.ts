@@ -438,6 +438,7 @@ function isMethodOf(object: object, name: string): boolean {
 
 /** Notes which reply is to be the response, for code of another application, which then calls no further route. */
 function noteResponder(context: Context): void {
+  if (!context.exchange.hasNested) return;
   const calling = callingOther(context.exchange) ?? context.caller;
   const known = calling?.exchange.responder?.reply.isSealed;
   if (calling !== undefined && !known) calling.exchange.responder = context;

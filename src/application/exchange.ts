@@ -136,6 +136,8 @@ export class Exchange implements Delivery, Running {
   errors: Set<unknown> | undefined = undefined;
   /** Whether it is a HEAD, which no form can ask for. */
   readonly isHead: boolean;
+  /** Whether its code has called another application with a request: mounted or not. */
+  hasNested = false;
   isConcluded = false;
   isOver = false;
 
@@ -160,6 +162,7 @@ export class Exchange implements Delivery, Running {
     this.outerContext = outerOf(raw);
     const around = this.outerContext?.exchange;
     if (around !== undefined) {
+      around.hasNested = true;
       around.remember(); // it may be over before this one
       // An application that is called with the request of a mounted one is not mounted there.
       if (around.raw !== raw) this.mountPoint = mountPoints.get(raw);

@@ -45,12 +45,17 @@ const NO_FILTERS: Filters = { before: [], after: [] };
 
 /** A method with its filters. Immutable: a further filter makes another object. */
 export class MappedMethod {
+  /** Whether it is to respond: see `Wrapper`. */
+  readonly responds: boolean;
+
   constructor(
     readonly method: Method,
     readonly isDefault: boolean,
     readonly wrapper: Wrapper | undefined,
     readonly filters: Filters = NO_FILTERS,
-  ) {}
+  ) {
+    this.responds = wrapper?.responds ?? false;
+  }
 
   get hasFilters(): boolean {
     return this.filters !== NO_FILTERS;
@@ -59,11 +64,6 @@ export class MappedMethod {
   /** Whether it is the default, without filters. */
   get isUnchanged(): boolean {
     return this.isDefault && !this.hasFilters;
-  }
-
-  /** Whether it is to respond: see `Wrapper`. */
-  get responds(): boolean {
-    return this.wrapper?.responds ?? false;
   }
 
   /** Runs the method with its filters; inside a request, unless it is unchanged, by its wrapper. */
