@@ -261,6 +261,26 @@ Deno.test("a request that was taken before a drain reaches a mounted engine", as
   await ended;
 });
 
+Deno.test("a mounted engine that redirects by the application around it keeps its cookies, and is not told to be ignored", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  app.set("framework.debug", true);
+  engine.route("/login", () => {
+    engine.response().cookie("user", "ada");
+    app.redirect("/home");
+  });
+  app.mount("/in", engine);
+  const lines = await logOf(async () => {
+    const response = await app.fetch("/in/login");
+    await response.body?.cancel();
+    assertEquals([response.status, response.headers.get("location")], [
+      303,
+      "/home",
+    ]);
+    assertStringIncludes(response.headers.get("set-cookie") ?? "", "user=ada");
+  });
+  assertEquals(lines, []);
+});
+
 Deno.test("what a mounted engine defers by the application around it runs in its own request", async () => {
   const [app, engine] = [new Engine(), new Engine()];
   const seen = Promise.withResolvers<unknown[]>();

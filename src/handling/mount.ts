@@ -7,7 +7,7 @@
  * 3. It calls the other application's `fetch` in the context of the outer request. Where that is an engine, the
  *    constructor of its `Exchange` finds the context, which becomes its `outerContext`, and the mount point, for which it
  *    becomes the `inner` exchange of the outer one.
- * 4. The callback returns the web response of the other application.
+ * 4. The callback returns the web response of the other application, unless code of that has responded by this one.
  *
  * Outwards, by `outerContext` and `nesting`, requests find their id and whether a server has sent them, and sessions, by
  * `OUTER_REQUEST`, the session of the outer one; inwards, by `patterns`, log and telemetry find all that
@@ -23,6 +23,8 @@ import { ownRequest } from "../application/http_request.ts";
 import { isClass } from "../callback.ts";
 import { HttpError, refusal, wrongKind } from "../errors.ts";
 import { FORBIDDEN_METHODS } from "../request/web_request.ts";
+import type { Reply } from "../response/reply.ts";
+import { discard } from "../response/stream.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { declarationOf, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
@@ -44,8 +46,8 @@ function* handOver(
   app: Application,
   fetch: Fetch,
   route: Route,
-): Steps<Response> {
-  const { exchange } = app.context("mount()");
+): Steps<Response | undefined> {
+  const { exchange, reply } = app.context("mount()");
   const { raw, target, nesting, info } = exchange;
   if (FORBIDDEN_METHODS.has(raw.method)) {
     throw refusal(501, `The method ${raw.method} cannot be forwarded`);
@@ -62,13 +64,25 @@ function* handOver(
   mountPoints.set(request, point);
   try {
     const made: unknown = yield fetch(request, info);
-    if (made instanceof Response) return made;
+    if (made instanceof Response) return unlessSealed(reply, made);
     const action =
       `send what the application under "${route.pattern}" returned`;
     throw wrongKind(action, "it must be a Response", made);
   } finally {
     point.hasResponded = true;
   }
+}
+
+/**
+ * The response of the other application. Where its code has responded by this one, as by `redirect()`, only its cookies
+ * count.
+ */
+function unlessSealed(reply: Reply, made: Response): Response | undefined {
+  if (!reply.isSealed) return made;
+  for (const line of made.headers.getSetCookie()) {
+    reply.addCookie(line.split("=", 1)[0]!, line);
+  }
+  discard(made);
 }
 
 /** The prefix of a path and what the star takes, still encoded. */

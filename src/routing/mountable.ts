@@ -1,6 +1,7 @@
 /** Owns the types of applications that can be mounted; `handling/mount.ts` hands requests over to them. */
 
 import type { Fetch } from "../fetch.ts";
+import type { MaybePromise } from "../steps.ts";
 
 /** Another application: a function, or an object with such a `fetch`, such as an engine. */
 export type Mountable = Fetch | { readonly fetch: Fetch };
@@ -12,4 +13,4 @@ export type Mountable = Fetch | { readonly fetch: Fetch };
 export type Mounting = (
   prefix: string,
   mounted: Mountable,
-) => (...params: unknown[]) => Response | Promise<Response>;
+) => (...params: unknown[]) => MaybePromise<Response | undefined>;
