@@ -87,6 +87,19 @@ Deno.test("`addMiddleware()` throws on the route of a request", () => {
   assertThrows(() => route.addMiddleware(() => {}), Error, "being handled");
 });
 
+Deno.test("`regex` tells upper and lower case apart in a request that has set so", async () => {
+  const app = new Engine();
+  const route = app.route("/About", () => `${route.regex.test("/about")}`);
+  app.before("start", () => {
+    if (app.request().query.exact) app.set("framework.case_sensitive", true);
+  });
+  for (
+    const [path, expected] of [["/About", "true"], ["/About?exact=1", "false"]]
+  ) {
+    assertEquals(await (await app.fetch(path!)).text(), expected);
+  }
+});
+
 Deno.test("`regex` tells upper and lower case apart where the application does", () => {
   const app = new Engine();
   const route = app.route("/about", () => {});
