@@ -89,7 +89,10 @@ Deno.test("`addMiddleware()` throws on the route of a request", () => {
 
 Deno.test("`regex` tells upper and lower case apart in a request that has set so", async () => {
   const app = new Engine();
-  const route = app.route("/About", () => `${route.regex.test("/about")}`);
+  const route: Route = app.route(
+    "/About",
+    (): string => `${route.regex.test("/about")}`,
+  );
   app.before("start", () => {
     if (app.request().query.exact) app.set("framework.case_sensitive", true);
   });
