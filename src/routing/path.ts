@@ -1,6 +1,6 @@
 /**
  * Owns the path of a request as routes see it: a list of decoded segments. A slash that was sent as `%2F` stays
- * inside its segment.
+ * inside its segment. `cors/mod.ts`, which cannot import this, decodes and compares paths in the same way.
  */
 
 import { refusal } from "../errors.ts";
