@@ -66,7 +66,7 @@ Deno.test("the examples of health, metrics and timers work under `deno serve --p
   const began = performance.now();
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0);
-  assertLess(performance.now() - began, 5_000); // it does not wait for the timer
+  assertLess(performance.now() - began, 9_000); // it does not wait for the timer
   assertEquals(process.printed.split("closed").length, 3); // by both workers
 });
 
@@ -154,7 +154,7 @@ Deno.test("the recipe of a message reaches every worker of `deno serve`, and doe
   const began = performance.now();
   process.kill("SIGTERM");
   assertEquals((await process.ended()).code, 0, process.printed);
-  assertLess(performance.now() - began, 5_000);
+  assertLess(performance.now() - began, 9_000);
 });
 
 function later(milliseconds: number): Promise<void> {

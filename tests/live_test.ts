@@ -289,7 +289,7 @@ Deno.test("the events tell the state at once, and anew when a template in use ch
   const began = performance.now();
   await desk.write("part.vto", "another");
   assertNotEquals(await events.next(), made);
-  assert(performance.now() - began < 500, "the change was noticed late");
+  assert(performance.now() - began < 5_000, "the change was noticed late");
   await events.leave();
 });
 
@@ -389,7 +389,7 @@ Deno.test("`shutdown()` ends the events at once", async () => {
   const end = events.next();
   await desk.shutdown();
   assertEquals(await end, undefined);
-  assert(performance.now() - began < 1_000, "the shutdown was delayed");
+  assert(performance.now() - began < 30_000, "the shutdown was delayed");
 });
 
 Deno.test("the events end after ten seconds, so that any server can shut down", async () => {
