@@ -7,6 +7,8 @@
  *   point; without a request, only the setting is known.
  */
 
+import { decodeEscapes } from "./path_text.ts";
+
 /** The path of a base, which is a path or a whole URL: encoded, without a slash at its end; "" for the whole site. */
 export function basePath(baseUrl: string | null | undefined): string {
   const path = `http://localhost/${baseUrl ?? ""}`;
@@ -22,12 +24,23 @@ export function baseOrigin(baseUrl: string | null): string {
 
 /** A path below a base; one that does not begin with the base stays as it is. */
 export function withoutBase(path: string, base: string): string {
-  return isWithinBase(path, base) ? path.slice(base.length) || "/" : path;
+  const length = lengthOfBase(path, base);
+  return length === undefined ? path : path.slice(length) || "/";
 }
 
 /** Whether a path is the base or lies below it. */
 export function isWithinBase(path: string, base: string): boolean {
-  return path === base || path.startsWith(`${base}/`);
+  return lengthOfBase(path, base) !== undefined;
+}
+
+/** How long the base at the start of a path is, however it is encoded; undefined where it is not there. */
+function lengthOfBase(path: string, base: string): number | undefined {
+  if (path === base || path.startsWith(`${base}/`)) return base.length;
+  if (!path.includes("%")) return undefined;
+  const { length } = base.split("/");
+  const start = path.split("/").slice(0, length).join("/");
+  const isBase = decodeEscapes(start) === (decodeEscapes(base) ?? base);
+  return isBase ? start.length : undefined;
 }
 
 /** What tells the base and the URL of a request: an `Engine` or `Framework`. */

@@ -4,6 +4,7 @@
  * `application/application.ts`.
  */
 
+import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import { Application } from "./application/application.ts";
 import {
   type ComponentName,
@@ -22,7 +23,6 @@ import type {
   VariableValue,
   VariableValues,
 } from "./application/settings.ts";
-import { IS_HANDLING } from "./declaring.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { wrongKind } from "./errors.ts";
@@ -129,6 +129,11 @@ export class Engine {
   /** @ignore */
   get [IS_HANDLING](): boolean {
     return this.#app.context() !== undefined;
+  }
+
+  /** @ignore */
+  get [DECLARATION](): object {
+    return this.#app.variables;
   }
 
   readonly #app = new Application(defaults);

@@ -3,7 +3,7 @@
  * the engine's order, as static ones.
  */
 
-import { IS_HANDLING } from "./declaring.ts";
+import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { applicationOf, Engine } from "./engine.ts";
@@ -52,6 +52,11 @@ export class Framework extends AnyMember {
   /** @ignore */
   static get [IS_HANDLING](): boolean {
     return engine[IS_HANDLING];
+  }
+
+  /** @ignore */
+  static get [DECLARATION](): object {
+    return engine[DECLARATION];
   }
 
   /** {@linkcode Engine.prototype.fetch | Engine.fetch} of the engine behind this class; it needs no `this`. */

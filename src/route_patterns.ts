@@ -1,13 +1,12 @@
-/**
- * Owns the whole pattern of a request's route: with mounted applications, that of the innermost behind the prefixes
- * of the mounts.
- */
+/** Owns what extensions know of the text of patterns, whose notation is in `routing/notation.ts`. */
 
-/**
- * The key of a request's patterns, for extensions: those of the application's route and, where that is a mount, of
- * the route of the application there, and so on. The last one is null where no route matched.
- */
-export const ROUTE_PATTERNS: unique symbol = Symbol("the patterns of routes");
+/** What the notation does not take for text, unless a backslash stands before it, and what a backslash makes of text. */
+const NO_TEXT = /(?<!\\)(?:[@(*+?[]|\{\d)|\\\w/;
+
+/** Whether a pattern has no parameters, optional parts and expressions, so that it matches one path. */
+export function isPlainPattern(pattern: string): boolean {
+  return !NO_TEXT.test(pattern);
+}
 
 /** Joins patterns of mounts and the one of the innermost route, which replaces their `/*`. */
 export function wholePattern(patterns: readonly string[]): string {

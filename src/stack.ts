@@ -1,6 +1,6 @@
 /** Owns whose code each frame of a stack is: the application's, the framework's, or another's. */
 
-import { decodeEscapes } from "./escapes.ts";
+import { decodeEscapes } from "./path_text.ts";
 
 /** A place in code. */
 interface Place {

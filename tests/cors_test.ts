@@ -342,7 +342,9 @@ const REFUSED: readonly [unknown, string][] = [
   ],
   [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
   [{ origins: [ORIGIN], path: "api" }, `Cannot add CORS below the path "api"`],
-  ...["/api/*", "/users/@id", "/api(/v1)"].map((path): [unknown, string] => [
+  ...["/api/*", "/users/@id", "/api(/v1)", "/v[12]", "/v\\d", "/a+b"].map((
+    path,
+  ): [unknown, string] => [
     { origins: [ORIGIN], path },
     'it must look like "/api"',
   ]),
@@ -367,4 +369,29 @@ Deno.test("`cors()` takes origins of schemes that are not the web's", async () =
   const app = withPages({ origins: ["capacitor://localhost"] });
   const response = await ask(app, "/text", "capacitor://localhost");
   assertEquals(corsOf(response)["allow-origin"], "capacitor://localhost");
+});
+
+Deno.test("`cors()` compares a path as routes do, and takes one with a backslash before a plus", async () => {
+  const app = new Engine();
+  cors(app, { origins: [ORIGIN], path: "/\u0391\u03a3" });
+  cors(app, { origins: [ORIGIN], path: "/a\\+b" });
+  app.route("/*", () => "here");
+  for (const path of ["/\u0391\u03a3/x", "/\u03b1\u03c3", "/a+b", "/A%2Bb/c"]) {
+    const response = await visit(app, path, { headers: { origin: ORIGIN } });
+    const allowed = response.headers.get("access-control-allow-origin");
+    assertEquals(allowed, ORIGIN, path);
+  }
+});
+
+Deno.test("a request that is refused for its host has the headers of `cors()` below its path", async () => {
+  const app = new Engine();
+  app.set("framework.hosts", ["example.com"]);
+  cors(app, { origins: [ORIGIN], path: "/api" });
+  const headers = { origin: ORIGIN, host: "evil.example" };
+  for (const [path, allowed] of [["/api/x", ORIGIN], ["/x", null]]) {
+    const request = new Request(`http://localhost${path}`, { headers });
+    const response = await app.fetch(request);
+    const given = response.headers.get("access-control-allow-origin");
+    assertEquals([response.status, given], [421, allowed!]);
+  }
 });

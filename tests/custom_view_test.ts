@@ -1,7 +1,7 @@
 /** Another template engine in place of the default view. */
 
 import { Engine } from "@framework/core";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { Eta } from "npm:eta@^4.6.0";
 
 /** An application whose views are Eta's, over a folder with one template. */
@@ -80,5 +80,37 @@ Deno.test("`render()` with a registered view that cannot fetch says what to do",
   assertEquals(
     await response.text(),
     'Cannot render "home": the registered view has no method "fetch": add one, or map "render"',
+  );
+});
+
+Deno.test("`render()` waits for a view that is autoloaded", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(
+    `${folder}/Loaded.ts`,
+    `export class Loaded {
+      kept = {};
+      fetch(file) { return file + JSON.stringify(this.kept); }
+      set(key, value) { this.kept[key] = String(value); }
+    }`,
+  );
+  const app = new Engine();
+  app.path(folder);
+  app.register("view", "Loaded");
+  app.route("/", () => {
+    app.render("first", {}, "part");
+    app.render("second");
+  });
+  assertEquals(
+    await (await app.fetch("/")).text(),
+    'second{"part":"first{}"}',
+  );
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("`register()` refuses the name of a class for the router, which routes need at once", () => {
+  assertThrows(
+    () => new Engine().register("router", "Loaded"),
+    TypeError,
+    'Cannot register "router": it must be a class',
   );
 });

@@ -1345,3 +1345,30 @@ Deno.test("what a failing `halt()` has kept from being written is no reason to f
   });
   assertEquals(await get(app), [200, "fallback"]);
 });
+
+Deno.test("a guard two engines deep lets nobody pass after the outermost has responded, whatever the one between does", async () => {
+  const [outer, middle, inner] = [new Engine(), new Engine(), new Engine()];
+  middle.map("json", () => {});
+  let hasRun = false;
+  inner.route("/*", () => void (hasRun = true)).addMiddleware(() => {
+    outer.redirect("/login");
+    middle.json({});
+  });
+  middle.route("/*", () => inner.fetch("/x"));
+  outer.route("/*", () => middle.fetch("/x"));
+  assertEquals((await outer.fetch("/x")).status, 303);
+  assertEquals(hasRun, false);
+});
+
+Deno.test("`clear()` in a filter of `json()` leaves the headers that code behind it sets", async () => {
+  const app = new Engine();
+  app.before("json", () => void app.response().clear());
+  app.route("/", () => {
+    app.response().header("x-before", "1");
+    app.json({ a: 1 });
+    app.response().cookie("user", "ada");
+  });
+  const { headers } = await app.fetch("/");
+  assertEquals(headers.get("x-before"), null);
+  assertStringIncludes(headers.get("set-cookie") ?? "", "user=ada");
+});

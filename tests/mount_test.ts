@@ -627,3 +627,39 @@ onEngine(
     assertEquals(await response.text(), "GET /cart/1");
   },
 );
+
+Deno.test("`mount()` says that a body which a streamed route has read cannot be handed on", async () => {
+  const app = new Engine();
+  app.map("error", (error: Error) => error.message);
+  app.route("POST /*", async () => {
+    await app.request().raw.text();
+    return true;
+  }).streamed();
+  app.mount("/in", echo);
+  const response = await visit(app, "/in", { method: "POST", body: "data" });
+  assertEquals(
+    await response.text(),
+    "Cannot hand the request on: its body was read from raw.body before",
+  );
+});
+
+Deno.test("a request that a handler makes has no client, and its failing stream one line in the log", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  engine.route("/ip", () => engine.request().ip || "none");
+  engine.route("/stream", async function* () {
+    yield "a";
+    await Promise.resolve();
+    throw new Error("boom");
+  });
+  app.route("/@path", (path) => engine.fetch(`/${path}`));
+  const lines = await logOf(async () => {
+    const server = app.start({ port: 0, signals: false, onListen() {} });
+    const { port } = server.addr as Deno.NetAddr;
+    const get = async (path: string) =>
+      await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    assertEquals(await get("/ip"), "none");
+    await get("/stream").catch(() => {});
+    await server.shutdown();
+  });
+  assertEquals(lines.length, 1, lines.join("\n"));
+});

@@ -183,3 +183,22 @@ onEngine(
     }
   },
 );
+
+Deno.test("a base is compared however a client encodes it", async () => {
+  const app = new Engine();
+  app.set("framework.base_url", "/b\u00fc cher");
+  app.route("/x", () => "below");
+  const found: number[] = [];
+  for (
+    const base of [
+      "b%C3%BC%20cher",
+      "b%c3%bc%20cher",
+      "%62%c3%bc%20cher",
+      "b%C3%BC%2520cher",
+    ]
+  ) {
+    const { status } = await app.fetch(`/${base}/x`);
+    found.push(status);
+  }
+  assertEquals(found, [200, 200, 200, 404]);
+});

@@ -1,6 +1,6 @@
 /** Tests `sessions`: what the sealed cookie keeps, for how long, and when it is sent. */
 
-import { Engine } from "@framework/core";
+import { Engine, Router } from "@framework/core";
 import { files } from "@framework/core/files";
 import {
   type Session,
@@ -1080,4 +1080,31 @@ Deno.test("an engine that is asked by another one, and not mounted, does not sha
   await visitor.visit("/login/Ada");
   assertEquals((await visitor.visit("/user")).text, "Ada");
   assertEquals((await visitor.visit("/ask")).text, "nobody");
+});
+
+Deno.test("a session is the same one after another router was registered", async () => {
+  const app = new Engine();
+  const options = { secret: SECRET };
+  const one = sessions<Values>(app, options);
+  app.register("router", class extends Router {});
+  const two = sessions<Values>(app, options);
+  app.route("/", () => {
+    one().set("count", 1);
+    return `${two().get("count")}`;
+  });
+  assertEquals(await (await app.fetch("/")).text(), "1");
+  const other = () => sessions(app, { ...options, idle: 5 });
+  assertThrows(other, TypeError, "with other options");
+});
+
+Deno.test("a session that `init()` has dropped throws where it is used", async () => {
+  const app = new Engine();
+  const session = sessions<Values>(app, { secret: SECRET });
+  app.init();
+  app.map("error", (error: Error) => error.message);
+  app.route("/", () => `${session().get("count")}`);
+  assertEquals(
+    await (await app.fetch("/")).text(),
+    "Cannot use the session: the application was reset since; call sessions() again",
+  );
 });

@@ -637,3 +637,31 @@ Deno.test("a stream that a filter of `send` cancels ends no request whose respon
   const response = await app.fetch("/");
   assertEquals([response.status, await response.text()], [200, "/"]);
 });
+
+Deno.test("a stream that a filter of `start`, a guard or a mapped `send` returns where it cannot is cancelled", async () => {
+  const cancelled: string[] = [];
+  const declared: Readonly<
+    Record<string, (app: Engine, stream: ReadableStream) => void>
+  > = {
+    filter: (app, stream) => app.before("start", () => new Response(stream)),
+    guard: (app, stream) => {
+      const guard = (() => stream) as unknown as () => boolean;
+      app.route("/", () => "in").addMiddleware(guard);
+    },
+    send: (app, stream) => {
+      app.map("send", () => stream);
+      app.route("/", () => "in");
+    },
+  };
+  for (const [name, declare] of Object.entries(declared)) {
+    const app = new Engine();
+    declare(
+      app,
+      new ReadableStream({ cancel: () => void cancelled.push(name) }),
+    );
+    await logOf(async () => {
+      assertEquals((await app.fetch("/")).status, 500, name);
+    });
+  }
+  assertEquals(cancelled, Object.keys(declared));
+});

@@ -846,3 +846,15 @@ Deno.test("`fill()` refuses what is no date, and `submit()` leaves it out", asyn
     assertEquals((await form.fill({ it }).submit()).text, `it=${it}&old=`);
   }
 });
+
+Deno.test("the page of an error has its message for a visitor, also with a signal", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    throw new Error("no such table");
+  });
+  const { signal } = new AbortController();
+  for (const options of [{}, { signal }]) {
+    const page = await new Visitor(app).visit("/", options);
+    assertEquals(page.texts("p"), ["no such table"]);
+  }
+});

@@ -10,6 +10,7 @@ import {
 import { secondsOf } from "./clock.ts";
 import {
   Engine,
+  html,
   HttpError,
   HttpResponse,
   type UploadedFile,
@@ -553,15 +554,14 @@ onEngine(
     app.route("POST /", () => true).streamed();
     app.route("POST /", () => void called.push("late"));
     limitTime(app);
+    let controller!: ReadableStreamDefaultController;
     const body = new ReadableStream({
-      async start(controller) {
-        await sleep(20);
-        controller.enqueue(new TextEncoder().encode("late"));
-        controller.close();
-      },
+      start: (made) => void (controller = made),
     });
     assertEquals((await visit(app, "/", { method: "POST", body })).status, 503);
-    await sleep(40);
+    controller.enqueue(new TextEncoder().encode("late"));
+    controller.close();
+    await sleep(20);
     assertEquals(called, []);
   },
 );
@@ -1325,4 +1325,18 @@ Deno.test("a mapped `start` can call the routes inside of a render", async () =>
   app.map("start", () => app.render("layout"));
   app.route("/", () => "content");
   assertEquals(await (await app.fetch("/")).text(), "<content>");
+});
+
+Deno.test("`html` waits for calls behind `after` hooks, as text does", async () => {
+  for (const make of [() => "text", () => html`text`]) {
+    const app = new Engine();
+    const log: string[] = [];
+    app.map("slow", () => sleep(5).then(() => void log.push("slow")));
+    app.route("/", () => {
+      call(app, "slow");
+      return make();
+    }).addMiddleware({ after: () => void log.push("after") });
+    await app.fetch("/");
+    assertEquals(log, ["after", "slow"]);
+  }
 });

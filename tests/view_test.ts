@@ -1006,3 +1006,15 @@ Deno.test("`framework.views.path` of requests keeps the templates of the last fo
     assertEquals(await visit("/0"), "200 new");
   });
 });
+
+Deno.test("`fetch()` under debug names each undefined name, and none that is defined", async () => {
+  const files = {
+    "page.vto": "{{ gr\u00f6sse }}{{ location }}{{ close }}{{ nonsense }}",
+  };
+  await withView(files, async (view, _folder, app) => {
+    app.set("framework.debug", true);
+    const lines = await logOf(() => view.fetch("page", { "gr\u00f6sse": 5 }));
+    const names = lines.map((line) => /undefined name "(.*?)"/.exec(line)![1]);
+    assertEquals(names.sort(), ["close", "location", "nonsense"]);
+  });
+});

@@ -197,6 +197,11 @@ export class Application implements LayerSource {
       const rule = "it must be a class or the name of one";
       throw wrongKind(action, rule, type);
     }
+    if (name === "router" && !isClass) {
+      const rule =
+        "it must be a class: routes are declared before one is loaded";
+      throw wrongKind(action, rule, type);
+    }
     if (!Array.isArray(params)) {
       const rule = "the parameters of the constructor must be an array";
       throw wrongKind(action, rule, params);

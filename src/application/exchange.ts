@@ -3,6 +3,7 @@
  * here, or can be reached only from here, so that no other request can read it.
  */
 
+import { programRequests } from "../extension_keys.ts";
 import { baseOrigin, withoutBase } from "../base.ts";
 import { EndedError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
@@ -78,8 +79,8 @@ export class Exchange implements Delivery, Running {
    */
   plan: Plan;
   /**
-   * Whether the web request may be a copy of one that the user's own server has received. Asked at once: `signal` of a
-   * request makes what it is told by.
+   * Whether the web request may be a copy of one that the user's own server has received. Asked before anything reads
+   * `raw.signal`, which fills the slot that `hasSignal` looks at.
    */
   readonly mayBeCopy: boolean;
   /** When the request came in, in milliseconds of `performance.now()`; undefined where nothing reads it. */
@@ -170,11 +171,13 @@ export class Exchange implements Delivery, Running {
         around.inner = this;
         info ??= around.info; // a mounted function may pass on the request alone
       }
+      // Deno may have dropped it by now. Code that makes a request without `info` is no client.
       if (around.info === info) this.#remote = around.remote;
     }
     this.info = info;
     this.plan = app.plan;
-    this.mayBeCopy = info === undefined && hasSignal(raw);
+    this.mayBeCopy = info === undefined && hasSignal(raw) &&
+      !programRequests.has(raw);
     this.began = this.plan.send === undefined ? undefined : performance.now();
     const { debug } = this.plan;
     const reply = debug === undefined ? new Reply() : new debug.Reply();
@@ -369,7 +372,7 @@ export class Exchange implements Delivery, Running {
 
   /**
    * Reports why the stream of its body has failed. Not where code of the program reads that and gets the error: of an
-   * application that is mounted, the outer one reports it.
+   * application that another one has called, mounted or not, the outer one reports it.
    */
   reportFailure(error: Error): void {
     const isKnown = error === this.#failure; // of a stream that `send` has made of another

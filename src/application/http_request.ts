@@ -4,6 +4,7 @@
  */
 
 import { accepts } from "@std/http/negotiation";
+import { OUTER_REQUEST, ROUTE_PATTERNS, TRACK } from "../extension_keys.ts";
 import { isWithinBase } from "../base.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { refusal, unreadable, wrongKind } from "../errors.ts";
@@ -32,12 +33,9 @@ import {
   validated,
 } from "../request/schema.ts";
 import { boundSocket } from "../request/socket.ts";
-import { OUTER_REQUEST } from "../outer_request.ts";
-import { ROUTE_PATTERNS } from "../route_patterns.ts";
 import type { Route } from "../routing/route.ts";
 import { headerOf, postponeUpgrade } from "../runtime.ts";
 import { track } from "../state/current.ts";
-import { TRACK } from "../tracking.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** The parts of a request that `validate()` takes. */

@@ -38,14 +38,15 @@
  * @module
  */
 
+import { checkDeclaring } from "../extension_keys.ts";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { checkDeclaring } from "../declaring.ts";
 import { urlBelowBase } from "../base.ts";
-import { decodeEscapes } from "../escapes.ts";
+import { decodeEscapes, foldText } from "../path_text.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 import { reportError } from "../report.ts";
+import { isPlainPattern } from "../route_patterns.ts";
 import { isThenable } from "../steps.ts";
 import { varyBy } from "../vary.ts";
 
@@ -88,8 +89,8 @@ const OPTIONS: readonly (keyof CorsOptions)[] = [
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** A path as it can be compared with that of a request: no pattern, and no query. */
-const PATH = /^\/[^@(*?#]*$/;
+/** A path as it can be compared with that of a request: without a query, and without a fragment. */
+const PATH = /^\/[^?#]*$/;
 
 /** The headers to send, where, and to which origins. */
 interface Policy {
@@ -107,9 +108,9 @@ interface Policy {
 /**
  * Adds the headers of CORS to each response of an application.
  *
- * Throws `Error` in a request of the application, `TypeError` when an option has an unknown name, an origin or the path is malformed, `"*"` is combined with
- * credentials, `credentials` is not a boolean, or a name cannot be sent, and `RangeError` when `maxAge` is not a whole
- * number, below 0 or above 1,000,000,000,000.
+ * Throws `Error` in a request of the application. Throws `TypeError` when an option has an unknown name, an origin or
+ * the path is malformed, `"*"` is combined with credentials, `credentials` is not a boolean, or a name cannot be sent,
+ * and `RangeError` when `maxAge` is not a whole number, below 0 or above 1,000,000,000,000.
  */
 export function cors(
   app: Engine | typeof Framework,
@@ -162,11 +163,11 @@ function checkPolicy(options: CorsOptions): void {
       `Cannot set the maximum age of preflights: it must be a whole number of seconds, at least 0 and at most ${MAX_SECONDS}, got "${maxAge}"`,
     );
   }
-  if (!PATH.test(path)) {
+  if (!PATH.test(path) || !isPlainPattern(path)) {
     throw new TypeError(
       `Cannot add CORS below the path ${
         Deno.inspect(path)
-      }: it must look like "/api", without parameters`,
+      }: it must look like "/api", without parameters and expressions (a plus is written "\\\\+")`,
     );
   }
   if (origins === "*" || typeof origins === "function") return;
@@ -192,7 +193,7 @@ function policyOf(options: CorsOptions): Policy {
   setList(other, "access-control-expose-headers", expose);
   return {
     origins: Array.isArray(origins) ? [...origins] : origins, // what the caller adds later was not checked
-    path: segmentsOf(options.path ?? ""),
+    path: segmentsOf((options.path ?? "").replace(/\\(.)/g, "$1")),
     takesEveryHeader: headers === undefined,
     preflight: [...preflight],
     other: [...other],
@@ -236,7 +237,8 @@ function isBelow(
   return prefix.every((expected, index) => {
     const segment = segments[index];
     return segment === expected ||
-      !isExact && segment?.toLowerCase() === expected.toLowerCase();
+      !isExact && segment !== undefined &&
+        foldText(segment) === foldText(expected);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Owns places in the code: the lines around one, and the link that opens it in an editor. */
 
 import { type SourcePlace, TemplateError } from "../errors.ts";
-import { decodeEscapes } from "../escapes.ts";
+import { decodeEscapes } from "../path_text.ts";
 import { escape } from "../html.ts";
 import { masked } from "../secrets.ts";
 import { framesOf, isForeignFrame } from "../stack.ts";

@@ -3,7 +3,7 @@
  * of them from matching.
  */
 
-import { OVERRIDES } from "../handling/receive.ts";
+import { OVERRIDES } from "../methods.ts";
 import { Path } from "../routing/path.ts";
 import { declarationOf, type Route } from "../routing/route.ts";
 import type { Segment } from "../routing/segment.ts";

@@ -14,7 +14,7 @@ import { type SentBody, sentBody } from "./sent_body.ts";
 /** What replaces a secret: a header allows no other characters. */
 const MASK = "***";
 
-/** The headers that the test leaves out: of the connection, and those that browsers add. Behind proxies, there is none. */
+/** The headers that the test leaves out: of the connection, and of browsers. Behind proxies, there is no test. */
 const LEFT_OUT =
   /^(?:host|connection|keep-alive|upgrade|te|transfer-encoding|content-length|content-encoding|accept-encoding|user-agent|cache-control|pragma|dnt|priority|upgrade-insecure-requests|referer|origin|cf-.*|sec-.*)$/;
 

@@ -47,7 +47,7 @@ function reportUndefined(
   reported: Set<string>,
 ): void {
   const names = [...code.matchAll(LOCALS)].flatMap(([, list]) =>
-    list!.split(",")
+    list!.split(/,\s*/)
   );
   const body = code.replaceAll(LOCALS, "").replace(END, "");
   const exempt = EXEMPTIONS.flatMap((each) => body.match(each) ?? [])
@@ -70,7 +70,7 @@ function tagsOf(source: string): string[] {
 }
 
 function wordsOf(code: string): string[] {
-  return code.split(/[^$\w]+/);
+  return code.split(/[^$\p{ID_Continue}]+/u);
 }
 
 /** The first line of a source with the name in a tag. */

@@ -74,6 +74,7 @@ import { isHeaderText } from "../header_text.ts";
 import { checkOptions } from "../options.ts";
 import { varyBy } from "../vary.ts";
 import { withoutRequest } from "../without_request.ts";
+import { isPlainPattern } from "../route_patterns.ts";
 import { Versions } from "./versions.ts";
 
 /** The options of {@linkcode files}. */
@@ -97,9 +98,6 @@ type ServeFile = typeof serveFile;
 
 type App = Engine | typeof Framework;
 
-/** What a pattern does not take for text, unless a backslash stands before it; a URL could not be made of it. */
-const NO_TEXT = /(?<!\\)(?:[@(*+?[]|\{\d)|\\\w/;
-
 /** A slash or backslash inside a name: as a separator, it would give one file two addresses. */
 const INNER_SLASH = /%2f|%5c/i;
 
@@ -121,7 +119,7 @@ export function files(
   folder: string | URL,
   options: FilesOptions = {},
 ): (name: string) => string {
-  if (typeof prefix !== "string" || NO_TEXT.test(prefix)) {
+  if (typeof prefix !== "string" || !isPlainPattern(prefix)) {
     const rule =
       'the prefix must be a path without parameters, optional parts and expressions (a plus is written "\\\\+")';
     throw wrongKind("serve files", rule, prefix);

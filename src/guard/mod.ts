@@ -74,12 +74,13 @@
  * @module
  */
 
+import { checkDeclaring } from "../extension_keys.ts";
 import type { Engine, Framework } from "../../mod.ts";
-import { checkDeclaring } from "../declaring.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { checkOptions, checkRecord } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 import { report } from "../report.ts";
+import { SAFE_METHODS } from "../methods.ts";
 import { isThenable } from "../steps.ts";
 
 /** Decides whether an origin is trusted: only `true` means yes. */
@@ -104,16 +105,14 @@ const HEADERS: Readonly<Record<string, string>> = {
   "x-frame-options": "SAMEORIGIN",
 };
 
-/** The methods that change nothing (RFC 9110, section 9.2.1). */
-const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
-
 /** The `Sec-Fetch-Site` of requests by the site's own pages and by the visitor (Fetch Metadata, section 2.2). */
 const THIS_SITE: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
  * Guards an application against requests from other sites, and sets security headers.
  *
- * Throws `Error` in a request of the application, `TypeError` when an option has an unknown name, a trusted origin is malformed, or a header cannot be sent.
+ * Throws `Error` in a request of the application. Throws `TypeError` when an option has an unknown name, a trusted
+ * origin is malformed, or a header cannot be sent.
  */
 export function guard(
   app: Engine | typeof Framework,
@@ -159,7 +158,8 @@ function guardHeaders(options: GuardOptions): Headers {
 /** Whether a request may change something. A WebSocket begins with a GET, and may then send anything. */
 function mayChange(app: Engine | typeof Framework): boolean {
   const request = app.request();
-  return !SAFE.has(request.method) || request.getHeader("upgrade") !== "";
+  return !SAFE_METHODS.has(request.method) ||
+    request.getHeader("upgrade") !== "";
 }
 
 /** Whether a request comes from this site's own pages, from the visitor, or not from a browser. */

@@ -54,6 +54,7 @@ export const defaults: Defaults = {
     render: renderInPlace,
     error: onPage("error"),
     notFound: onPage("notFound"),
+    // These two end a request whose client has the content already: no guard refuses one by them.
     etag: undefined,
     lastModified: undefined,
     json: sealing("json"),

@@ -85,6 +85,7 @@ export const startBehindFilters: Wrapper = {
 /** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
 function checkFiltered(returned: unknown): void {
   if (!isResponse(returned)) return;
+  discardReturned(returned);
   const rule =
     "it must not return a response (call halt() or redirect() instead)";
   throw wrongKind('continue after a before("start") filter', rule, returned);
@@ -114,7 +115,7 @@ function callRoutes(context: Context): Waiting {
     : follow(context, match, callRoute(context, match));
 }
 
-/** Calls a route, once its body has arrived; returns what is to be sent, true to pass on, or nothing where it was sent. */
+/** Calls a route, once its body has arrived. Returns what is to be sent, true to pass on, or nothing: it was sent. */
 function callRoute(context: Context, match: Match): unknown {
   const receiving = receiveFor(context.exchange, match);
   return receiving === undefined
@@ -203,6 +204,7 @@ function checkAllowed(
   if (value === false) {
     throw refusal(403, "You are not allowed to make this request");
   }
+  discardReturned(value);
   throw wrongKind(
     `continue after ${nameOf(middleware)} of ${routeName(match)}`,
     "it must return nothing, true, false, text or a Response",
@@ -258,7 +260,7 @@ function sendReturned(
 ): Waiting {
   const { exchange: { pending }, reply } = context;
   const mustWait = pending?.isUnsettled && !reply.isSealed &&
-    Object(returned) === returned;
+    Object(returned) === returned && !(returned instanceof Markup);
   return mustWait
     ? run(sendSettled(context, returned, match))
     : respondWith(context, returned, match);

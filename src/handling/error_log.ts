@@ -6,7 +6,7 @@
  * | ------------------------------------------------------------------------ | ----------------------------------------------------- |
  * | it has got a page, of whoever made that                                  | `noteError`, then `logNotedErrors` for a 500 or above |
  * | `error` itself has failed: it and the error before it                    | `logError`, in place of the note                      |
- * | work that nobody awaited threw it, and the page that was the response is lost | `logError`                                            |
+ * | unawaited work threw it, and the page that was the response is lost      | `logError`                                            |
  * | a filter of `send`, or `send` itself, has failed                         | `logError`                                            |
  * | after the seal, it was thrown, or given to `error()`                     | `reportLate`, in place of the note (`forgetError`)    |
  * | deferred work threw it or, too late for a page, work that nobody awaited | `reportLate`                                          |

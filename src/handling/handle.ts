@@ -3,7 +3,8 @@
  *
  * | step       | does                                                                       |
  * | ---------- | -------------------------------------------------------------------------- |
- * | `admit`    | takes the target, and refuses what the server must not take                |
+ * | `targetOf` | takes the target (`request/target.ts`)                                     |
+ * | `admit`    | refuses what the server must not take                                      |
  * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
  * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |
  * | `settle`   | waits for calls that a callback did not await (`unawaited.ts`)             |
@@ -86,6 +87,7 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
   let response: Response | undefined;
   try {
     try {
+      exchange.target = targetOf(exchange.raw);
       admit(exchange);
       if (exchange.hasUnreadBody) yield receive(exchange, firstRoute(exchange));
       const waiting = dispatch(exchange);
@@ -110,12 +112,11 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
 }
 
 /**
- * Takes the target of the request. Throws {@linkcode HttpError} for one that is malformed, or has the scheme or host of
- * another server, and while the server shuts down.
+ * Throws {@linkcode HttpError} for a request that has the scheme or host of another server, and while the server shuts
+ * down. Its target is known by then: the page, the log and `cors` ask for it.
  */
 function admit(exchange: Exchange): void {
   const { app, plan, raw } = exchange;
-  exchange.target = targetOf(raw);
   if (app.isSecure !== undefined) checkScheme(raw, app.isSecure);
   if (app.unfinished.isDraining) checkDraining(exchange);
   const hosts = plan.settings["framework.hosts"];

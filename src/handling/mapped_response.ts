@@ -14,7 +14,6 @@ import { isFrameworkObject } from "../framework_object.ts";
 import { Markup } from "../html.ts";
 import { JSON_UTF8 } from "../media_type.ts";
 import type { Reply } from "../response/reply.ts";
-import { type BodyContent, discard } from "../response/stream.ts";
 import { enter } from "../state/current.ts";
 import {
   isThenable,
@@ -24,7 +23,7 @@ import {
   waitingFor,
 } from "../steps.ts";
 import { SCRIPT } from "./json.ts";
-import { isBodyContent, respondWith } from "./respond.ts";
+import { discardReturned, isBodyContent, respondWith } from "./respond.ts";
 
 /** The methods that seal, and let code go on; `halt` and `stop` end the request (`ending`). */
 type Sealing = "redirect" | "json" | "jsonp";
@@ -85,7 +84,7 @@ function* endBy(
     // What a method returns that has written the body is for nobody.
     const isFilled = writes?.body && !reply.isEmpty;
     if (!isFilled) yield respondWith(context, returned);
-    else if (isBodyContent(returned)) discard(returned as BodyContent);
+    else discardReturned(returned);
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
   }

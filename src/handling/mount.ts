@@ -103,8 +103,13 @@ function forwarded(exchange: Exchange, target: string): Request {
   const { protocol, host } = new URL(raw.url);
   const { headers } = raw;
   // Within the limit of the mount's route, if that has one.
-  const unread = isReceiving ? ownRequest(exchange).raw.body : null;
-  const init = { method, headers, body: exchange.body ?? unread };
+  const unread = isReceiving ? ownRequest(exchange).raw : undefined;
+  if (unread?.bodyUsed) {
+    throw new TypeError(
+      "Cannot hand the request on: its body was read from raw.body before",
+    );
+  }
+  const init = { method, headers, body: exchange.body ?? unread?.body ?? null };
   const made = new Request(`${protocol}//${host}${target}`, init);
   if (headers.has("upgrade")) forwardUpgrade(raw, made); // a WebSocket may open here: see `runtime.ts`
   // Given to the constructor, the signal would cost more than the rest.

@@ -15,15 +15,13 @@
 import type { Exchange } from "../application/exchange.ts";
 import { type HttpRequest, ownRequest } from "../application/http_request.ts";
 import { isRefusal, toError } from "../errors.ts";
+import { OVERRIDES } from "../methods.ts";
 import { checkLength, kindOf, readBody, tooLarge } from "../request/body.ts";
 import type { Declaration } from "../routing/route.ts";
 import type { Match } from "../routing/match.ts";
 import { headerOf } from "../runtime.ts";
 import type { Waiting } from "../steps.ts";
 import { hasRoute, search, searchNext, takeMethod } from "./search.ts";
-
-/** The methods that a form can ask for. */
-export const OVERRIDES: readonly string[] = ["PUT", "PATCH", "DELETE"];
 
 /**
  * Reads the body before `start`, where a route takes it whole: filters of `start` and middleware run once it has

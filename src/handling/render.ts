@@ -30,14 +30,16 @@ export function render(
 ): Promise<void> {
   const context = app.context("render()");
   const { exchange, reply, section } = context;
-  const view = app.call("view") as View;
-  if (typeof view.fetch !== "function") {
-    throw new TypeError(
-      `Cannot render "${file}": the registered view has no method "fetch": add one, or map "render"`,
-    );
-  }
+  const made = app.call("view");
+  // That of an autoloaded class is a promise.
+  const view = made instanceof Promise
+    ? made.then((loaded) => checkedView(loaded, file))
+    : checkedView(made, file);
   const { storing: earlier } = exchange;
-  const fetch = () => view.fetch(file, data);
+  const fetch = () =>
+    view instanceof Promise
+      ? view.then((loaded) => loaded.fetch(file, data))
+      : view.fetch(file, data);
   const timed = exchange.plan.debug?.timedRender(exchange, file, fetch);
   const renderText = async (): Promise<string> => {
     if (earlier !== undefined) await earlier;
@@ -48,7 +50,15 @@ export function render(
     context.noteWrite(reply, "body"); // a mapped `json` that renders has responded: see `mapped_response.ts`
     return renderText().then((text) => reply.write(text, opened));
   }
-  const storing = renderText().then((text) => view.set(key, markup(text)));
+  const storing = renderText()
+    .then(async (text) => (await view).set(key, markup(text)));
   exchange.storing = storing.catch(() => {});
   return storing;
+}
+
+function checkedView(view: unknown, file: string): View {
+  if (typeof Object(view).fetch === "function") return view as View;
+  throw new TypeError(
+    `Cannot render "${file}": the registered view has no method "fetch": add one, or map "render"`,
+  );
 }

@@ -94,7 +94,7 @@ export function isResponse(value: unknown): boolean {
 }
 
 /** Whether a value is a list or record, and no stream. */
-export function isListOrRecord(value: unknown): boolean {
+function isListOrRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null &&
     (isPlainRecord(value) || Array.isArray(value)) &&
     !(Symbol.asyncIterator in value);

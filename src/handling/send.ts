@@ -15,6 +15,7 @@ import { seesDetails } from "./client.ts";
 import { pageOf } from "./default_page.ts";
 import { logError } from "./error_log.ts";
 import { messageOf } from "./pages.ts";
+import { discardReturned } from "./respond.ts";
 
 /** The headers that describe how a response is transferred. */
 const OF_TRANSFER =
@@ -34,7 +35,7 @@ export function* send(
   const take = (next: Response): void => {
     if (next === current) return;
     current = next;
-    exchange.context.reply.replaceMade(next);
+    exchange.context.reply.replaceMade(next); // which `response()` and the log tell of
   };
   const params: unknown[] = [current];
   const output: { value: unknown } = { value: undefined };
@@ -81,6 +82,7 @@ function replaced(
   sent: unknown,
 ): Response {
   if (!(sent instanceof Response) || sent.bodyUsed) {
+    discardReturned(sent);
     const rule =
       '"send" must return a web Response whose body has not been read';
     throw wrongKind("send the response", rule, sent);

@@ -33,17 +33,16 @@
  * @module
  */
 
+import { checkDeclaring, TRACK } from "../extension_keys.ts";
 import type {
   Engine,
   Framework,
   HttpRequest,
   MaybePromise,
 } from "../../mod.ts";
-import { checkDeclaring } from "../declaring.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
-import { TRACK } from "../tracking.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
@@ -102,9 +101,10 @@ const MAX_KEY_LENGTH = 256;
  * `store` returns a promise, or the key is long; then it returns a promise, for which the request waits. A callback has
  * run by then, and what it has sealed, as by `json()`, is sent: await it there.
  *
- * Throws `Error` in a request of the application, `TypeError` for an unknown option, a `key` that is no function and a `store` without `add`, and `RangeError`
- * when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above 1,000,000,000,000. A store
- * that returns something else than a count and a date is an error, a 500.
+ * Throws `Error` in a request of the application. Throws `TypeError` for an unknown option, a `key` that is no
+ * function and a `store` without `add`, and `RangeError` when `requests` is not a whole number, or below 1, or
+ * `seconds` is below 0.001 or above 1,000,000,000,000. A store that returns something else than a count and a date is
+ * an error, a 500.
  */
 export function limit(
   app: Engine | typeof Framework,

@@ -45,13 +45,13 @@
  * @module
  */
 
+import { checkDeclaring, ROUTE_PATTERNS } from "../extension_keys.ts";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { checkDeclaring } from "../declaring.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";
-import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
+import { wholePattern } from "../route_patterns.ts";
 import { MASK, maskedPair, SECRETS } from "../secrets.ts";
 import { isThenable } from "../steps.ts";
 import { settlesWithin } from "../timer.ts";

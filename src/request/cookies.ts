@@ -1,6 +1,6 @@
 /** Owns reading the cookies of a request. */
 
-import { decodeEscapes } from "../escapes.ts";
+import { decodeEscapes } from "../path_text.ts";
 
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;

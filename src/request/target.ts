@@ -8,7 +8,7 @@
  */
 
 import { type HttpError, refusal } from "../errors.ts";
-import { decodeEscapes } from "../escapes.ts";
+import { decodeEscapes } from "../path_text.ts";
 import { headerOf, isFromServer } from "../runtime.ts";
 import { ABSOLUTE, isHost } from "./host.ts";
 

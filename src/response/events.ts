@@ -33,9 +33,9 @@ export interface EventsOptions {
 const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
 
 /**
- * The events as bytes, read no faster than by the client. A server that shuts down ends a body of this class at once, and
- * waits for any other stream (`web_response.ts`), also for one that is made of this one. When the client leaves, the iterator's
- * `return()` is called: see `streamOf()`.
+ * The events as bytes, read no faster than by the client. A server that shuts down ends a body of this class at once
+ * (`web_response.ts`), and waits for any other stream, also for one that is made of this one. When the client leaves,
+ * the iterator's `return()` is called: see `streamOf()`.
  */
 export class EventStream extends ReadableStream<Uint8Array> {
   /** Throws `TypeError` for an unknown option, and `RangeError` for a negative heartbeat. */

@@ -3,7 +3,7 @@
  * segments for each choice of optional parts. What a segment matches is decided in `segment.ts`.
  */
 
-import { decodeEscapes } from "../escapes.ts";
+import { decodeEscapes } from "../path_text.ts";
 import { longestText, slowParts, TooComplex } from "./backtracking.ts";
 import { escapeText, type Parameter, Segment, sourceOf } from "./segment.ts";
 import { suggestions } from "../suggestions.ts";
@@ -33,7 +33,7 @@ const METHOD = /^[!#$%&'*+.^_`~\w-]+$/;
 const PREFIXED = /^\s*((?:[^\s|]*\s*\|\s*)*[^\s|]*)\s+(.*)$/s;
 
 /** A segment that clients resolve before they send a path (RFC 3986, section 5.2.4); a target with one is refused. */
-const DOT_SEGMENT = /^\.\.?$/;
+const DOT_TEXT = /^\.\.?$/;
 
 /** A character with which a path can begin and a method cannot. */
 const PATH_START = /^\s*[/([\\@*]/;
@@ -162,7 +162,7 @@ export class Parser {
       ? Infinity
       : this.#longestText(source, (expression as Parameter).at);
     const segment = new Segment(parts, end, longest);
-    if (DOT_SEGMENT.test(segment.literal ?? "")) {
+    if (DOT_TEXT.test(segment.literal ?? "")) {
       const at = this.path.search(/(?<=[/(])(?:\\?\.|%2e){1,2}(?=[/()]|$)/i);
       this.#fail(
         `has the segment "${segment.literal}", which no path has,`,

@@ -1,16 +1,13 @@
 /**
  * Owns the path of a request as routes see it: a list of decoded segments. A slash that was sent as `%2F` stays
- * inside its segment. `cors/mod.ts`, which cannot import this, decodes and compares paths in the same way.
+ * inside its segment. `cors/mod.ts`, which cannot import this, splits paths in the same way.
  */
 
 import { refusal } from "../errors.ts";
-import { decodeEscapes } from "../escapes.ts";
+import { decodeEscapes, foldText } from "../path_text.ts";
 
 /** Text that is encoded or not in lower case. */
 const NEEDS_WORK = /[A-Z%]|[^ -~]/;
-
-/** The texts that change in lower case, beyond ASCII one UTF-16 code unit each; U+0130 would become two. */
-const CASED = /[A-Z]+|[^ -~\u0130]/g;
 
 /** A path to be matched. It never changes, but is only split and decoded when something reads its segments. */
 export class Path {
@@ -85,9 +82,4 @@ function decodeAt(segment: string, index: number, segments: string[]): void {
     throw refusal(400, `The path has a malformed escape in "${shown}"`);
   }
   segments[index] = decoded;
-}
-
-/** A text in lower case, of the same length. */
-export function foldText(text: string): string {
-  return text.replace(CASED, (part) => part.toLowerCase());
 }

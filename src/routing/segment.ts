@@ -3,7 +3,7 @@
  * its parameters. The notation is parsed in `notation.ts`, sequences of segments are matched in `pattern.ts`.
  */
 
-import { foldText } from "./path.ts";
+import { foldText } from "../path_text.ts";
 
 /** What stands in a segment instead of a text: a parameter, an expression without a name, or a star. */
 export interface Parameter {

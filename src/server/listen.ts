@@ -120,7 +120,7 @@ function checkStart(options: StartOptions): void {
 function serve(
   handler: Fetch,
   { hostname = "127.0.0.1", path, cert, key, ...options }: StartOptions,
-  port = options.port ?? 8000,
+  port = options.port ?? 8000, // which the tasks of a new site permit: `create/site.ts`
 ): Server {
   const where = path === undefined ? { hostname, port, cert, key } : { path };
   const events = { onError, onListen: () => {} };

@@ -3,8 +3,8 @@
  * one around it, which keeps it: two cookies of one name would undo each other.
  */
 
+import { OUTER_REQUEST } from "../extension_keys.ts";
 import type { HttpRequest } from "../../mod.ts";
-import { OUTER_REQUEST } from "../outer_request.ts";
 import { type CookieRules, pathOf } from "./seal.ts";
 import type { SessionState } from "./session.ts";
 import type { SessionStore } from "./store.ts";
@@ -83,7 +83,10 @@ function isSame(one: Rules, other: Rules): boolean {
   return one.store === other.store && textOfRules(one) === textOfRules(other);
 }
 
-/** All other options, so that a new one counts. The base of an application counts by the path of the cookie alone. */
+/**
+ * All other options, so that a new one counts, unless it is a function. The base of an application counts by the path
+ * of the cookie alone.
+ */
 function textOfRules(
   { store: _store, baseUrl: _baseUrl, ...compared }: Rules,
 ): string {

@@ -86,8 +86,8 @@
  * @module
  */
 
+import { checkDeclaring, DECLARATION } from "../extension_keys.ts";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { checkDeclaring } from "../declaring.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
@@ -152,7 +152,7 @@ const COOKIE_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 /** A directive of `Cache-Control`; a quoted value may have commas (RFC 9111, section 5.2). */
 const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g;
 
-/** The sessions of each application by its router: `init()` makes another one, as it drops their filters. */
+/** The sessions of each application, by what `init()` replaces when it drops their filters. */
 const declared = new WeakMap<object, CurrentSession[]>();
 
 /** Why a session cannot be changed in a stream, or in deferred work. */
@@ -162,18 +162,18 @@ const RESPONDED = "the response has already been made";
  * Gives an application sessions. Returns the accessor of the current request's session, which throws outside
  * of a request. A second call with the same options returns an accessor of the same session.
  *
- * Throws `Error` when a request of the application is the first to call it, `TypeError` when an option has an unknown name, a secret is too short, a time is not a number
+ * Throws `TypeError` when an option has an unknown name, a secret is too short, a time is not a number
  * greater than 0, `maxAge` is above 1,000,000,000,000, the name or the path is not valid for a cookie, the store
  * lacks a method, the application has sessions with other options under the name, or one of two sessions has the
- * name of the other's second cookie, such as `session-used`.
+ * name of the other's second cookie, such as `session-used`; and `Error` in a request of the application, unless it was
+ * called before with these options. So does the accessor of an application that `init()` has reset since.
  */
 export function sessions<Values extends object = Record<string, unknown>>(
   app: Engine | typeof Framework,
   options: SessionOptions,
 ): () => Session<Values> {
   const rules = rulesOf(app, options);
-  const router = app.router();
-  const others = declared.get(router) ?? [];
+  const others = declared.get(app[DECLARATION]) ?? [];
   const same = others.find((each) => each.isOf(rules));
   if (same !== undefined) return () => same.use();
   checkDeclaring(app, "sessions");
@@ -181,7 +181,7 @@ export function sessions<Values extends object = Record<string, unknown>>(
   app.before("start", () => current.open());
   app.after("start", () => current.check());
   app.after("send", (_params, { value: sent }) => current.send(sent.headers));
-  declared.set(router, [...others, current]);
+  declared.set(app[DECLARATION], [...others, current]);
   return () => current.use();
 }
 
@@ -236,6 +236,11 @@ class CurrentSession {
   /** Returns the session for a handler: that of the cookie, or a new one. */
   use<Values extends object>(): Session<Values> {
     const request = this.#app.request();
+    if (!declared.get(this.#app[DECLARATION])?.includes(this)) {
+      throw new Error(
+        "Cannot use the session: the application was reset since; call sessions() again",
+      );
+    }
     const access = this.#accessOf(request);
     const isShut = access.state === undefined &&
       this.#rules.name in request.cookies;

@@ -67,7 +67,10 @@ export class Unfinished {
   }
 }
 
-/** What is unfinished of all of them, in words such as "2 open streams". */
+/**
+ * What is unfinished of all of them, in words such as "2 open streams". A server of `start()` waits for each kind
+ * (`server/server.ts`).
+ */
 export function inWords(...all: Unfinished[]): string[] {
   const counts = {
     request: all.flatMap(({ running }) => running()).length,

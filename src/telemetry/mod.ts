@@ -28,8 +28,9 @@
  */
 
 import { type Span, trace } from "npm:@opentelemetry/api@^1.9.0";
+import { ROUTE_PATTERNS } from "../extension_keys.ts";
 import { Engine, Framework, type HttpRequest } from "../../mod.ts";
-import { ROUTE_PATTERNS, wholePattern } from "../route_patterns.ts";
+import { wholePattern } from "../route_patterns.ts";
 
 /**
  * The request of each span in the outermost application that is watched, which alone sets `http.route`: Deno

@@ -4,6 +4,7 @@
  */
 
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
+import { programRequests } from "../extension_keys.ts";
 import { checkOptions } from "../options.ts";
 import { counted } from "../report.ts";
 import { CookieJar } from "./cookies.ts";
@@ -154,9 +155,9 @@ export class Visitor {
     const cookies = [headers.get("cookie"), this.#jar.header(url)];
     const cookie = cookies.filter(Boolean).join("; ");
     if (cookie !== "") headers.set("cookie", cookie);
-    const response = await this.#app.fetch(
-      new Request(url, { ...init, headers, redirect: "manual" }),
-    );
+    const request = new Request(url, { ...init, headers, redirect: "manual" });
+    programRequests.add(request);
+    const response = await this.#app.fetch(request);
     this.#jar.keep(response.headers, url);
     return response;
   }
