@@ -12,7 +12,6 @@ import {
 import { Engine, Framework, type Route } from "@framework/core";
 import { cors } from "@framework/core/cors";
 import { guard } from "@framework/core/guard";
-import { limit } from "@framework/core/limit";
 import { log } from "@framework/core/log";
 import { sessions } from "@framework/core/sessions";
 import { EventEmitter } from "node:events";
@@ -468,7 +467,6 @@ Deno.test("`configure()` of one engine within that of another one configures bot
 const EXTENSIONS: Readonly<Record<string, (app: Engine) => unknown>> = {
   cors: (app) => cors(app, { origins: "*" }),
   guard: (app) => guard(app),
-  limit: (app) => limit(app, { requests: 1, seconds: 1 }),
   log: (app) => log(app, { write: () => {} }),
   sessions: (app) => sessions(app, { secret: "s".repeat(32) }),
 };

@@ -286,10 +286,15 @@ const mistakes: [string, string][] = [
   ["/+", 'has "+" with nothing to repeat at 1; did you mean \\+?'],
   ["/@a+", 'has "+" with nothing to repeat at 3; did you mean \\+?'],
   ["/a.b/../c", 'has the segment "..", which no path has, at 5'],
-  ["/a(/.)/c", 'has the segment ".", which no path has, at 4'],
+  ["/a(/b)/./c", 'has the segment ".", which no path has, at 7'],
   ["/%2E%2e", 'has the segment "..", which no path has, at 1'],
   ["/?", 'has "?" with nothing to repeat at 1; did you mean \\??'],
 ];
+
+Deno.test("`Pattern` takes a dot alone where another choice of optional parts has more", () => {
+  assertEquals(read("/.(well)", "/.well"), []);
+  assertEquals(read("/a(/.)", "/a"), []);
+});
 
 Deno.test("`Pattern` quotes a mistake and gives its position", () => {
   for (const [source, problem] of mistakes) {

@@ -360,8 +360,7 @@ Deno.test("a request that has its object cannot register another class for it", 
 
 Deno.test("a `router` that is none is an error that says so", async () => {
   const app = new Engine();
-  app.path(new URL("fixtures/classes", import.meta.url));
-  app.register("router", "Greeting");
+  app.register("router", class Greeting {});
   const text = await (await app.fetch("/")).text();
   assertStringIncludes(text, "router() must return a Router, got");
 });

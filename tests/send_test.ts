@@ -338,6 +338,34 @@ Deno.test("a stream that a filter of `send` puts in place runs in its request, w
   }
 });
 
+Deno.test("a stream that one filter of `send` puts in place and another replaces is cancelled, and holds nothing", async () => {
+  const passOn = (body: ReadableStream) =>
+    body.pipeThrough(new TransformStream());
+  for (const last of ["text", null]) {
+    const app = new Engine();
+    const cancelled: string[] = [];
+    const streamed = (name: string) =>
+      new ReadableStream({ cancel: () => void cancelled.push(name) });
+    app.route("/own", () => streamed("own"));
+    app.route("/other", () => "text");
+    app.before("send", (params) => {
+      const isOwn = app.request().url === "/own";
+      const body = isOwn ? params[0].body : streamed("other");
+      params[0] = new Response(passOn(body!));
+    });
+    app.after("send", (_params, output) => {
+      output.value = new Response(last);
+    });
+    const server = app.start({ port: 0, signals: false, onListen() {} });
+    const { port } = server.addr as Deno.NetAddr;
+    for (const path of ["own", "other"]) {
+      await (await fetch(`http://127.0.0.1:${port}/${path}`)).text();
+    }
+    assertEquals(await logOf(() => server.shutdown()), []);
+    assertEquals(cancelled, ["own", "other"]);
+  }
+});
+
 Deno.test("a stream that a filter of `send` has made of another fails with one line in the log", async () => {
   const app = new Engine();
   app.route("/", async function* () {

@@ -539,9 +539,13 @@ export class Context implements Enterable {
   }
 
   fail(reason: unknown): boolean {
-    const { exchange, scope } = this;
+    const { caller, exchange, scope } = this;
     if (exchange.isConcluded) return false;
     pendingOf(exchange).fail(reason, scope);
+    // The method that `caller` has called was perhaps to respond: its guards let nobody pass.
+    if (caller?.exchange.isConcluded === false) {
+      pendingOf(caller.exchange).failToRespond(reason);
+    }
     return true;
   }
 

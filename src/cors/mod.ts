@@ -270,7 +270,8 @@ async function allowsRefused(
   try {
     return await allows(policy, request);
   } catch (error) {
-    reportError(error, "while asking whether an origin is allowed");
+    const where = "while asking whether an origin is allowed";
+    reportError(error, where, request.id);
     return false;
   }
 }

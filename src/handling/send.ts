@@ -32,8 +32,11 @@ export function* send(
   response: Response,
 ): Steps<Response> {
   let current = mutable(response); // filters set headers on it
+  const made = valueOf(current) === undefined ? current.body : undefined;
+  const replacedOnes: Response[] = [response];
   const take = (next: Response): void => {
     if (next === current) return;
+    replacedOnes.push(current);
     current = next;
     exchange.context.reply.replaceMade(next); // which `response()` and the log tell of
   };
@@ -42,7 +45,7 @@ export function* send(
   for (const filter of filters.before) {
     try {
       const returned = yield filter(params, output);
-      take(replaced(exchange, current, params[0]));
+      take(replaced(current, params[0]));
       params[0] = current;
       if (returned === false) break;
     } catch (thrown) {
@@ -51,7 +54,7 @@ export function* send(
     }
   }
   try {
-    take(replaced(exchange, current, yield method(...params)));
+    take(replaced(current, yield method(...params)));
   } catch (thrown) {
     take(yield* failed(exchange, current, thrown));
   }
@@ -59,7 +62,7 @@ export function* send(
     output.value = current;
     try {
       const returned = yield filter(params, output);
-      take(replaced(exchange, current, output.value));
+      take(replaced(current, output.value));
       if (returned === false) break;
     } catch (thrown) {
       take(yield* failed(exchange, current, thrown));
@@ -67,29 +70,23 @@ export function* send(
   }
   // A stream that a filter has put in its place may still read it, but a text or nothing does not.
   if (valueOf(current) !== undefined || current.body === null) {
-    discard(response);
+    replacedOnes.forEach(discard);
+  } else if (current.body !== made) {
+    // The last one alone: nobody reads a stream that a later filter has replaced, and each that is bound holds the request.
+    take(mutable(copyOf(current, undefined, exchange)));
   }
   return current;
 }
 
-/**
- * The response that a filter or the method leaves; of another one a copy, whose stream is bound to the request unless it
- * is the one that was made. Throws `TypeError` when it cannot be sent.
- */
-function replaced(
-  exchange: Exchange,
-  before: Response,
-  sent: unknown,
-): Response {
+/** The response that a filter or the method leaves; of another one a copy. Throws `TypeError` when it cannot be sent. */
+function replaced(before: Response, sent: unknown): Response {
   if (!(sent instanceof Response) || sent.bodyUsed) {
     discardReturned(sent);
     const rule =
       '"send" must return a web Response whose body has not been read';
     throw wrongKind("send the response", rule, sent);
   }
-  if (sent === before) return before;
-  const isBound = valueOf(sent) !== undefined || sent.body === before.body;
-  return isBound ? copied(sent) : mutable(copyOf(sent, undefined, exchange));
+  return sent === before ? before : copied(sent);
 }
 
 /**

@@ -33,7 +33,7 @@
  * @module
  */
 
-import { checkDeclaring, TRACK } from "../extension_keys.ts";
+import { TRACK } from "../extension_keys.ts";
 import type {
   Engine,
   Framework,
@@ -101,7 +101,7 @@ const MAX_KEY_LENGTH = 256;
  * `store` returns a promise, or the key is long; then it returns a promise, for which the request waits. A callback has
  * run by then, and what it has sealed, as by `json()`, is sent: await it there.
  *
- * Throws `Error` in a request of the application. Throws `TypeError` for an unknown option, a `key` that is no
+ * Throws `TypeError` for an unknown option, a `key` that is no
  * function and a `store` without `add`, and `RangeError` when `requests` is not a whole number, or below 1, or
  * `seconds` is below 0.001 or above 1,000,000,000,000. A store that returns something else than a count and a date is
  * an error, a 500.
@@ -110,7 +110,6 @@ export function limit(
   app: Engine | typeof Framework,
   options: LimitOptions,
 ): () => MaybePromise<void> {
-  checkDeclaring(app, "limit");
   checkLimit(options);
   const { requests, seconds, store = memoryStore() } = options;
   const { key = () => networkOf(app.request().ip) } = options;

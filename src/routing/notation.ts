@@ -138,9 +138,19 @@ export class Parser {
     if (this.#token !== "") this.#fail("has an unmatched closing parenthesis");
     const mixed = choices.flat().filter((parts) => parts.length > 1).flat();
     const star = mixed.find((part) => Object(part).name === "*");
-    if (star === undefined) return choices.map((one) => this.#segments(one));
-    const { at } = star as Parameter;
-    this.#fail("has a * that is not a whole segment", at);
+    if (star !== undefined) {
+      const { at } = star as Parameter;
+      this.#fail("has a * that is not a whole segment", at);
+    }
+    const all = choices.map((one) => this.#segments(one));
+    const dots = all.map((segments) =>
+      segments.find(({ literal = "" }) => DOT_TEXT.test(literal))
+    );
+    if (dots.every((segment) => segment !== undefined)) {
+      const at = this.path.search(/(?<=[/(])(?:\\?\.|%2e){1,2}(?=[/()]|$)/i);
+      this.#fail(`has the segment "${dots[0]}", which no path has,`, at);
+    }
+    return all;
   }
 
   /** The segments of a choice, with the slash at its end. */
@@ -162,13 +172,6 @@ export class Parser {
       ? Infinity
       : this.#longestText(source, (expression as Parameter).at);
     const segment = new Segment(parts, end, longest);
-    if (DOT_TEXT.test(segment.literal ?? "")) {
-      const at = this.path.search(/(?<=[/(])(?:\\?\.|%2e){1,2}(?=[/()]|$)/i);
-      this.#fail(
-        `has the segment "${segment.literal}", which no path has,`,
-        at,
-      );
-    }
     this.#known.set(source + end, segment);
     return segment;
   }
