@@ -337,13 +337,7 @@ export class Application implements LayerSource {
     const layer = context?.exchange.layer ?? null;
     const callable = this.#callables.get(name, layer);
     if (callable === undefined) throw this.#unknown(name, "call");
-    const { responds } = callable;
-    if (responds && context !== undefined) noteResponder(context);
-    try {
-      return tracked(name, callable.call(params, context), responds, context);
-    } catch (thrown) {
-      throw responds ? noted(thrown, context) : thrown;
-    }
+    return callAndNote(name, callable, params, context);
   }
 
   /** Whether another method is mapped in place of a default one. */
@@ -358,17 +352,9 @@ export class Application implements LayerSource {
     if (!method) throw noSuchMethod(name, action, this.#defaultMethods.keys());
     // A mapped `start` may stop waiting for the default one, such as after a time-out.
     if (name === "start") return method;
-    const { responds = false } = this.#defaults.wrappers[name as Original] ??
-      {};
-    return (...params) => {
-      const context = this.context();
-      if (responds && context !== undefined) noteResponder(context);
-      try {
-        return tracked(name, method(...params), responds, context);
-      } catch (thrown) {
-        throw responds ? noted(thrown, context) : thrown;
-      }
-    };
+    const wrapper = this.#defaults.wrappers[name as Original];
+    const unchanged = new MappedMethod(method, true, wrapper);
+    return (...params) => callAndNote(name, unchanged, params, this.context());
   }
 
   /**
@@ -439,6 +425,22 @@ function isSetting(name: string): boolean {
 function isMethodOf(object: object, name: string): boolean {
   const method = Reflect.get(Object.getPrototypeOf(object), name);
   return typeof method === "function" && !(name in Object.prototype);
+}
+
+/** Calls a method or class; notes what the response waits for, and what keeps guards from going on. */
+function callAndNote(
+  name: string,
+  callable: MappedMethod | RegisteredClass,
+  params: unknown[],
+  context?: Context,
+): unknown {
+  const { responds } = callable;
+  if (responds && context !== undefined) noteResponder(context);
+  try {
+    return tracked(name, callable.call(params, context), responds, context);
+  } catch (thrown) {
+    throw responds ? noted(thrown, context) : thrown;
+  }
 }
 
 /** Notes which reply is to be the response, for code of another application, which then calls no further route. */

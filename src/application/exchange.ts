@@ -60,6 +60,16 @@ export const mountPoints: WeakMap<Request, MountPoint> = new WeakMap();
  * 3. The exchange is concluded (`isConcluded`), with the response that goes out: an error can only be logged.
  * 4. What holds it lets go: the stream of the body (`holdStream()`), a WebSocket or deferred work (`hold()`).
  * 5. It is over (`isOver`): code that outlives it finds no request any more.
+ *
+ * Applications call each other, so requests lead to others:
+ *
+ * | from one to the other                                        | by                                           |
+ * | ------------------------------------------------------------ | -------------------------------------------- |
+ * | outwards, to the code that has called this application       | `outerContext`; `nesting` has all of them    |
+ * | outwards, where it is mounted                                | `mountPoint` is set, too                     |
+ * | inwards, to the application that is mounted here             | `inner`; for any other, `hasNested` is true  |
+ * | outwards, to a reply by which the code of this one responds  | `responder`                                  |
+ * | inwards, to the code that has called a method of this one    | `callingOther()`; in a part, `caller` has it |
  */
 export class Exchange implements Delivery, Running {
   /**

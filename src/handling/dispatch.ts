@@ -16,7 +16,6 @@ import type { Context, Exchange } from "../application/exchange.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { isStop, refusal, wrongKind } from "../errors.ts";
-import { Markup } from "../html.ts";
 import { enter } from "../state/current.ts";
 import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
 import { type Match, routeName } from "../routing/match.ts";
@@ -33,6 +32,7 @@ import {
   checkInTime,
   discardReturned,
   isResponse,
+  kindOf,
   respondWith,
 } from "./respond.ts";
 import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
@@ -190,8 +190,7 @@ function hasResponded({ exchange, reply }: Context): boolean {
 
 /** Whether middleware, or a filter of `start`, has returned a response in place of everything inside of it. */
 function isHookResponse(value: unknown): boolean {
-  return typeof value === "string" || value instanceof Markup ||
-    value instanceof Response;
+  return value instanceof Response || kindOf(value) === "text";
 }
 
 /** Throws unless middleware lets the request go on. Fails closed: an unrecognized value must not admit anyone. */
@@ -260,7 +259,7 @@ function sendReturned(
 ): Waiting {
   const { exchange: { pending }, reply } = context;
   const mustWait = pending?.isUnsettled && !reply.isSealed &&
-    Object(returned) === returned && !(returned instanceof Markup);
+    kindOf(returned) !== "text";
   return mustWait
     ? run(sendSettled(context, returned, match))
     : respondWith(context, returned, match);

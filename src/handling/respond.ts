@@ -26,22 +26,41 @@ export function respondWith(
   match?: Match,
 ): Waiting {
   const { reply, section } = context;
-  if (returned === undefined || returned === null) return;
-  if (typeof returned === "string" || returned instanceof Markup) {
-    return void reply.write(String(returned), section);
+  switch (kindOf(returned)) {
+    case "text":
+      return void reply.write(String(returned), section);
+    case "json":
+      return sendJson(context, returned);
+    case "body":
+      return void reply.setBody(bodyOf(returned));
+    case "unsendable":
+      throw unsendable(returned, match);
   }
-  if (isListOrRecord(returned)) {
-    return sendJson(context, returned);
-  }
+}
+
+/** What a value is that code returns as a response: nothing that is sent, text, what JSON represents, or a body. */
+export type Kind = "nothing" | "text" | "json" | "body" | "unsendable";
+
+export function kindOf(value: unknown): Kind {
+  if (typeof value === "string" || value instanceof Markup) return "text";
   // `true` means passing on; `false` and the application itself are what an expression body such as
   // `() => list.delete(id)` or `() => app` happens to return.
-  if (typeof returned === "boolean" || isFrameworkObject(returned)) return;
-  const content = bodyContentOf(returned);
-  if (content !== undefined) return void reply.setBody(content);
-  if (typeof returned !== "object" || !hasJson(returned)) {
-    throw unsendable(returned, match);
-  }
-  return sendJson(context, returned);
+  if (
+    value === undefined || value === null || typeof value === "boolean" ||
+    isFrameworkObject(value)
+  ) return "nothing";
+  if (typeof value !== "object") return "unsendable";
+  const isStream = Symbol.asyncIterator in value;
+  const isPlain = isPlainRecord(value) || Array.isArray(value);
+  if (isPlain && !isStream) return "json"; // the most frequent ones come first
+  if (isStream || isWebContent(value)) return "body";
+  return hasJson(value) ? "json" : "unsendable";
+}
+
+/** Whether `respondWith` makes a response of a value. */
+export function isResponse(value: unknown): boolean {
+  const kind = kindOf(value);
+  return kind !== "nothing" && kind !== "unsendable";
 }
 
 /**
@@ -85,26 +104,6 @@ export function redirect(app: Application, url: string, code = 303): void {
   reply.respond("redirect()", { status: code, headers });
 }
 
-/** Whether `respondWith` makes a response of a value. */
-export function isResponse(value: unknown): boolean {
-  return typeof value === "string" || value instanceof Markup ||
-    isBodyContent(value) || isListOrRecord(value) ||
-    typeof value === "object" && value !== null &&
-      !isFrameworkObject(value) && hasJson(value);
-}
-
-/** Whether a value is a list or record, and no stream. */
-function isListOrRecord(value: unknown): boolean {
-  return typeof value === "object" && value !== null &&
-    (isPlainRecord(value) || Array.isArray(value)) &&
-    !(Symbol.asyncIterator in value);
-}
-
-/** Whether a value is a body: a web response, bytes, or a stream. */
-export function isBodyContent(value: unknown): boolean {
-  return isWebContent(value) || Symbol.asyncIterator in Object(value);
-}
-
 function isWebContent(value: unknown): value is BodyContent | Response {
   // A list of these classes would have the runtime load all of them at the start.
   return value instanceof Response || value instanceof Blob ||
@@ -112,11 +111,11 @@ function isWebContent(value: unknown): value is BodyContent | Response {
     ArrayBuffer.isView(value);
 }
 
-/** The body that a value is; undefined for any other value. */
-function bodyContentOf(value: unknown): BodyContent | Response | undefined {
-  if (isWebContent(value)) return value;
-  if (!isBodyContent(value)) return undefined;
-  return streamOf(value as AsyncIterable<unknown>);
+/** The body that a value of that kind is. */
+function bodyOf(value: unknown): BodyContent | Response {
+  return isWebContent(value)
+    ? value
+    : streamOf(value as AsyncIterable<unknown>);
 }
 
 /** Throws once the request is over: what its code has returned by then is not sent. */
@@ -127,8 +126,7 @@ export function checkInTime(exchange: Exchange, returned: unknown): void {
 
 /** Cancels the stream that a callback returned, if any, where something else is sent. */
 export function discardReturned(returned: unknown): void {
-  const content = bodyContentOf(returned);
-  if (content !== undefined) discard(content);
+  if (kindOf(returned) === "body") discard(bodyOf(returned));
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {
