@@ -18,8 +18,14 @@ export const ROUTE_PATTERNS: unique symbol = Symbol("the patterns of routes");
 /** Of a request: hands a call over to the innermost context, since code may not await it: what it may forbid waits. */
 export const TRACK: unique symbol = Symbol("track a call");
 
-/** Requests of tests, such as those of a `Visitor`: others with a signal may be copies of one that a server received. */
+/** Requests of tests: others with a signal, or clones, may be copies of one that a server has received. */
 export const programRequests: WeakSet<Request> = new WeakSet();
+
+/** The request, known as one of a test: its error pages have the message then. Every request that a test makes is. */
+export function ofProgram(request: Request): Request {
+  programRequests.add(request);
+  return request;
+}
 
 /** Throws `Error` when a function of an extension is called in a request, with which what it adds would end. */
 export function checkDeclaring(

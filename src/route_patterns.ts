@@ -13,6 +13,6 @@ export function wholePattern(patterns: readonly string[]): string {
   return patterns.reduceRight((inner, mount) => {
     const prefix = mount.slice(0, -"/*".length);
     if (inner === "/") return prefix || "/";
-    return prefix + (inner === "*" ? "/*" : inner);
+    return prefix + inner;
   });
 }

@@ -904,3 +904,51 @@ Deno.test("`framework.handle_errors` false starts the deferred work of a request
   await assertRejects(async () => await call, TypeError, "boom");
   await started.promise;
 });
+
+Deno.test("headers that are true of other bytes alone go with the body that they describe", async () => {
+  const ends: Readonly<Record<string, (app: Engine) => unknown>> = {
+    error: () => fail(),
+    encoded: () => {
+      const headers = { "content-encoding": "gzip", "content-digest": "x" };
+      throw new HttpError(400, "bad", { headers });
+    },
+    json: (app) => app.json({ a: 1 }),
+    halt: (app) => app.halt(200, "other"),
+    notFound: (app) => app.notFound(),
+  };
+  for (const isFiltered of [false, true]) {
+    for (const [name, end] of Object.entries(ends)) {
+      const app = new Engine();
+      if (isFiltered) {
+        for (const each of ["error", "notFound"]) app.before(each, () => {});
+      }
+      app.route("/", () => {
+        app.response().header("content-digest", "sha-256=:of the text:");
+        return end(app) as undefined;
+      });
+      await logOf(async () => {
+        const { headers } = await app.fetch("/");
+        const left = ["content-digest", "content-encoding"]
+          .filter((each) => headers.has(each));
+        assertEquals(left, [], `${name}, filtered: ${isFiltered}`);
+      });
+    }
+  }
+});
+
+Deno.test("an error that `error` of middleware throws has none of the headers of the one before", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    const headers = { "retry-after": "60", "x-kept": "no" };
+    throw new HttpError(429, "slow", { headers });
+  }).addMiddleware({
+    error() {
+      app.response().header("x-kept", "yes");
+      throw new HttpError(404, "gone", { headers: { "x-new": "1" } });
+    },
+  });
+  const { status, headers } = await app.fetch("/");
+  const given = ["retry-after", "x-kept", "x-new"]
+    .map((name) => headers.get(name));
+  assertEquals([status, ...given], [404, null, "yes", "1"]);
+});

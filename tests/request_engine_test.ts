@@ -444,7 +444,10 @@ Deno.test("`request().cookies` and `acceptsLanguages()` read long headers in one
   };
   const short = await milliseconds(() => readLong(20_000));
   const long = await milliseconds(() => readLong(400_000));
-  assert(long < short * 200 + 200, `${short} ms, and ${long} for 20 times more`); // in several passes, 400 times
+  assert(
+    long < short * 200 + 200,
+    `${short} ms, and ${long} for 20 times more`,
+  ); // in several passes, 400 times
 });
 
 Deno.test("`request().acceptsLanguages()` looks up the best of the offered languages", async () => {

@@ -858,3 +858,14 @@ Deno.test("the page of an error has its message for a visitor, also with a signa
     assertEquals(page.texts("p"), ["no such table"]);
   }
 });
+
+Deno.test("`assertIsolated()` takes requests that are clones, also of a page with an error", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    throw new Error("boom");
+  });
+  await assertIsolated(app, [
+    () => new Request("http://localhost/").clone(),
+    "/",
+  ]);
+});

@@ -7,6 +7,7 @@ import type { Exchange } from "../application/exchange.ts";
 import { isFromProgram } from "../handling/client.ts";
 import { escape } from "../html.ts";
 import { NULL_BODY } from "../null_body.ts";
+import { BYTE_HEADERS } from "../response/header.ts";
 import { valueOf } from "../response/stream.ts";
 import { mutable } from "../response/web_response.ts";
 import type { Unfinished } from "../state/unfinished.ts";
@@ -187,6 +188,6 @@ function scriptTag(exchange: Exchange, policy: string): string {
 /** The same response with another body. */
 function withBody(body: BodyInit, response: Response): Response {
   const made = new Response(body, response);
-  made.headers.delete("content-length");
+  for (const name of BYTE_HEADERS) made.headers.delete(name);
   return made;
 }

@@ -32,7 +32,7 @@ import {
   checkInTime,
   discardReturned,
   isResponse,
-  kindOf,
+  kindOfResult,
   respondWith,
 } from "./respond.ts";
 import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
@@ -188,9 +188,9 @@ function hasResponded({ exchange, reply }: Context): boolean {
       hasResponded(outer);
 }
 
-/** Whether middleware, or a filter of `start`, has returned a response in place of everything inside of it. */
+/** Whether middleware has returned a response in place of everything inside of it. */
 function isHookResponse(value: unknown): boolean {
-  return value instanceof Response || kindOf(value) === "text";
+  return value instanceof Response || kindOfResult(value) === "text";
 }
 
 /** Throws unless middleware lets the request go on. Fails closed: an unrecognized value must not admit anyone. */
@@ -259,7 +259,7 @@ function sendReturned(
 ): Waiting {
   const { exchange: { pending }, reply } = context;
   const mustWait = pending?.isUnsettled && !reply.isSealed &&
-    kindOf(returned) !== "text";
+    kindOfResult(returned) !== "text";
   return mustWait
     ? run(sendSettled(context, returned, match))
     : respondWith(context, returned, match);

@@ -23,7 +23,7 @@ import {
   waitingFor,
 } from "../steps.ts";
 import { SCRIPT } from "./json.ts";
-import { discardReturned, kindOf, respondWith } from "./respond.ts";
+import { discardReturned, kindOfResult, respondWith } from "./respond.ts";
 
 /** The methods that seal, and let code go on; `halt` and `stop` end the request (`ending`). */
 type Sealing = "redirect" | "json" | "jsonp";
@@ -224,7 +224,7 @@ function isContent(value: unknown): boolean {
 }
 
 function isTextOrBody(value: unknown): boolean {
-  return ["text", "body"].includes(kindOf(value));
+  return ["text", "body"].includes(kindOfResult(value));
 }
 
 /** Responds with what a method has returned instead of the content so far. */
@@ -237,7 +237,7 @@ function replaceBy(
   if (!isTextOrBody(returned)) {
     return waitingFor(app.original("json")(returned)); // the mapped one has returned this
   }
-  if (kindOf(returned) === "body") return respondWith(context, returned);
+  if (kindOfResult(returned) === "body") return respondWith(context, returned);
   const hasType = reply.header("content-type") !== null;
   const type = hasType || returned instanceof Markup ? undefined : TYPES[name];
   reply.setBody(String(returned), type);

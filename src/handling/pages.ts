@@ -8,6 +8,7 @@ import type { Context, Exchange, Failure } from "../application/exchange.ts";
 import type { Details } from "../application/debug_tools.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { errorHeaders, HttpError, isStop, toError } from "../errors.ts";
+import { BYTE_HEADERS } from "../response/header.ts";
 import type { Reply } from "../response/reply.ts";
 import { headerOf } from "../runtime.ts";
 import { enter } from "../state/current.ts";
@@ -170,6 +171,7 @@ export function* onMiddlewareError(
     if (!reply.isSealed && reply.isEmpty) yield settle(exchange, context.scope);
   } catch (second) {
     if (second !== thrown) {
+      if (!isSealed) dropHead(reply, failureOf(thrown));
       if (isSealed) reportLate(exchange, thrown, AFTER_SEAL);
       else noteError(exchange, thrown);
     }
@@ -292,6 +294,7 @@ function writeDefaultPage(
   const problem = { ...problemOf(failure), ...details?.problem };
   const content = defaultPage(page, failure, problem, details?.html);
   reply.setBody(content.text, content.type);
+  for (const name of BYTE_HEADERS) reply.setHeader(name, null); // the error's
   for (const name in content.headers) {
     reply.setHeader(name, content.headers[name]!);
   }

@@ -26,7 +26,7 @@ export function respondWith(
   match?: Match,
 ): Waiting {
   const { reply, section } = context;
-  switch (kindOf(returned)) {
+  switch (kindOfResult(returned)) {
     case "text":
       return void reply.write(String(returned), section);
     case "json":
@@ -41,7 +41,7 @@ export function respondWith(
 /** What a value is that code returns as a response: nothing that is sent, text, what JSON represents, or a body. */
 export type Kind = "nothing" | "text" | "json" | "body" | "unsendable";
 
-export function kindOf(value: unknown): Kind {
+export function kindOfResult(value: unknown): Kind {
   if (typeof value === "string" || value instanceof Markup) return "text";
   // `true` means passing on; `false` and the application itself are what an expression body such as
   // `() => list.delete(id)` or `() => app` happens to return.
@@ -59,7 +59,7 @@ export function kindOf(value: unknown): Kind {
 
 /** Whether `respondWith` makes a response of a value. */
 export function isResponse(value: unknown): boolean {
-  const kind = kindOf(value);
+  const kind = kindOfResult(value);
   return kind !== "nothing" && kind !== "unsendable";
 }
 
@@ -126,7 +126,7 @@ export function checkInTime(exchange: Exchange, returned: unknown): void {
 
 /** Cancels the stream that a callback returned, if any, where something else is sent. */
 export function discardReturned(returned: unknown): void {
-  if (kindOf(returned) === "body") discard(bodyOf(returned));
+  if (kindOfResult(returned) === "body") discard(bodyOf(returned));
 }
 
 function unsendable(value: unknown, match?: Match): TypeError {

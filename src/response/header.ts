@@ -34,10 +34,16 @@ export type HeaderValue = string | number | readonly string[] | null;
 /** The lines of each header, by its name in lower case. */
 export type HeaderLines = Map<string, readonly string[]>;
 
-/** The headers that describe a body (RFC 9110, section 8). */
-export const CONTENT_HEADERS: readonly string[] =
-  "content-type content-length content-encoding content-language content-range"
-    .split(" ");
+/** The headers that are true of exactly these bytes: they go with whatever replaces a body (RFC 9110, 8; RFC 9530). */
+export const BYTE_HEADERS: readonly string[] =
+  "content-length content-encoding content-digest".split(" ");
+
+/** The headers that describe a body. */
+export const CONTENT_HEADERS: readonly string[] = BYTE_HEADERS.concat(
+  "content-type",
+  "content-language",
+  "content-range",
+);
 
 /**
  * Those, and the headers that let clients store a response, save it as a file or go elsewhere: they go with a body that

@@ -13,6 +13,7 @@
 import { checkStatus } from "../errors.ts";
 import { JSON_TYPE } from "../media_type.ts";
 import {
+  BYTE_HEADERS,
   checkHeader,
   type HeaderLines,
   type HeaderValue,
@@ -44,9 +45,6 @@ export interface ResponseCache {
 
 /** The reason of the seal by a response that a callback has returned. */
 export const RETURNED = "a returned Response";
-
-/** The headers that are those of the content so far, and of no other. */
-const OF_CONTENT = ["content-encoding", "content-length"];
 
 export class Reply {
   status = 200;
@@ -229,7 +227,7 @@ export class Reply {
     this.status = status ?? this.status;
     this.#replaceBody(text, type);
     if (this.headers !== undefined) {
-      for (const name of OF_CONTENT) this.headers.delete(name);
+      for (const name of BYTE_HEADERS) this.headers.delete(name);
     }
     for (const name in headers) this.#putHeader(name, [headers[name]!]);
   }

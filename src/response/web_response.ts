@@ -2,7 +2,7 @@
 
 import { NULL_BODY } from "../null_body.ts";
 import { EventStream } from "./events.ts";
-import type { HeaderLines } from "./header.ts";
+import { BYTE_HEADERS, type HeaderLines } from "./header.ts";
 import type { Reply, ReplyInit } from "./reply.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
@@ -227,8 +227,7 @@ function copyWith(body: BodyInit | null, response: Response): Response {
     copy.headers.delete("content-type");
   }
   if (isDecoded(response)) {
-    copy.headers.delete("content-encoding");
-    copy.headers.delete("content-length");
+    for (const name of BYTE_HEADERS) copy.headers.delete(name);
   }
   return copy;
 }

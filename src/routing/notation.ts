@@ -1,6 +1,10 @@
 /**
  * Owns the notation of patterns: parsing the text of a pattern into methods and segments, one list of
  * segments for each choice of optional parts. What a segment matches is decided in `segment.ts`.
+ *
+ * What else reads the notation: the types in `arguments.ts`, and `isPlainPattern()` of `route_patterns.ts`, by which
+ * extensions tell a path from a pattern. The name of a parameter is `\w` alone, since it becomes that of a group in an
+ * expression (`segment.ts`), which `backtracking.ts` and `Pattern.shape` take out again.
  */
 
 import { decodeEscapes } from "../path_text.ts";

@@ -3,6 +3,7 @@
  * together, in many orders, and every response must stay the same. Only for tests.
  */
 
+import { ofProgram } from "../extension_keys.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOptions } from "../options.ts";
 import type { Door } from "./visitor.ts";
@@ -126,11 +127,10 @@ async function textOf(
   request: string | (() => Request),
   ignore: readonly string[],
 ): Promise<string> {
-  const response = await app.fetch(
-    typeof request === "string"
-      ? new Request(new URL(request, "http://localhost"))
-      : request(),
-  );
+  const made = typeof request === "string"
+    ? new Request(new URL(request, "http://localhost"))
+    : request();
+  const response = await app.fetch(ofProgram(made));
   const names = ["date", ...ignore.map((name) => name.toLowerCase())];
   const headers = [...response.headers].filter(([name, value]) =>
     !names.includes(name) &&

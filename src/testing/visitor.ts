@@ -4,7 +4,7 @@
  */
 
 import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
-import { programRequests } from "../extension_keys.ts";
+import { ofProgram } from "../extension_keys.ts";
 import { checkOptions } from "../options.ts";
 import { counted } from "../report.ts";
 import { CookieJar } from "./cookies.ts";
@@ -156,8 +156,7 @@ export class Visitor {
     const cookie = cookies.filter(Boolean).join("; ");
     if (cookie !== "") headers.set("cookie", cookie);
     const request = new Request(url, { ...init, headers, redirect: "manual" });
-    programRequests.add(request);
-    const response = await this.#app.fetch(request);
+    const response = await this.#app.fetch(ofProgram(request));
     this.#jar.keep(response.headers, url);
     return response;
   }
