@@ -212,7 +212,8 @@ export class Framework extends AnyMember {
   declare static original: Engine["original"];
 }
 
-// The methods that are only declared above call the engine that is behind the class at that time.
+// The methods that are only declared above call the engine that is behind the class at that time. An accessor of the
+// engine would become a method, too: declare it by hand.
 for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   if (name === "constructor" || Object.hasOwn(Framework, name)) continue;
   defineMethod(Framework, name, (...params) => {

@@ -342,7 +342,16 @@ const REFUSED: readonly [unknown, string][] = [
   ],
   [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
   [{ origins: [ORIGIN], path: "api" }, `Cannot add CORS below the path "api"`],
-  ...["/api/*", "/users/@id", "/api(/v1)", "/v[12]", "/v\\d", "/a+b"].map((
+  ...[
+    "/api/*",
+    "/users/@id",
+    "/api(/v1)",
+    "/v[12]",
+    "/v\\d",
+    "/a+b",
+    "/api/:id",
+    "/api/{id}",
+  ].map((
     path,
   ): [unknown, string] => [
     { origins: [ORIGIN], path },

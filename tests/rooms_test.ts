@@ -75,6 +75,22 @@ Deno.test("each `import()` in `src/` runs outside of every request", async () =>
   ]);
 });
 
+Deno.test("each refusal in `src/` is made by `refusal()`, which `framework.handle_errors` leaves its response", async () => {
+  const others: string[] = [];
+  for (const path of await modulesIn("src")) {
+    const code = (await Deno.readTextFile(path))
+      .replace(/^\s*(?:\/?\*|\/\/).*/gm, "");
+    const count = code.match(/new HttpError\(/g)?.length ?? 0;
+    if (count > 0) others.push(`${path}: ${count}`);
+  }
+  // `refusal()` itself, the page of `notFound`, and a loop of mounts, which is the program's mistake.
+  assertEquals(others.sort(), [
+    "src/errors.ts: 1",
+    "src/handling/mount.ts: 1",
+    "src/handling/pages.ts: 1",
+  ]);
+});
+
 /** Whether an import is one of those that CONTRIBUTING allows. */
 function mayImport(from: string, to: string): boolean {
   const [room, target] = [folderOf(from), folderOf(to)];

@@ -1,6 +1,6 @@
 /** Tests `sessions`: what the sealed cookie keeps, for how long, and when it is sent. */
 
-import { Engine, Router } from "@framework/core";
+import { Engine, HttpRequest, Router } from "@framework/core";
 import { files } from "@framework/core/files";
 import {
   type Session,
@@ -1107,4 +1107,23 @@ Deno.test("a session that `init()` has dropped throws where it is used", async (
     await (await app.fetch("/")).text(),
     "Cannot use the session: the application was reset since; call sessions() again",
   );
+});
+
+Deno.test("a mounted engine shares the session of one with a request class of its own", async () => {
+  const [app, engine] = [new Engine(), new Engine()];
+  app.register("request", class extends HttpRequest {});
+  const options = { secret: SECRET };
+  const [outer, inner] = [
+    sessions<Values>(app, options),
+    sessions<Values>(engine, options),
+  ];
+  app.before("start", () => void outer().set("user", "ada"));
+  engine.route("/", () => {
+    inner().set("count", 1);
+    return `${inner().get("user")}`;
+  });
+  app.mount("/in", engine);
+  const response = await app.fetch("/in");
+  assertEquals(await response.text(), "ada");
+  assertEquals(response.headers.getSetCookie().length, 1);
 });

@@ -96,7 +96,11 @@ export class HttpRequest {
     return this.#exchange.patterns;
   }
 
-  /** @ignore */
+  /**
+   * The very object that `request()` returns there: extensions keep what they know of a request by it.
+   *
+   * @ignore
+   */
   get [OUTER_REQUEST](): HttpRequest | undefined {
     const { mountPoint, outerContext } = this.#exchange;
     return mountPoint && outerContext?.exchange.app.request(outerContext);

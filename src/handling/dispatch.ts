@@ -49,7 +49,7 @@ export function dispatch({ context, plan }: Exchange): Waiting {
 function callStart(context: Context): Waiting {
   const { exchange } = context;
   firstRoute(exchange); // filters can ask for the route
-  // Not by `app.call`, which would note it: the guards in it would wait for it.
+  // Not by `app.call`, which would note it as a call of the request: guards inside of `start` would wait for `start`.
   const returned = exchange.plan.start?.call([], context);
   const isWaiting = isThenable(returned) || exchange.routesBegun !== undefined;
   return isWaiting

@@ -53,6 +53,7 @@ function* handOver(
     throw refusal(501, `The method ${raw.method} cannot be forwarded`);
   }
   if (nesting.length > MAX_DEPTH) {
+    // No refusal: the mistake is the program's.
     throw new HttpError(508, "The applications are mounted in a loop");
   }
   // As the route was matched: middleware may have changed the base.

@@ -8,7 +8,7 @@ import type { Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
 import { isStop, toError, wrongKind } from "../errors.ts";
 import { isSealedWithBody, PAGE_HEADERS } from "../response/header.ts";
-import { copied, copyOf, HTML, mutable } from "../response/web_response.ts";
+import { copied, copyOf, mutable } from "../response/web_response.ts";
 import { discard, valueOf } from "../response/stream.ts";
 import type { Steps } from "../steps.ts";
 import { seesDetails } from "./client.ts";
@@ -117,7 +117,7 @@ function* failed(
   const problem = { ...details.problem, detail: messageOf(exchange, error) };
   const vary = headers.get("vary");
   const page = pageOf(exchange, 500, vary, problem, details.html);
-  const described = { "content-type": page.type ?? HTML, ...page.headers };
+  const described = { "content-type": page.type, ...page.headers };
   for (const [name, value] of Object.entries(described)) {
     headers.set(name, value);
   }
