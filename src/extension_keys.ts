@@ -15,7 +15,7 @@ export const OUTER_REQUEST: unique symbol = Symbol("the outer request");
  */
 export const ROUTE_PATTERNS: unique symbol = Symbol("the patterns of routes");
 
-/** Of a request: hands a call over to the innermost context, since code may not await it: what it may forbid waits. */
+/** Of a request: hands a call over that code may not await, to the innermost context; what it may forbid waits for it. */
 export const TRACK: unique symbol = Symbol("track a call");
 
 /** Requests of tests: others with a signal, or clones, may be copies of one that a server has received. */

@@ -1,10 +1,11 @@
 /** Owns what extensions know of the text of patterns, whose notation is in `routing/notation.ts`. */
 
 /**
- * What the notation does not take for text, unless a backslash stands before it, and what a backslash makes of text. It
- * refuses the parameters of other frameworks, such as `:id` and `{id}`.
+ * What the notation does not take for text, unless a backslash stands before it, such as the parameters of other
+ * frameworks (`:id`, `{id}`); what a backslash makes of text; and segments that no path has.
  */
-const NO_TEXT = /(?<!\\)(?:[@(*+?[{]|\/:\w)|\\\w/;
+const NO_TEXT =
+  /(?<!\\)(?:[@()*+?[|]|\{(?:\d|[A-Za-z_]\w*\??[:}])|\/:\w)|\\(?:\w|$)|\/\.\.?(?:\/|$)/;
 
 /** Whether a pattern has no parameters, optional parts and expressions, so that it matches one path. */
 export function isPlainPattern(pattern: string): boolean {

@@ -1378,3 +1378,26 @@ Deno.test("`clear()` in a filter of `json()` leaves the headers that code behind
   assertEquals(headers.get("x-before"), null);
   assertStringIncludes(headers.get("set-cookie") ?? "", "user=ada");
 });
+
+Deno.test("a guard lets nobody pass after a mapped `json()` that writes anything of the head", async () => {
+  const writes: Readonly<Record<string, (app: Engine) => unknown>> = {
+    status: (app) => app.response().status(401),
+    header: (app) => app.response().header("x-why", "no"),
+    cookie: (app) => app.response().cookie("why", "no"),
+    cache: (app) => app.response().cache(false),
+    etag: (app) => app.etag("1"),
+    lastModified: (app) => app.lastModified(1),
+  };
+  for (const [name, write] of Object.entries(writes)) {
+    const app = new Engine();
+    app.map("json", async () => {
+      await later();
+      write(app);
+    });
+    let hasRun = false;
+    app.route("/", () => void (hasRun = true))
+      .addMiddleware(() => void app.json({}));
+    await (await app.fetch("/")).body?.cancel();
+    assertEquals(hasRun, false, name);
+  }
+});

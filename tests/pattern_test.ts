@@ -1,6 +1,11 @@
 /** Tests `Pattern`: what its notation matches and refuses, the values it reads, and the URLs it makes. */
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import {
   Framework,
   HttpError,
@@ -8,6 +13,8 @@ import {
   Router,
   type UrlParameters,
 } from "@framework/core";
+import { isPlainPattern } from "../src/route_patterns.ts";
+import { Pattern } from "../src/routing/pattern.ts";
 import { firstMatch } from "./routes.ts";
 
 function routeOf(source: string): Route {
@@ -424,4 +431,24 @@ Deno.test("`getUrl()` throws when a value does not fit its place", () => {
   for (const [source, values] of rows) {
     assertThrows(() => urlOf(source, values), RangeError);
   }
+});
+
+Deno.test("`isPlainPattern()` tells which patterns match one path, as the notation does", () => {
+  const characters = Array.from(
+    { length: 95 },
+    (_, n) => String.fromCharCode(32 + n),
+  );
+  const other: string[] = [];
+  for (const one of [...characters, "..", "\\+", "\\d", ":id", "{id}", "@id"]) {
+    for (const path of [`/a${one}b`, `/${one}b`, `/a${one}`, `/a/${one}/c`]) {
+      let isPlain = false;
+      try {
+        isPlain = new Pattern([], path).literalPath !== undefined;
+      } catch (error) {
+        assertInstanceOf(error, SyntaxError);
+      }
+      if (isPlain !== isPlainPattern(path)) other.push(path);
+    }
+  }
+  assertEquals(other, []);
 });

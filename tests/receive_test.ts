@@ -422,3 +422,13 @@ Deno.test("a streamed route without a limit takes what was read for an earlier o
   app.route("POST /", () => app.request().getBody()).streamed();
   assertEquals(await statusOf(app, "/", "x".repeat(50)), 200);
 });
+
+Deno.test("a form that asks for a method without a route calls none of another method", async () => {
+  const app = new Engine();
+  app.set("framework.method_override", true);
+  let called = false;
+  app.route("POST /x", () => void (called = true));
+  app.route("PUT /x", () => "put");
+  const { status } = await app.fetch(post("/x", "_method=DELETE").request);
+  assertEquals([status >= 400, called], [true, false]);
+});

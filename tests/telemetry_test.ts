@@ -61,6 +61,12 @@ const SOURCE = `
   shop.mount("/inner", inner);
   Framework.group("/at", () => Framework.mount("/shop", shop));
   Framework.mount("/plain", () => new Response("plain"));
+  const shared = new Engine();
+  shared.route("/@id", (id) => id);
+  Framework.route("/late/*", () => {
+    Framework.mount("/late", shared);
+    return true;
+  });
   Framework.mount("/all", all);
   Framework.mount("/site", site);
   Framework.start({ port: 0 });
@@ -115,6 +121,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   "/at/shop/missing": "/at/shop/*",
   "/at/shop/inner/deep/3": "/at/shop/inner/deep/@id",
   "/plain/page": "/plain/*",
+  "/late/5": "/late/@id",
   "/files/a": "/files/*",
   "/all/of/it": "/all/*",
   "/site": "/site",
@@ -123,7 +130,11 @@ const ROUTES: Readonly<Record<string, string>> = {
 
 Deno.test("`telemetry()` names the span of a request after its route, that of the innermost application", async () => {
   await using watched = await Watched.start();
-  for (const path of Object.keys(ROUTES)) await watched.get(path);
+  for (const path of Object.keys(ROUTES)) {
+    const status = await watched.get(path);
+    assertEquals([200, 404, 500].includes(status), true, path);
+    assertEquals(status === 500, path === "/broken", path);
+  }
   for (const [path, route] of Object.entries(ROUTES)) {
     const { name, attributes } = await watched.collector.spanOf(path);
     assertEquals([name, attributes["http.route"]], [`GET ${route}`, route]);

@@ -1340,3 +1340,22 @@ Deno.test("`html` waits for calls behind `after` hooks, as text does", async () 
     assertEquals(log, ["after", "slow"]);
   }
 });
+
+Deno.test("a render into a variable that fails, and is caught, costs no later render", async () => {
+  const app = new Engine();
+  app.register(
+    "view",
+    class {
+      fetch = (file: string) =>
+        file === "fails"
+          ? Promise.reject(new Error("no"))
+          : Promise.resolve(file);
+      set(): void {}
+    },
+  );
+  app.route("/", async () => {
+    await Promise.resolve(app.render("fails", {}, "part")).catch(() => {});
+    await app.render("page");
+  });
+  assertEquals(await (await app.fetch("/")).text(), "page");
+});

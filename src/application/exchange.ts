@@ -123,7 +123,7 @@ export class Exchange implements Delivery, Running {
    * before the search, and without a match.
    */
   match: Match | undefined = undefined;
-  /** The exchange of the application to which a mount has handed the request over, the opposite of `outerContext`. */
+  /** The exchange of the application to which a mount has handed the request over, the opposite of `mountPoint`. */
   inner: Exchange | undefined = undefined;
   /** What `request()` returns, once it was called. */
   request: HttpRequest | undefined = undefined;

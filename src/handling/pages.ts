@@ -108,7 +108,7 @@ function replacing(page: Reply, made: unknown): unknown {
 
 /**
  * Puts an empty page in place of the response, and has a function fill it or return what it consists of. When that
- * fails, or a call that it did not await, the response is open again. Does nothing when the response is sealed.
+ * fails, or a call that it did not await, the response is open again. When the response is sealed, only logs the error.
  */
 function onNewPage(
   context: Context,

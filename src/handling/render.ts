@@ -52,7 +52,7 @@ export function render(
   }
   const storing = renderText()
     .then(async (text) => (await view).set(key, markup(text)));
-  exchange.storing = storing.catch(() => {});
+  exchange.storing = storing.catch(() => {}); // its caller gets the error, and no later render
   return storing;
 }
 

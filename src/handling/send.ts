@@ -72,7 +72,7 @@ export function* send(
   if (valueOf(current) !== undefined || current.body === null) {
     replacedOnes.forEach(discard);
   } else if (current.body !== made) {
-    // The last one alone: nobody reads a stream that a later filter has replaced, and each that is bound holds the request.
+    // The last one alone: nobody reads a stream that another filter has replaced, and one that is bound holds the request.
     take(mutable(copyOf(current, undefined, exchange)));
   }
   return current;

@@ -28,7 +28,7 @@
  */
 
 import { type Span, trace } from "npm:@opentelemetry/api@^1.9.0";
-import { ROUTE_PATTERNS } from "../extension_keys.ts";
+import { DECLARATION, ROUTE_PATTERNS } from "../extension_keys.ts";
 import { Engine, Framework, type HttpRequest } from "../../mod.ts";
 import { wholePattern } from "../route_patterns.ts";
 
@@ -41,15 +41,24 @@ const outermost = new WeakMap<Span, HttpRequest>();
 /** The spans that have a name: the filter may be added twice. */
 const named = new WeakSet<Span>();
 
+/** The applications that are watched, by what `init()` replaces when it drops their filters. */
+const watched = new WeakSet<object>();
+
 /** The error of a request, until it is recorded. */
 const errors = new WeakMap<HttpRequest, Error>();
 
 /** Names the spans of an application, and records its exceptions and those of engines that it mounts from now on. */
 export function telemetry(app: Engine | typeof Framework): void {
   if (trace.getTracerProvider() !== Deno.telemetry.tracerProvider) return;
+  watched.add(app[DECLARATION]);
   app.before("mount", ([, mounted]) => {
-    if (mounted === Framework) telemetry(Framework);
-    if (mounted instanceof Engine) telemetry(mounted);
+    const isEngine = mounted instanceof Engine;
+    if (!isEngine && mounted !== Framework) return;
+    const inner = isEngine ? mounted : Framework;
+    // A request may mount, too: the filters are the application's.
+    if (!watched.has(inner[DECLARATION])) {
+      inner.configure(() => telemetry(inner));
+    }
   });
   app.before("start", () => {
     const span = trace.getActiveSpan();
