@@ -1327,8 +1327,8 @@ Deno.test("a mapped `start` can call the routes inside of a render", async () =>
   assertEquals(await (await app.fetch("/")).text(), "<content>");
 });
 
-Deno.test("`html` waits for calls behind `after` hooks, as text does", async () => {
-  for (const make of [() => "text", () => html`text`]) {
+Deno.test("text, `html` and what a callback writes wait for calls behind `after` hooks", async () => {
+  for (const make of [() => "text", () => html`text`, () => {}]) {
     const app = new Engine();
     const log: string[] = [];
     app.map("slow", () => sleep(5).then(() => void log.push("slow")));

@@ -326,8 +326,8 @@ export class Application implements LayerSource {
 
   /**
    * Calls a method with its filters, and has the response wait for a promise that it returns; or returns an instance of
-   * a class. The context must be the current one, unless the name is that of a component: passing it
-   * saves looking it up. A method that was to respond, and fails, lets no guard go on, also where that catches the error.
+   * a class. The context must be the current one, unless the name is that of a component: passing it saves looking it
+   * up. A method that was to respond, and fails, lets no guard go on, also where that catches the error.
    */
   call(
     name: string,

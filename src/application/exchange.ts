@@ -160,8 +160,8 @@ export class Exchange implements Delivery, Running {
   #failure: Error | undefined = undefined;
 
   /**
-   * Deno drops the headers of `raw` after the response unless
-   * they were read before: code that needs them then calls `remember()`.
+   * Deno drops the headers of `raw` after the response unless they were read before: code that needs them then calls
+   * `remember()`.
    */
   constructor(
     readonly app: Application,

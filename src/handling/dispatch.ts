@@ -259,7 +259,7 @@ function sendReturned(
 ): Waiting {
   const { exchange: { pending }, reply } = context;
   const mustWait = pending?.isUnsettled && !reply.isSealed &&
-    kindOfResult(returned) !== "text";
+    ["json", "body"].includes(kindOfResult(returned));
   return mustWait
     ? run(sendSettled(context, returned, match))
     : respondWith(context, returned, match);
