@@ -39,9 +39,9 @@ export function respondWith(
 }
 
 /** What a value is that code returns as a response: nothing that is sent, text, what JSON represents, or a body. */
-export type Kind = "nothing" | "text" | "json" | "body" | "unsendable";
-
-export function kindOfResult(value: unknown): Kind {
+export function kindOfResult(
+  value: unknown,
+): "nothing" | "text" | "json" | "body" | "unsendable" {
   if (typeof value === "string" || value instanceof Markup) return "text";
   // `true` means passing on; `false` and the application itself are what an expression body such as
   // `() => list.delete(id)` or `() => app` happens to return.
