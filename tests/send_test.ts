@@ -607,3 +607,19 @@ Deno.test("each filter before `send` gets what the one before it has left, and `
   assertEquals([response.status, await response.text()], [201, "first"]);
   assertEquals(seen, ["first", 201, 5]);
 });
+
+Deno.test("a filter of `send` that begins to read the body is an error, and each filter runs once", async () => {
+  for (const body of ["text", new Blob(["blob"]), ReadableStream.from([])]) {
+    const app = new Engine();
+    let count = 0;
+    app.after("send", () => void count++);
+    app.after("send", (_params, output) => {
+      output.value.body?.getReader();
+    });
+    app.route("/", () => new Response(body));
+    await logOf(async () => {
+      assertEquals((await app.fetch("/")).status, 500);
+    });
+    assertEquals(count, 1);
+  }
+});

@@ -665,3 +665,24 @@ Deno.test("a stream that a filter of `start`, a guard or a mapped `send` returns
   }
   assertEquals(cancelled, Object.keys(declared));
 });
+
+Deno.test("a stream that a hook of middleware returns once the response is sealed is cancelled", async () => {
+  const cancelled: string[] = [];
+  const body = (name: string) =>
+    new ReadableStream({ cancel: () => void cancelled.push(name) });
+  const [hook, guard] = [new Engine(), new Engine()];
+  hook.route("/", () => {
+    hook.json({});
+    throw new Error("boom");
+  }).addMiddleware({ error: () => new Response(body("hook")) });
+  guard.route("/", () => "in").addMiddleware(
+    (() => {
+      guard.redirect("/a");
+      return body("guard");
+    }) as unknown as () => boolean,
+  );
+  await logOf(async () => {
+    for (const app of [hook, guard]) await app.fetch("/");
+  });
+  assertEquals(cancelled, ["hook", "guard"]);
+});

@@ -1359,3 +1359,47 @@ Deno.test("a render into a variable that fails, and is caught, costs no later re
   });
   assertEquals(await (await app.fetch("/")).text(), "page");
 });
+
+Deno.test("a call that nobody awaits and that fails is the error of what a mapped `start`, or `error` of middleware, returns", async () => {
+  const returned: readonly (() => unknown)[] = [
+    () => "secret",
+    () => ({ secret: 1 }),
+    () => new Response("secret"),
+  ];
+  for (const make of returned) {
+    const app = new Engine();
+    app.map(
+      "check",
+      () => sleep(2).then(() => Promise.reject(new HttpError(403))),
+    );
+    const checked = (): unknown => {
+      call(app, "check");
+      return make();
+    };
+    app.route("/", () => {
+      throw new Error("boom");
+    }).addMiddleware({ error: checked });
+    await logOf(async () => {
+      assertEquals((await app.fetch("/")).status, 403);
+      app.map("start", checked);
+      assertEquals((await app.fetch("/")).status, 403);
+      app.map("start", () => Promise.resolve(checked()));
+      assertEquals((await app.fetch("/")).status, 403);
+    });
+  }
+});
+
+Deno.test("an object that a route returns waits for no call of a mapped `start` that waits for the route", async () => {
+  const app = new Engine();
+  app.map("within", async () => await app.original("start")());
+  app.map("start", () => call(app, "within"));
+  app.route("/", () => {
+    call(app, "within2");
+    return { a: 1 };
+  });
+  app.map("within2", () => sleep());
+  const log = await logOf(async () => {
+    assertEquals(await (await app.fetch("/")).json(), { a: 1 });
+  });
+  assertEquals(log, []);
+});

@@ -34,9 +34,10 @@ import {
   isResponse,
   kindOfResult,
   respondWith,
+  sendReturned,
 } from "./respond.ts";
 import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
-import { awaitCalls, settle } from "./unawaited.ts";
+import { awaitCalls } from "./unawaited.ts";
 
 /** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
 export function dispatch({ context, plan }: Exchange): Waiting {
@@ -54,7 +55,7 @@ function callStart(context: Context): Waiting {
   const isWaiting = isThenable(returned) || exchange.routesBegun !== undefined;
   return isWaiting
     ? run(endStart(context, returned))
-    : respondWith(context, returned);
+    : sendReturned(context, returned);
 }
 
 /**
@@ -64,7 +65,7 @@ function callStart(context: Context): Waiting {
 function* endStart(context: Context, started: unknown): Steps<undefined> {
   const { exchange, reply } = context;
   const returned = yield started;
-  yield respondWith(context, returned);
+  yield sendReturned(context, returned);
   if (!hasResponded(context) && reply.isEmpty) yield exchange.routesBegun;
   return undefined;
 }
@@ -170,7 +171,7 @@ function* guarded(
       const respond = () => hooks.error!(thrown, params);
       yield* onMiddlewareError(context, thrown, respond);
     }
-  }
+  } else discardReturned(allowed);
   exchange.checkNotOver();
   yield hooks.after?.(params);
   return passes;
@@ -246,40 +247,6 @@ function* passOn(context: Context, passing: Match): Steps<undefined> {
       return void (yield sendReturned(context, returned, match));
     }
   }
-}
-
-/**
- * Sends what a callback returned. An object or a `Response` seals the reply, so the calls that the callback did not await
- * end first: the error of one is the response. Text does not seal, and waits for them later.
- */
-function sendReturned(
-  context: Context,
-  returned: unknown,
-  match: Match,
-): Waiting {
-  const { exchange: { pending }, reply } = context;
-  const mustWait = pending?.isUnsettled && !reply.isSealed &&
-    ["json", "body"].includes(kindOfResult(returned));
-  return mustWait
-    ? run(sendSettled(context, returned, match))
-    : respondWith(context, returned, match);
-}
-
-function* sendSettled(
-  context: Context,
-  returned: unknown,
-  match: Match,
-): Steps<undefined> {
-  const { exchange, scope } = context;
-  try {
-    yield settle(exchange, scope);
-  } catch (thrown) {
-    discardReturned(returned);
-    throw thrown;
-  }
-  checkInTime(exchange, returned);
-  yield respondWith(context, returned, match);
-  return undefined;
 }
 
 /**

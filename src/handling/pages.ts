@@ -16,7 +16,12 @@ import { isThenable, run, type Steps } from "../steps.ts";
 import { isFromProgram, seesDetails } from "./client.ts";
 import { type DefaultPage, pageOf } from "./default_page.ts";
 import { AFTER_SEAL, noteError, reportLate } from "./error_log.ts";
-import { checkInTime, respondWith } from "./respond.ts";
+import {
+  checkInTime,
+  discardReturned,
+  respondWith,
+  sendReturned,
+} from "./respond.ts";
 import { masked } from "../secrets.ts";
 import { settle } from "./unawaited.ts";
 
@@ -166,7 +171,8 @@ export function* onMiddlewareError(
   }
   try {
     const returned = yield callHandler();
-    if (!isSealed) yield respondWith(context, returned);
+    if (isSealed) discardReturned(returned);
+    else yield sendReturned(context, returned);
     // A call that it did not await may be its response.
     if (!reply.isSealed && reply.isEmpty) yield settle(exchange, context.scope);
   } catch (second) {

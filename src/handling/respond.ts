@@ -12,13 +12,48 @@ import { isPlainRecord } from "../plain_record.ts";
 import { locationOf } from "../response/location.ts";
 import { type BodyContent, discard, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/match.ts";
-import { type Waiting, waitingFor } from "../steps.ts";
+import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
 import { messagePage } from "./default_page.ts";
 import { hasJson } from "./json.ts";
+import { settle } from "./unawaited.ts";
 
 /**
- * Makes a response of what a callback returned. Throws `TypeError` for a value that cannot be sent. Code that calls this
- * runs in the context: the method `json` writes to the current one.
+ * Sends what code of the application returned, once the calls end that it did not await, where the value seals the reply,
+ * as an object or a `Response` does: the error of one is the response. Text does not seal, and waits for them later.
+ */
+export function sendReturned(
+  context: Context,
+  returned: unknown,
+  match?: Match,
+): Waiting {
+  const { exchange: { pending }, reply } = context;
+  const mustWait = pending?.isUnsettled && !reply.isSealed &&
+    ["json", "body"].includes(kindOfResult(returned));
+  return mustWait
+    ? run(sendSettled(context, returned, match))
+    : respondWith(context, returned, match);
+}
+
+function* sendSettled(
+  context: Context,
+  returned: unknown,
+  match?: Match,
+): Steps<undefined> {
+  const { exchange, scope } = context; // a call of another scope may wait for this one
+  try {
+    yield settle(exchange, scope);
+  } catch (thrown) {
+    discardReturned(returned);
+    throw thrown;
+  }
+  checkInTime(exchange, returned);
+  yield respondWith(context, returned, match);
+  return undefined;
+}
+
+/**
+ * Makes a response of what code returned, at once; `sendReturned` waits for its calls before. Throws `TypeError` for a
+ * value that cannot be sent. Code that calls this runs in the context: the method `json` writes to the current one.
  */
 export function respondWith(
   context: Context,

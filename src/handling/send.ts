@@ -80,13 +80,18 @@ export function* send(
 
 /** The response that a filter or the method leaves; of another one a copy. Throws `TypeError` when it cannot be sent. */
 function replaced(before: Response, sent: unknown): Response {
-  if (!(sent instanceof Response) || sent.bodyUsed) {
+  if (!(sent instanceof Response) || sent.bodyUsed || isLocked(sent)) {
     discardReturned(sent);
     const rule =
       '"send" must return a web Response whose body has not been read';
     throw wrongKind("send the response", rule, sent);
   }
   return sent === before ? before : copied(sent);
+}
+
+/** Whether code reads the body. A text has no stream that could be read, unless code has asked for it. */
+function isLocked(response: Response): boolean {
+  return valueOf(response) === undefined && response.body?.locked === true;
 }
 
 /**

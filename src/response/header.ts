@@ -36,7 +36,7 @@ export type HeaderLines = Map<string, readonly string[]>;
 
 /** The headers that are true of exactly these bytes: they go with whatever replaces a body (RFC 9110, 8; RFC 9530). */
 export const BYTE_HEADERS: readonly string[] =
-  "content-length content-encoding content-digest".split(" ");
+  "content-length content-encoding content-digest repr-digest".split(" ");
 
 /** The headers that describe a body. */
 export const CONTENT_HEADERS: readonly string[] = BYTE_HEADERS.concat(
@@ -54,6 +54,8 @@ export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
   "etag",
   "last-modified",
   "cache-control",
+  "cdn-cache-control",
+  "surrogate-control",
   "expires",
   "content-disposition",
   "location",
