@@ -186,3 +186,19 @@ Deno.test("the page of an error has no style, script or attribute that a Content
   assertEquals(/<style|<script|style=|\son\w+=|<link|<img/i.test(page), false);
   assertStringIncludes(page, '<meta name="color-scheme"');
 });
+
+Deno.test("`framework.error_format` of a request is that of its page", async () => {
+  const app = new Engine();
+  app.before("start", () => {
+    if (app.request().query.json) app.set("framework.error_format", "json");
+  });
+  const types: (string | null)[] = [];
+  for (const path of ["/none", "/none?json=1"]) {
+    const { headers } = await app.fetch(path);
+    types.push(headers.get("content-type"));
+  }
+  assertEquals(types, [
+    "text/html; charset=utf-8",
+    "application/problem+json",
+  ]);
+});

@@ -653,3 +653,18 @@ Deno.test("the line of a request that an application makes of another one has it
   });
   assertMatch(line!, /^[0-9a-f]{8} GET \/inner Error: boom/);
 });
+
+Deno.test("a line of the error log has the method that a form asks for", async () => {
+  const app = new Engine();
+  app.set({ "framework.method_override": true, "framework.log_errors": true });
+  app.route("PUT /x", () => {
+    throw new Error("boom");
+  });
+  const body = new URLSearchParams({ _method: "PUT" });
+  const lines = await logOf(async () => {
+    await app.fetch(
+      new Request("http://localhost/x", { method: "POST", body }),
+    );
+  });
+  assertMatch(lines[0] ?? "", / PUT \/x /);
+});

@@ -364,3 +364,17 @@ Deno.test("a `router` that is none is an error that says so", async () => {
   const text = await (await app.fetch("/")).text();
   assertStringIncludes(text, "router() must return a Router, got");
 });
+
+Deno.test("a class that a request registers is made in that request", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    app.register(
+      "here",
+      class {
+        readonly url = app.request().url;
+      },
+    );
+    return (app as unknown as { here(): { url: string } }).here().url;
+  });
+  assertEquals(await (await app.fetch("/")).text(), "/");
+});

@@ -623,3 +623,20 @@ Deno.test("a filter of `send` that begins to read the body is an error, and each
     assertEquals(count, 1);
   }
 });
+
+Deno.test("`length` in a filter of `send` is that of a page, not of what it replaces", async () => {
+  const app = new Engine();
+  const seen: unknown[] = [];
+  app.map("error", () => {
+    return "the page of it";
+  });
+  app.after("send", () => {
+    const response = app.response();
+    seen.push(response.length);
+  });
+  app.route("/", () => {
+    throw new Error("boom");
+  });
+  await logOf(async () => await (await app.fetch("/")).text());
+  assertEquals(seen[0], 14);
+});
