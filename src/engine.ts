@@ -4,7 +4,6 @@
  * `application/application.ts`.
  */
 
-import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import { Application } from "./application/application.ts";
 import {
   type ComponentName,
@@ -26,6 +25,7 @@ import type {
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { wrongKind } from "./errors.ts";
+import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import type { ConnectionInfo } from "./fetch.ts";
 import { defaults } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
@@ -126,16 +126,6 @@ export class Engine {
   ) => Response | Promise<Response> = (request, info) =>
     handleRequest(this.#app, webRequest(request, info), info);
 
-  /** @ignore */
-  get [IS_HANDLING](): boolean {
-    return this.#app.context() !== undefined;
-  }
-
-  /** @ignore */
-  get [DECLARATION](): object {
-    return this.#app.variables;
-  }
-
   readonly #app = new Application(defaults);
   #server: Server | undefined;
 
@@ -170,6 +160,16 @@ export class Engine {
   /** @ignore */
   get [FRAMEWORK_OBJECT](): true {
     return true;
+  }
+
+  /** @ignore */
+  get [IS_HANDLING](): boolean {
+    return this.#app.context() !== undefined;
+  }
+
+  /** @ignore */
+  get [DECLARATION](): object {
+    return this.#app.variables;
   }
 
   // Members: `map()` refuses those that `application/names.ts` lists; `start` alone can be mapped, for each request

@@ -3,12 +3,12 @@
  * the engine's order, as static ones.
  */
 
-import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import type { CallbackForm, Class, Method } from "./callback.ts";
 import { FRAMEWORK_OBJECT } from "./framework_object.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/registered_class.ts";
 import { wrongKind } from "./errors.ts";
+import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import {
   type DeclaredName,
   defineMethod,

@@ -212,7 +212,7 @@ export class Application implements LayerSource {
     if (this.#method(name)) return;
     const component = this.#components[name];
     const context = this.context();
-    if (context !== undefined && component?.isMade?.(context)) {
+    if (context !== undefined && component?.isInUse?.(context)) {
       throw new Error(
         `Cannot ${action} here: the request already has an object of another class`,
       );
@@ -439,7 +439,7 @@ function callAndNote(
   try {
     return tracked(name, callable.call(params, context), responds, context);
   } catch (thrown) {
-    throw responds ? noted(thrown, context) : thrown;
+    throw responds ? notingFailure(thrown, context) : thrown;
   }
 }
 
@@ -462,7 +462,7 @@ function tracked(
   context?: Context,
 ): unknown {
   if (!(result instanceof Promise) || context === undefined) return result;
-  if (responds) result.catch((why) => noted(why, context));
+  if (responds) result.catch((why) => notingFailure(why, context));
   const calling = callingOther(context.exchange);
   return context.track(name, calling?.track(name, result) ?? result);
 }
@@ -471,7 +471,7 @@ function tracked(
  * Notes that a method has failed which was to respond: a guard that catches the error goes no further, also one of a
  * mounted application.
  */
-function noted(thrown: unknown, context?: Context): unknown {
+function notingFailure(thrown: unknown, context?: Context): unknown {
   if (isStop(thrown)) return thrown;
   const calling = callingOther(context?.exchange);
   for (const each of [context, context?.caller, calling]) {

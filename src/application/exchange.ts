@@ -3,9 +3,9 @@
  * here, or can be reached only from here, so that no other request can read it.
  */
 
-import { programRequests } from "../extension_keys.ts";
 import { baseOrigin, withoutBase } from "../base.ts";
 import { EndedError } from "../errors.ts";
+import { programRequests } from "../extension_keys.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { reportStream } from "../report.ts";
 import type { HttpRequest } from "./http_request.ts";

@@ -4,10 +4,10 @@
  */
 
 import { accepts } from "@std/http/negotiation";
-import { OUTER_REQUEST, ROUTE_PATTERNS, TRACK } from "../extension_keys.ts";
 import { isWithinBase } from "../base.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import { refusal, unreadable, wrongKind } from "../errors.ts";
+import { OUTER_REQUEST, ROUTE_PATTERNS, TRACK } from "../extension_keys.ts";
 import { checkOptions } from "../options.ts";
 import { addressOf } from "../request/address.ts";
 import {

@@ -30,7 +30,7 @@ export interface Component {
     registered: RegisteredClass,
   ) => object;
   /** Whether the request has its instance. */
-  readonly isMade?: (context: Context) => boolean;
+  readonly isInUse?: (context: Context) => boolean;
 }
 
 type Instance = object | Promise<object>;

@@ -38,11 +38,11 @@
  * @module
  */
 
-import { checkDeclaring } from "../extension_keys.ts";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { urlBelowBase } from "../base.ts";
 import { decodeEscapes, foldText } from "../path_text.ts";
 import { wrongKind } from "../errors.ts";
+import { checkDeclaring } from "../extension_keys.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 import { reportError } from "../report.ts";

@@ -74,9 +74,9 @@
  * @module
  */
 
-import { checkDeclaring } from "../extension_keys.ts";
 import type { Engine, Framework } from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
+import { checkDeclaring } from "../extension_keys.ts";
 import { checkOptions, checkRecord } from "../options.ts";
 import { checkOrigin } from "../origin.ts";
 import { report } from "../report.ts";

@@ -34,7 +34,7 @@ export function components(
           ? ownRequest(exchange)
           : registered.make(context) as HttpRequest;
       },
-      isMade: ({ exchange }) => exchange.request !== undefined,
+      isInUse: ({ exchange }) => exchange.request !== undefined,
     },
     response: {
       type: HttpResponse,
@@ -47,7 +47,7 @@ export function components(
         const owner = ownerOf(context);
         return owner.response ??= registered.make(owner) as HttpResponse;
       },
-      isMade: (context) =>
+      isInUse: (context) =>
         [context.exchange.context, ownerOf(context)]
           .some(({ response }) => response !== undefined),
     },

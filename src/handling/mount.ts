@@ -80,9 +80,7 @@ function* handOver(
  */
 function unlessSealed(reply: Reply, made: Response): Response | undefined {
   if (!reply.isSealed) return made;
-  for (const line of made.headers.getSetCookie()) {
-    reply.addCookie(line.split("=", 1)[0]!, line);
-  }
+  for (const line of made.headers.getSetCookie()) reply.addCookie(line);
   discard(made);
 }
 

@@ -259,7 +259,7 @@ function setHead({ exchange, reply }: Context, failure: Failure): void {
     // Deno already sends `Connection: close` to a client that asked for it.
     if (name === "connection" && saysClose(exchange)) continue;
     if (name !== "set-cookie") reply.setHeader(name, value);
-    else reply.addCookie(value.split("=", 1)[0]!, value);
+    else reply.addCookie(value);
   }
 }
 

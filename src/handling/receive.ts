@@ -100,8 +100,7 @@ function checkStream(exchange: Exchange, { bodyLimit }: Declaration): void {
   try {
     checkLength(exchange.raw, bodyLimit);
   } catch (error) {
-    exchange.body = new Uint8Array(); // for the page of the error
-    throw error;
+    throw refused(exchange, error);
   }
 }
 
@@ -113,9 +112,14 @@ async function read(exchange: Exchange, limit: number): Promise<void> {
   try {
     exchange.body = await readBody(raw, limit, seconds, isDraining);
   } catch (error) {
-    exchange.body = new Uint8Array(); // for the page of the error
-    throw error;
+    throw refused(exchange, error);
   }
+}
+
+/** Leaves a body that was refused, or has failed, empty: its page may ask for it, and no drain waits for it. */
+function refused(exchange: Exchange, error: unknown): unknown {
+  exchange.body = new Uint8Array();
+  return error;
 }
 
 /**

@@ -32,11 +32,11 @@ export function* send(
   response: Response,
 ): Steps<Response> {
   let current = mutable(response); // filters set headers on it
-  const made = valueOf(current) === undefined ? current.body : undefined;
-  const replacedOnes: Response[] = [response];
+  const madeStream = valueOf(current) === undefined ? current.body : undefined;
+  const earlier: Response[] = [response];
   const take = (next: Response): void => {
     if (next === current) return;
-    replacedOnes.push(current);
+    earlier.push(current);
     current = next;
     exchange.context.reply.replaceMade(next); // which `response()` and the log tell of
   };
@@ -70,9 +70,9 @@ export function* send(
   }
   // A stream that a filter has put in its place may still read it, but a text or nothing does not.
   if (valueOf(current) !== undefined || current.body === null) {
-    replacedOnes.forEach(discard);
-  } else if (current.body !== made) {
-    // The last one alone: nobody reads a stream that another filter has replaced, and one that is bound holds the request.
+    earlier.forEach(discard);
+  } else if (current.body !== madeStream) {
+    // The last one alone: a stream that is bound holds the request, and nobody reads one that was replaced.
     take(mutable(copyOf(current, undefined, exchange)));
   }
   return current;

@@ -33,7 +33,6 @@
  * @module
  */
 
-import { TRACK } from "../extension_keys.ts";
 import type {
   Engine,
   Framework,
@@ -41,6 +40,7 @@ import type {
   MaybePromise,
 } from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
+import { TRACK } from "../extension_keys.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { isThenable, run, type Steps } from "../steps.ts";
 
@@ -101,10 +101,9 @@ const MAX_KEY_LENGTH = 256;
  * `store` returns a promise, or the key is long; then it returns a promise, for which the request waits. A callback has
  * run by then, and what it has sealed, as by `json()`, is sent: await it there.
  *
- * Throws `TypeError` for an unknown option, a `key` that is no
- * function and a `store` without `add`, and `RangeError` when `requests` is not a whole number, or below 1, or
- * `seconds` is below 0.001 or above 1,000,000,000,000. A store that returns something else than a count and a date is
- * an error, a 500.
+ * Throws `TypeError` for an unknown option, a `key` that is no function and a `store` without `add`, and `RangeError`
+ * when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above 1,000,000,000,000. A store
+ * that returns something else than a count and a date is an error, a 500.
  */
 export function limit(
   app: Engine | typeof Framework,

@@ -45,9 +45,9 @@
  * @module
  */
 
-import { checkDeclaring, ROUTE_PATTERNS } from "../extension_keys.ts";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { wrongKind } from "../errors.ts";
+import { checkDeclaring, ROUTE_PATTERNS } from "../extension_keys.ts";
 import { checkOptions } from "../options.ts";
 import { reportError } from "../report.ts";
 import { NULL_BODY } from "../null_body.ts";

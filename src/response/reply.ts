@@ -139,7 +139,8 @@ export class Reply {
   }
 
   /** Sets the line of a cookie; it replaces those of the same name. */
-  addCookie(name: string, line: string): void {
+  addCookie(line: string): void {
+    const [name] = line.split("=", 1);
     if (this.isMade) return this.ignore(`cookie("${name}")`);
     const headers: HeaderLines = this.headers ??= new Map();
     const others = headers.get("set-cookie")

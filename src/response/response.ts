@@ -107,7 +107,7 @@ export class HttpResponse {
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     const isSecure = this.#writer?.isSecure ?? false;
     const line = cookieLine(name, value, options, isSecure);
-    this.#reply.addCookie(name, line);
+    this.#reply.addCookie(line);
     return this.#noted("head");
   }
 

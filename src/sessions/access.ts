@@ -3,8 +3,8 @@
  * one around it, which keeps it: two cookies of one name would undo each other.
  */
 
-import { OUTER_REQUEST } from "../extension_keys.ts";
 import type { HttpRequest } from "../../mod.ts";
+import { OUTER_REQUEST } from "../extension_keys.ts";
 import { type CookieRules, pathOf } from "./seal.ts";
 import type { SessionState } from "./session.ts";
 import type { SessionStore } from "./store.ts";

@@ -86,8 +86,8 @@
  * @module
  */
 
-import { checkDeclaring, DECLARATION } from "../extension_keys.ts";
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import { checkDeclaring, DECLARATION } from "../extension_keys.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";

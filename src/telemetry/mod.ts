@@ -28,8 +28,8 @@
  */
 
 import { type Span, trace } from "npm:@opentelemetry/api@^1.9.0";
-import { DECLARATION, ROUTE_PATTERNS } from "../extension_keys.ts";
 import { Engine, Framework, type HttpRequest } from "../../mod.ts";
+import { DECLARATION, ROUTE_PATTERNS } from "../extension_keys.ts";
 import { wholePattern } from "../route_patterns.ts";
 
 /**

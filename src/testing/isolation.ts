@@ -3,8 +3,8 @@
  * together, in many orders, and every response must stay the same. Only for tests.
  */
 
-import { ofProgram } from "../extension_keys.ts";
 import { wrongKind } from "../errors.ts";
+import { ofProgram } from "../extension_keys.ts";
 import { checkOptions } from "../options.ts";
 import type { Door } from "./visitor.ts";
 
