@@ -109,7 +109,7 @@ export class Exchange implements Delivery, Running {
    *
    * | the body                                 | `body`    | `isReceiving` | `hasUnreadBody` |
    * | ---------------------------------------- | --------- | ------------- | --------------- |
-   * | there is none                            | undefined | no            | no              |
+   * | there is none: `hasBody` is false        | undefined | no            | no              |
    * | nothing has begun to read it             | undefined | yes           | yes             |
    * | it arrives, or a route reads its stream  | undefined | yes           | no              |
    * | it was read whole                        | its bytes | no            | no              |
@@ -147,6 +147,8 @@ export class Exchange implements Delivery, Running {
   errors: Set<unknown> | undefined = undefined;
   /** Whether it is a HEAD, which no form can ask for. */
   readonly isHead: boolean;
+  /** Whether it came with a body: what became of that is at `body`. */
+  readonly hasBody: boolean;
   /** Whether its code has called another application with a request: mounted or not. */
   hasNested = false;
   isConcluded = false;
@@ -170,6 +172,7 @@ export class Exchange implements Delivery, Running {
   ) {
     this.method = raw.method;
     this.isHead = this.method === "HEAD";
+    this.hasBody = hasBody(raw);
     this.outerContext = outerOf(raw);
     const around = this.outerContext?.exchange;
     if (around !== undefined) {
@@ -266,11 +269,10 @@ export class Exchange implements Delivery, Running {
 
   /** Whether it has a body that was not read here: it is unread, still arriving, or a route has streamed it. */
   get isReceiving(): boolean {
-    const { body, inner, method, raw } = this;
-    // Saves asking Deno.
-    if (method === "GET" || method === "HEAD") return false;
+    const { body, hasBody, inner } = this;
+    if (!hasBody) return false;
     if (inner !== undefined) return inner.isReceiving; // the mounted one has taken the body
-    return body === undefined && hasBody(raw);
+    return body === undefined;
   }
 
   /** Whether it has a body that nothing has begun to read. */

@@ -118,7 +118,8 @@ function callRoutes(context: Context): Waiting {
 
 /** Calls a route, once its body has arrived. Returns what is to be sent, true to pass on, or nothing: it was sent. */
 function callRoute(context: Context, match: Match): unknown {
-  const receiving = receiveFor(context.exchange, match);
+  const { exchange } = context;
+  const receiving = exchange.hasBody ? receiveFor(exchange, match) : undefined;
   return receiving === undefined
     ? callGuarded(context, match)
     : receiving.then(() => callGuarded(context, match));

@@ -89,7 +89,7 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
     try {
       exchange.target = targetOf(exchange.raw);
       admit(exchange);
-      if (exchange.hasUnreadBody) yield receive(exchange, firstRoute(exchange));
+      if (exchange.hasBody) yield receive(exchange, firstRoute(exchange));
       const waiting = dispatch(exchange);
       if (waiting !== undefined) yield waiting;
       if (exchange.pending?.isUnsettled) yield settle(exchange);

@@ -32,6 +32,7 @@ export function receive(
   exchange: Exchange,
   match: Match | undefined,
 ): Waiting {
+  if (!exchange.hasUnreadBody) return undefined; // the caller of `fetch` has read it
   const isForm = mayOverride(exchange);
   if (match?.declaration.takesStream) {
     const mayBeForAnother = isForm && hasOverride(exchange, match);

@@ -6,8 +6,8 @@
 import { refusal } from "../errors.ts";
 import { decodeEscapes, foldText } from "../path_text.ts";
 
-/** Text that is encoded or not in lower case. */
-const NEEDS_WORK = /[A-Z%]|[^ -~]/;
+/** A path that may not be in lower case once it is decoded. */
+const NEEDS_FOLDING = /[A-Z%]|[^ -~]/;
 
 /** A path to be matched. It never changes, but is only split and decoded when something reads its segments. */
 export class Path {
@@ -27,14 +27,15 @@ export class Path {
    * percent-encoded UTF-8.
    */
   get segments(): readonly string[] {
-    if (this.#segments === undefined) this.#read();
-    return this.#segments!;
+    return this.#segments ??= segmentsOf(this.received);
   }
 
   /** The segments in lower case; throws as `segments` does. */
   get folded(): readonly string[] {
-    if (this.#folded === undefined) this.#read();
-    return this.#folded!;
+    const { received, segments } = this;
+    return this.#folded ??= NEEDS_FOLDING.test(received)
+      ? segments.map(foldText)
+      : segments;
   }
 
   /** A segment in lower case, for comparing it; undefined when matching is case-sensitive. */
@@ -49,28 +50,19 @@ export class Path {
     const isWhole = to > 0 && to === segments.length;
     return isWhole && received.endsWith("/") ? `${text}/` : text;
   }
-
-  #read(): void {
-    const { received } = this;
-    const segments = split(received);
-    const isPlain = !NEEDS_WORK.test(received);
-    if (!isPlain) segments.forEach(decodeAt);
-    this.#segments = segments;
-    this.#folded = isPlain ? segments : segments.map(foldText);
-  }
 }
 
-/** The segments of a path, still encoded. `String.split()` would be slower. */
-function split(received: string): string[] {
-  let start = received[0] === "/" ? 1 : 0;
-  let end = received.indexOf("/", start);
-  if (end < 0) return start < received.length ? [received.slice(start)] : [];
+/** The decoded segments of a path. `String.split()` would be slower. */
+function segmentsOf(received: string): string[] {
   const segments: string[] = [];
-  for (; end >= 0; end = received.indexOf("/", start)) {
+  let start = received[0] === "/" ? 1 : 0;
+  while (start < received.length) {
+    const slash = received.indexOf("/", start);
+    const end = slash < 0 ? received.length : slash;
     segments.push(received.slice(start, end));
     start = end + 1;
   }
-  if (start < received.length) segments.push(received.slice(start));
+  if (received.includes("%")) segments.forEach(decodeAt);
   return segments;
 }
 

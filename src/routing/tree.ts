@@ -57,10 +57,11 @@ export class Tree {
 
   /** The first route that matches, of those declared after `after`; without a method, one of any method. */
   find(path: Path, method?: string, after?: Declaration): Match | undefined {
-    if (path.caseSensitive) return this.#search(path, method, after);
+    const root = this.#root;
+    if (path.caseSensitive) return firstBelow(root, 0, path, method, after);
     const known = this.#matchingByPath.get(path.received);
     if (known !== undefined) return firstOf(known, path, method, after);
-    const match = this.#search(path, method, after);
+    const match = firstBelow(root, 0, path, method, after);
     // There are no more paths than patterns to remember.
     if (match?.declaration.pattern.literalPath === path.received) {
       this.#matchingByPath.add(path.received, this.#matching(path));
@@ -76,19 +77,12 @@ export class Tree {
   /** All that match a path, in the order of declaration. */
   #matching(path: Path): Declaration[] {
     const matching: Declaration[] = [];
-    let match = this.#search(path);
-    for (; match; match = this.#search(path, undefined, match.declaration)) {
-      matching.push(match.declaration);
+    let last: Declaration | undefined;
+    for (;;) {
+      last = firstBelow(this.#root, 0, path, undefined, last)?.declaration;
+      if (last === undefined) return matching;
+      matching.push(last);
     }
-    return matching;
-  }
-
-  #search(
-    path: Path,
-    method?: string,
-    after?: Declaration,
-  ): Match | undefined {
-    return firstBelow(this.#root, 0, path, method, after);
   }
 }
 

@@ -148,15 +148,19 @@ export function close({ id }: Enterable): void {
  * The innermost context that the calling code belongs to, of any owner; undefined when it belongs to none, null when
  * it belongs to one that is over.
  */
-export function innermost(): Enterable | null | undefined {
-  return contextOf(storage.getStore());
+export function innermost(
+  id: number | undefined = storage.getStore(),
+): Enterable | null | undefined {
+  if (id === undefined || id < 0) return undefined;
+  const context = find(id);
+  return context === undefined || context.isOver ? null : context;
 }
 
 /** As `innermost()`, but for code in `configure()` the context of the code that has called it. */
 export function surrounding(): Enterable | null | undefined {
   let id = storage.getStore();
   while (id !== undefined && id < 0) id = configuring.get(id)?.outer;
-  return contextOf(id);
+  return id === undefined ? undefined : innermost(id);
 }
 
 /**
@@ -178,12 +182,6 @@ export function leave(): void {
 
 /** Binds a function to the current context, for callers in another one such as a stream's. */
 export const { bind } = AsyncLocalStorage;
-
-function contextOf(id: number | undefined): Enterable | null | undefined {
-  if (id === undefined || id < 0) return undefined;
-  const context = find(id);
-  return context === undefined || context.isOver ? null : context;
-}
 
 function find(id: number): Enterable | undefined {
   return synchronous?.id === id ? synchronous : open.get(id);
