@@ -435,7 +435,7 @@ function callAndNote(
   context?: Context,
 ): unknown {
   const { responds } = callable;
-  if (responds && context !== undefined) noteResponder(context);
+  if (responds && context?.exchange.hasNested) noteResponder(context);
   try {
     return tracked(name, callable.call(params, context), responds, context);
   } catch (thrown) {
@@ -445,7 +445,6 @@ function callAndNote(
 
 /** Notes which reply is to be the response, for code of another application, which then calls no further route. */
 function noteResponder(context: Context): void {
-  if (!context.exchange.hasNested) return;
   const calling = callingOther(context.exchange) ?? context.caller;
   const known = calling?.exchange.responder?.reply.isSealed;
   if (calling !== undefined && !known) calling.exchange.responder = context;

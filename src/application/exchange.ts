@@ -172,7 +172,8 @@ export class Exchange implements Delivery, Running {
   ) {
     this.method = raw.method;
     this.isHead = this.method === "HEAD";
-    this.hasBody = hasBody(raw);
+    const isGet = this.method === "GET"; // saves asking Deno
+    this.hasBody = !isGet && hasBody(raw);
     this.outerContext = outerOf(raw);
     const around = this.outerContext?.exchange;
     if (around !== undefined) {

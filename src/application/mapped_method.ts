@@ -47,6 +47,9 @@ const NO_FILTERS: Filters = { before: [], after: [] };
 export class MappedMethod {
   /** Whether it is to respond: see `Wrapper`. */
   readonly responds: boolean;
+  readonly hasFilters: boolean;
+  /** Whether it is the default, without filters. */
+  readonly isUnchanged: boolean;
 
   constructor(
     readonly method: Method,
@@ -55,15 +58,8 @@ export class MappedMethod {
     readonly filters: Filters = NO_FILTERS,
   ) {
     this.responds = wrapper?.responds ?? false;
-  }
-
-  get hasFilters(): boolean {
-    return this.filters !== NO_FILTERS;
-  }
-
-  /** Whether it is the default, without filters. */
-  get isUnchanged(): boolean {
-    return this.isDefault && !this.hasFilters;
+    this.hasFilters = filters !== NO_FILTERS;
+    this.isUnchanged = isDefault && !this.hasFilters;
   }
 
   /** Runs the method with its filters; inside a request, unless it is unchanged, by its wrapper. */

@@ -3,24 +3,30 @@
  * takes longer than the rest of a look-up.
  */
 
+interface Entry<Value> {
+  readonly text: string;
+  readonly value: Value;
+  /** The entry before it whose text has the same hash. */
+  readonly alike: Entry<Value> | undefined;
+}
+
 /** Values by text. */
 export class TextMap<Value> {
-  /** The entries whose texts have the same hash. */
-  readonly #alike = new Map<number, [text: string, value: Value][]>();
+  /** By the hash of its text, the last entry that was added. */
+  readonly #entries = new Map<number, Entry<Value>>();
   #longest = 0;
 
   get(text: string): Value | undefined {
     if (text.length > this.#longest) return undefined; // clients choose the length
-    const alike = this.#alike.get(hashOf(text));
-    if (alike === undefined) return undefined;
-    for (const [known, value] of alike) if (known === text) return value;
-    return undefined;
+    let entry = this.#entries.get(hashOf(text));
+    while (entry !== undefined && entry.text !== text) entry = entry.alike;
+    return entry?.value;
   }
 
   /** Adds a value for a text that has none. */
   add(text: string, value: Value): void {
     const hash = hashOf(text);
-    this.#alike.set(hash, [...this.#alike.get(hash) ?? [], [text, value]]);
+    this.#entries.set(hash, { text, value, alike: this.#entries.get(hash) });
     this.#longest = Math.max(this.#longest, text.length);
   }
 }
