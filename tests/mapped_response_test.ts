@@ -398,9 +398,12 @@ for (const [what, respond] of Object.entries(IGNORED)) {
     app.route("/guarded", () => "secret").addMiddleware(guard as () => void);
     app.route("/open", guard);
     await logOf(async () => {
-      const [, text] = await get(app, "/guarded");
-      assertEquals(text.includes("secret"), false);
-      assertEquals((await get(app, "/open"))[0], 500);
+      for (const debug of [false, true]) { // which reports it, too
+        app.set("framework.debug", debug);
+        const [, text] = await get(app, "/guarded");
+        assertEquals(text.includes("secret"), false);
+        assertEquals((await get(app, "/open"))[0], 500);
+      }
     });
   });
 }
@@ -1257,15 +1260,18 @@ Deno.test("what a mapped `json()` returns has the type that it has set, and that
   }
 });
 
-Deno.test("`status()` is that of a page which a mapped `halt()` shows", async () => {
+Deno.test("`status()` and `header()` are those of a page which a mapped `halt()` shows", async () => {
   const app = new Engine();
-  let status: number | undefined;
+  let head: unknown[] = [];
   app.map("halt", () => app.notFound());
-  app.map("notFound", () => "missing");
-  app.before("send", () => void (status = app.response().status()));
+  app.map("notFound", () => app.json({}));
+  app.before("send", () => {
+    const response = app.response();
+    head = [response.status(), response.header("content-type")];
+  });
   app.route("/", () => app.halt(403));
-  assertEquals(await get(app), [404, "missing"]);
-  assertEquals(status, 404);
+  assertEquals(await get(app), [404, "{}"]);
+  assertEquals(head, [404, "application/json; charset=utf-8"]);
 });
 
 Deno.test("a filtered `stop()` sends the status, the headers and the body so far", async () => {
