@@ -924,6 +924,22 @@ Deno.test("the page of a refused request finds an empty session, and cannot chan
   assertEquals(await client.get("/user"), "Ada");
 });
 
+Deno.test("a filter before `sessions()` finds an empty session, and takes nothing from what is behind it", async () => {
+  const app = new Engine();
+  const early: unknown[] = [];
+  // One that was added later could not run before the session opens.
+  app.before("start", () => void early.push(session().get("user")));
+  const session = sessions<Values>(app, { secret: SECRET });
+  app.route("/login", () => void session().set("user", "Ada"));
+  app.route("/user", () => session().get("user") ?? "nobody");
+  app.route("/rename", () => `${session().set("user", "Bob").get("user")}`);
+  const visitor = new Visitor(app);
+  await visitor.visit("/login");
+  assertEquals((await visitor.visit("/user")).text, "Ada");
+  assertEquals((await visitor.visit("/rename")).text, "Bob");
+  assertEquals(early, [undefined, undefined, undefined]);
+});
+
 Deno.test("keys that objects have anyway are keys like any other", async () => {
   const app = new Engine();
   const session = sessions(app, { secret: SECRET });
