@@ -14,6 +14,7 @@ import { cors } from "@framework/core/cors";
 import { guard } from "@framework/core/guard";
 import { log } from "@framework/core/log";
 import { sessions } from "@framework/core/sessions";
+import { telemetry } from "@framework/core/telemetry";
 import { EventEmitter } from "node:events";
 import * as net from "node:net";
 import { nextTick } from "node:process";
@@ -469,6 +470,7 @@ const EXTENSIONS: Readonly<Record<string, (app: Engine) => unknown>> = {
   guard: (app) => guard(app),
   log: (app) => log(app, { write: () => {} }),
   sessions: (app) => sessions(app, { secret: "s".repeat(32) }),
+  telemetry: (app) => telemetry(app),
 };
 
 for (const [name, add] of Object.entries(EXTENSIONS)) {

@@ -577,6 +577,13 @@ Deno.test("`mount()` ends a loop of applications with 508", async () => {
   assertEquals((await visit(app, "/x")).status, 508);
 });
 
+Deno.test("`fetch()` ends a loop of applications with 508", async () => {
+  const [app, other] = [new Engine(), new Engine()];
+  app.route("/*", async () => await other.fetch("/x"));
+  other.route("/x", async () => await app.fetch("/y"));
+  assertEquals((await visit(app, "/")).status, 508);
+});
+
 Deno.test("`mount()` of a group's router stands below the group, behind its middleware", async () => {
   const inner = new Engine();
   inner.get("/x/@id", (id) => `inner ${id}`);

@@ -83,10 +83,10 @@ Deno.test("each refusal in `src/` is made by `refusal()`, which `framework.handl
     const count = code.match(/new HttpError\(/g)?.length ?? 0;
     if (count > 0) others.push(`${path}: ${count}`);
   }
-  // `refusal()` itself, the page of `notFound`, and a loop of mounts, which is the program's mistake.
+  // `refusal()` itself, the page of `notFound`, and a loop of applications, which is the program's mistake.
   assertEquals(others.sort(), [
     "src/errors.ts: 1",
-    "src/handling/mount.ts: 1",
+    "src/handling/handle.ts: 1",
     "src/handling/pages.ts: 1",
   ]);
 });

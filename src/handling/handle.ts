@@ -18,7 +18,7 @@
 import type { Application } from "../application/application.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
-import { isRefusal, isStop, refusal, toError } from "../errors.ts";
+import { HttpError, isRefusal, isStop, refusal, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../fetch.ts";
 import { checkHost } from "../request/host.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
@@ -40,6 +40,9 @@ import { firstRoute } from "./search.ts";
 import { send } from "./send.ts";
 import { dispatch } from "./dispatch.ts";
 import { settle, settleAll } from "./unawaited.ts";
+
+/** How deeply requests may be nested, mounted or by `fetch`: deeper counts as a loop. */
+const MAX_NESTING = 100;
 
 /** Handles a request; returns a promise only when something has to be waited for. */
 export function handleRequest(
@@ -112,15 +115,22 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
 }
 
 /**
- * Throws {@linkcode HttpError} for a request that has the scheme or host of another server, and while the server shuts
- * down. Its target is known by then: the page, the log and `cors` ask for it.
+ * Throws {@linkcode HttpError} for a request that has the scheme or host of another server, in a loop of applications,
+ * and while the server shuts down. Its target is known by then: the page, the log and `cors` ask for it.
  */
 function admit(exchange: Exchange): void {
   const { app, plan, raw } = exchange;
   if (app.isSecure !== undefined) checkScheme(raw, app.isSecure);
+  if (exchange.outerContext !== undefined) checkNesting(exchange);
   if (app.unfinished.isDraining) checkDraining(exchange);
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
+}
+
+/** Ends a loop of applications that hand requests to each other. No refusal: the mistake is the program's. */
+function checkNesting({ nesting }: Exchange): void {
+  if (nesting.length <= MAX_NESTING) return;
+  throw new HttpError(508, "The applications call each other in a loop");
 }
 
 /**

@@ -21,7 +21,7 @@ import type { Application } from "../application/application.ts";
 import { type Exchange, mountPoints } from "../application/exchange.ts";
 import { ownRequest } from "../application/http_request.ts";
 import { isClass } from "../callback.ts";
-import { HttpError, refusal, wrongKind } from "../errors.ts";
+import { refusal, wrongKind } from "../errors.ts";
 import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import type { Reply } from "../response/reply.ts";
 import { discard } from "../response/stream.ts";
@@ -30,9 +30,6 @@ import { declarationOf, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
 import type { Fetch } from "../fetch.ts";
 import { run, type Steps } from "../steps.ts";
-
-/** How deeply applications may be mounted in each other: deeper counts as a loop. */
-const MAX_DEPTH = 32;
 
 /** Makes callbacks of routes that hand requests over; an application's router mounts by it. */
 export function mountingOf(app: Application): Mounting {
@@ -48,13 +45,9 @@ function* handOver(
   route: Route,
 ): Steps<Response | undefined> {
   const { exchange, reply } = app.context("mount()");
-  const { raw, target, nesting, info } = exchange;
+  const { raw, target, info } = exchange;
   if (FORBIDDEN_METHODS.has(raw.method)) {
     throw refusal(501, `The method ${raw.method} cannot be forwarded`);
-  }
-  if (nesting.length > MAX_DEPTH) {
-    // No refusal: the mistake is the program's.
-    throw new HttpError(508, "The applications are mounted in a loop");
   }
   // As the route was matched: middleware may have changed the base.
   const received = exchange.match?.path.received ?? exchange.pathBelowBase;

@@ -115,11 +115,8 @@ function headersOfBody(
   { isHead }: Delivery,
 ): Record<string, string> {
   const described: Record<string, string> = {};
-  const isSaved = isStream(content) && headers?.has("content-disposition");
   const sent = headers?.get("content-type")?.join(", ") ??
-    (content === ""
-      ? undefined
-      : typeOf(content, type ?? (isSaved ? BYTES : HTML)));
+    (content === "" ? undefined : type ?? typeOf(content, headers));
   if (sent !== undefined) described["content-type"] = sent;
   const isAdded = typeof content === "string" && !isHead;
   const length = isAdded ? undefined : bytesIn(content);
@@ -269,8 +266,12 @@ function isStream(content: BodyContent | Response): content is ReadableStream {
   return typeof content !== "string" && content instanceof ReadableStream;
 }
 
-function typeOf(content: BodyContent, type: string): string {
-  if (typeof content === "string" || isStream(content)) return type;
+/** The type of a body that has come with none. */
+function typeOf(content: BodyContent, headers?: HeaderLines): string {
+  if (typeof content === "string") return HTML;
+  if (isStream(content)) {
+    return headers?.has("content-disposition") ? BYTES : HTML;
+  }
   return content instanceof Blob && content.type || BYTES;
 }
 

@@ -29,7 +29,11 @@
 
 import { type Span, trace } from "npm:@opentelemetry/api@^1.9.0";
 import { Engine, Framework, type HttpRequest } from "../../mod.ts";
-import { DECLARATION, ROUTE_PATTERNS } from "../extension_keys.ts";
+import {
+  checkDeclaring,
+  DECLARATION,
+  ROUTE_PATTERNS,
+} from "../extension_keys.ts";
 import { wholePattern } from "../route_patterns.ts";
 
 /**
@@ -47,8 +51,12 @@ const watched = new WeakSet<object>();
 /** The error of a request, until it is recorded. */
 const errors = new WeakMap<HttpRequest, Error>();
 
-/** Names the spans of an application, and records its exceptions and those of engines that it mounts from now on. */
+/**
+ * Names the spans of an application, and records its exceptions and those of engines that it mounts from now on. Throws
+ * `Error` in a request, with which it would end.
+ */
 export function telemetry(app: Engine | typeof Framework): void {
+  checkDeclaring(app, "telemetry");
   if (trace.getTracerProvider() !== Deno.telemetry.tracerProvider) return;
   watched.add(app[DECLARATION]);
   app.before("mount", ([, mounted]) => {
