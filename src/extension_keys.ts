@@ -18,6 +18,9 @@ export const ROUTE_PATTERNS: unique symbol = Symbol("the patterns of routes");
 /** Of a request: hands a call over that code may not await, to the innermost context; what it may forbid waits for it. */
 export const TRACK: unique symbol = Symbol("track a call");
 
+/** Of a response: whether its body is a stream of the application, and not that of a web `Response`. */
+export const IS_STREAM: unique symbol = Symbol("is a stream");
+
 /** Requests of tests: others with a signal, or clones, may be copies of one that a server has received. */
 export const programRequests: WeakSet<Request> = new WeakSet();
 

@@ -1407,3 +1407,71 @@ Deno.test("a guard lets nobody pass after a mapped `json()` that writes anything
     assertEquals(hasRun, false, name);
   }
 });
+
+for (const name of ["halt", "json", "jsonp", "redirect"] as const) {
+  Deno.test(`the headers that are true of other bytes alone go where a mapped \`${name}()\` replaces the body`, async () => {
+    const app = new Engine();
+    let encoding: string | null = null;
+    app.map(name, () => {
+      if (encoding !== null) {
+        app.response().header("content-encoding", encoding);
+      }
+      return "text";
+    });
+    app.route("/", () => {
+      const headers = { "content-encoding": "gzip", "content-digest": "x" };
+      for (const [key, value] of Object.entries(headers)) {
+        app.response().header(key, value);
+      }
+      app[name]("" as never);
+    });
+    for (const sent of [null, "identity", "gzip"]) {
+      encoding = sent; // which is that of the new body
+      const { headers } = await app.fetch("/");
+      assertEquals(headers.get("content-encoding"), sent);
+      assertEquals(headers.get("content-digest"), null);
+    }
+  });
+}
+
+Deno.test("a mapped `halt()` that fails leaves the encoding of the content so far, and a mapped `stop()` does", async () => {
+  const app = new Engine();
+  app.map("halt", fail);
+  app.map("stop", () => {});
+  for (const name of ["halt", "stop"] as const) {
+    app.route(`/${name}`, () => {
+      app.response().header("content-encoding", "identity").write("text");
+      try {
+        app[name]();
+      } catch { /* the content stands */ }
+    });
+    const response = await app.fetch(`/${name}`);
+    assertEquals(await response.text(), "text");
+    assertEquals(response.headers.get("content-encoding"), "identity");
+  }
+});
+
+Deno.test("`sent` is true as soon as a filtered method is called that responds later", async () => {
+  const app = new Engine();
+  app.before("redirect", () => later());
+  let sent: boolean | undefined;
+  app.route("/", () => {
+    app.redirect("/login");
+    ({ sent } = app.response());
+  });
+  assertEquals((await get(app))[0], 303);
+  assertEquals(sent, true);
+});
+
+Deno.test("the response of a mount that a failing `json()` has kept from being sent is an error", async () => {
+  const app = new Engine();
+  app.before("json", async () => {
+    await later();
+    fail();
+  });
+  app.mount("/in", () => {
+    Promise.resolve(app.json({})).catch(() => {});
+    return new Response("text");
+  });
+  await logOf(async () => assertEquals((await get(app, "/in/"))[0], 500));
+});

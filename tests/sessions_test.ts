@@ -402,6 +402,14 @@ function streaming(): Engine {
   });
   app.route("/stream", () => ReadableStream.from([new Uint8Array(3)]));
   app.route("/text", () => "text");
+  app.route("/declared", () => {
+    app.response().header("content-length", 0);
+    return ReadableStream.from([]);
+  });
+  app.route("/stopped", () => {
+    app.response().events([]);
+    app.stop();
+  });
   app.route("/bytes", () => new Uint8Array(3));
   app.route("/response", () => new Response(ReadableStream.from([])));
   files(app, "/static", new URL("./fixtures/more", import.meta.url));
@@ -412,6 +420,8 @@ function streaming(): Engine {
 const STREAMING: readonly [path: string, isUse: boolean][] = [
   ["/generator", true],
   ["/stream", true],
+  ["/declared", true],
+  ["/stopped", true],
   ["/text", false],
   ["/bytes", false],
   ["/response", false],

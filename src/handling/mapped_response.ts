@@ -13,6 +13,7 @@ import { isStop, throwStop } from "../errors.ts";
 import { isFrameworkObject } from "../framework_object.ts";
 import { Markup } from "../html.ts";
 import { JSON_UTF8 } from "../media_type.ts";
+import type { HeaderLines } from "../response/header.ts";
 import type { Reply } from "../response/reply.ts";
 import { enter } from "../state/current.ts";
 import {
@@ -44,8 +45,9 @@ export function ending(name: "halt" | "stop"): Wrapper {
   const runEnding: Wrapper["run"] = (method, params, context) => {
     const { exchange, reply, section } = context;
     const copy = reply.copy();
-    const writes = { head: false, body: false, calls: 0 };
     const isHalt = name === "halt";
+    const replaced = isHalt ? reply.byteHeaders() : undefined;
+    const writes = { head: false, body: false, calls: 0 };
     const place = isHalt ? undefined : section;
     // A scope of its own: a page that catches the signal does not wait for what the method leaves behind.
     const part = context.part({ reply: copy, section: place, writes }); // may throw: nothing is sealed by now
@@ -53,7 +55,8 @@ export function ending(name: "halt" | "stop"): Wrapper {
     if (isHalt) copy.clearBody();
     let ended: Waiting | void;
     try {
-      ended = enter(part, () => run(endBy(method, params, part)));
+      const steps = endBy(method, params, part, writes, replaced);
+      ended = enter(part, () => run(steps));
     } catch (thrown) {
       if (!copy.final.isSealed) reply.takeBack();
       throw thrown;
@@ -69,25 +72,29 @@ export function ending(name: "halt" | "stop"): Wrapper {
   return { responds: true, run: runEnding };
 }
 
-/** Ends a request by a method, which need not throw the signal. */
+/** Ends a request by a method, which need not throw the signal. Headers go with the bytes that `halt` has replaced. */
 function* endBy(
   method: MappedMethod,
   params: unknown[],
   context: Context,
+  writes: Readonly<Writes>,
+  replaced?: HeaderLines,
 ): Steps<void> {
+  const { reply } = context;
   try {
-    const { reply, writes } = context;
     const returned = yield method.run(params, { runsAfterStop: true });
-    if (!isContent(returned)) return;
-    // The default one returns nothing: it is the value of a filter, in place of the content.
-    if (method.isDefault) reply.reopen();
-    // What a method returns that has written the body is for nobody.
-    const isFilled = writes?.body && !reply.isEmpty;
-    if (!isFilled) yield respondWith(context, returned);
-    else discardReturned(returned);
+    if (isContent(returned)) {
+      // The default one returns nothing: it is the value of a filter, in place of the content.
+      if (method.isDefault) reply.reopen();
+      // What a method returns that has written the body is for nobody.
+      const isFilled = writes.body && !reply.isEmpty;
+      if (isFilled) discardReturned(returned);
+      else yield respondWith(context, returned);
+    }
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
   }
+  if (replaced !== undefined) reply.dropByteHeaders(replaced);
 }
 
 /** Runs a mapped or filtered method that responds, such as `json`, with the same rules as the default one. */
@@ -166,6 +173,7 @@ function* respondBy(
 ): Steps<unknown> {
   const { caller, exchange, reply, section } = context;
   const writtenTo = watch(reply, writes);
+  const replaced = reply.byteHeaders();
   const made = method.run(params);
   // Until it is waited for, no other code runs.
   const isAlone = !isThenable(made);
@@ -179,6 +187,7 @@ function* respondBy(
   const isBody = !written.body && isContent(returned) &&
     (name !== "redirect" || !written.head || isTextOrBody(returned));
   if (isBody) yield replaceBy(context, returned, name);
+  if (isBody || written.body) reply.dropByteHeaders(replaced);
   // Calls that it did not await may still write the body.
   const isWhole = written.body || written.head && writes.calls === 0;
   const hasResponded = isBody || isWhole;
@@ -186,9 +195,9 @@ function* respondBy(
   if (!hasResponded) {
     const sealLate = (): void => {
       const late = writtenTo(false);
-      if ((late.head || late.body) && !reply.isSealed) {
-        reply.seal(`${name}()`);
-      }
+      if (reply.isSealed || !late.head && !late.body) return;
+      if (late.body) reply.dropByteHeaders(replaced);
+      reply.seal(`${name}()`);
     };
     pendingOf(exchange).beforeGoingOn(sealLate);
     if (caller) pendingOf(caller.exchange).beforeGoingOn(sealLate);

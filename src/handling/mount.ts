@@ -24,7 +24,6 @@ import { isClass } from "../callback.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import type { Reply } from "../response/reply.ts";
-import { discard } from "../response/stream.ts";
 import type { Mountable, Mounting } from "../routing/mountable.ts";
 import { declarationOf, type Route } from "../routing/route.ts";
 import { forwardUpgrade } from "../runtime.ts";
@@ -68,13 +67,13 @@ function* handOver(
 }
 
 /**
- * The response of the other application. Where its code has responded by this one, as by `redirect()`, only its cookies
- * count.
+ * The response of the other application. Where its code has responded by this one, as by `redirect()`, its cookies are
+ * added to that, and the rest is ignored, as what any callback returns then; without a body, there is nothing to ignore.
  */
 function unlessSealed(reply: Reply, made: Response): Response | undefined {
   if (!reply.isSealed) return made;
   for (const line of made.headers.getSetCookie()) reply.addCookie(line);
-  discard(made);
+  return made.body === null ? undefined : made;
 }
 
 /** The prefix of a path and what the star takes, still encoded. */

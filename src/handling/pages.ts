@@ -8,7 +8,6 @@ import type { Context, Exchange, Failure } from "../application/exchange.ts";
 import type { Details } from "../application/debug_tools.ts";
 import type { Wrapper } from "../application/mapped_method.ts";
 import { errorHeaders, HttpError, isStop, toError } from "../errors.ts";
-import { BYTE_HEADERS } from "../response/header.ts";
 import type { Reply } from "../response/reply.ts";
 import { headerOf } from "../runtime.ts";
 import { enter } from "../state/current.ts";
@@ -300,7 +299,7 @@ function writeDefaultPage(
   const problem = { ...problemOf(failure), ...details?.problem };
   const content = defaultPage(page, failure, problem, details?.html);
   reply.setBody(content.text, content.type);
-  for (const name of BYTE_HEADERS) reply.setHeader(name, null); // the error's
+  reply.dropByteHeaders(reply.byteHeaders()); // the error's
   for (const name in content.headers) {
     reply.setHeader(name, content.headers[name]!);
   }

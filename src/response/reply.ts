@@ -84,7 +84,10 @@ export class Reply {
     return this.content === undefined && this.#text === "";
   }
 
-  /** This reply, or the one that is sent in its place. */
+  /**
+   * This reply, or the one that is sent in its place: its status, headers and body go out. Whether code may still change
+   * the response, `isSealed` of this one says: the other one is open for as long as its method takes.
+   */
   get final(): Reply {
     return this.#successor?.final ?? this;
   }
@@ -96,7 +99,12 @@ export class Reply {
 
   /** How many bytes the body has by now; undefined for a stream. */
   get length(): number | undefined {
-    return bytesIn(this.final.body);
+    return bytesIn(this.body);
+  }
+
+  /** Whether the body is a stream, other than that of a web response. */
+  get isStream(): boolean {
+    return this.content instanceof ReadableStream;
   }
 
   /** Sets the status; throws `RangeError` unless it is from 200 to 599. */
@@ -219,6 +227,26 @@ export class Reply {
     for (const name of PAGE_HEADERS) this.headers.delete(name);
   }
 
+  /** The headers that are true of exactly the bytes so far, for `dropByteHeaders()`. */
+  byteHeaders(): HeaderLines {
+    const found: HeaderLines = new Map();
+    for (const name of BYTE_HEADERS) {
+      const lines = this.headers?.get(name);
+      if (lines !== undefined) found.set(name, lines);
+    }
+    return found;
+  }
+
+  /**
+   * Drops the headers that are true of exactly the bytes which another body has replaced, sealed or not, unless they
+   * were set anew for that one. `setBody()` and `write()` keep them: an application sets them before the body, too.
+   */
+  dropByteHeaders(replaced: HeaderLines): void {
+    for (const [name, lines] of replaced) {
+      if (this.headers?.get(name) === lines) this.headers.delete(name);
+    }
+  }
+
   /** Replaces the body and what else is given, and seals the response. Does nothing when it is sealed. */
   respond(by: string, init: ReplyInit): void {
     const { status, text = "", type, headers } = init;
@@ -227,9 +255,7 @@ export class Reply {
     this.init = init;
     this.status = status ?? this.status;
     this.#replaceBody(text, type);
-    if (this.headers !== undefined) {
-      for (const name of BYTE_HEADERS) this.headers.delete(name);
-    }
+    if (this.headers !== undefined) this.dropByteHeaders(this.byteHeaders());
     for (const name in headers) this.#putHeader(name, [headers[name]!]);
   }
 

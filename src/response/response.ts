@@ -2,6 +2,7 @@
  * Owns what applications see of the response being built: the public face of a `Reply`.
  */
 
+import { IS_STREAM } from "../extension_keys.ts";
 import { FRAMEWORK_OBJECT } from "../framework_object.ts";
 import type { Markup } from "../html.ts";
 import { typeByExtension } from "../media_type.ts";
@@ -234,7 +235,12 @@ export class HttpResponse {
 
   /** How many bytes the body has so far, as UTF-8; undefined for a stream. */
   get length(): number | undefined {
-    return this.#reply.length;
+    return this.#reply.final.length;
+  }
+
+  /** @ignore */
+  get [IS_STREAM](): boolean {
+    return this.#reply.final.isStream;
   }
 
   #noted(what: "head" | "body"): this {

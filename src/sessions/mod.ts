@@ -87,7 +87,7 @@
  */
 
 import type { Engine, Framework, HttpRequest } from "../../mod.ts";
-import { checkDeclaring, DECLARATION } from "../extension_keys.ts";
+import { checkDeclaring, DECLARATION, IS_STREAM } from "../extension_keys.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
 import { report } from "../report.ts";
 import { varyBy } from "../vary.ts";
@@ -269,10 +269,10 @@ class CurrentSession {
     }
   }
 
-  /** Whether the body is a stream of the application's own. That of a web response, such as a file, seals. */
+  /** What a mapped `response` returns in place of the response knows of no stream. */
   #isStream(): boolean {
-    const response = this.#app.response();
-    return !response.sent && response.length === undefined;
+    const response: object = this.#app.response();
+    return IS_STREAM in response && response[IS_STREAM] === true;
   }
 
   /** Keeps the session, unless the application around does, and adds its cookies to the headers of the response. */
@@ -281,7 +281,9 @@ class CurrentSession {
     const access = this.#accessOf(request);
     access.close(RESPONDED);
     const { state, outer } = access;
-    if (!state?.isUsed) return;
+    if (state === undefined) return;
+    state.isUsed ||= this.#isStream(); // after `stop()`, no filter of `start` has run
+    if (!state.isUsed) return;
     headers.set("vary", varyBy("Cookie", headers.get("vary")));
     if (outer !== undefined) return;
     const isChanged = checkedTextOf(state) !== state.before;
