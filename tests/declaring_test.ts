@@ -377,6 +377,25 @@ Deno.test("`init()` throws while a server of `start()` runs, and inside a reques
   assertStringIncludes(await response.text(), "a request is being handled");
 });
 
+Deno.test("`init()` that is refused in a request of another application leaves an application that serves", async () => {
+  const [app, other] = [new Engine(), new Engine()];
+  app.route("/", () => "text");
+  other.route("/", () => {
+    assertThrows(() => app.init(), Error, "it has started serving");
+    return "refused";
+  });
+  const options = { port: 0, onListen() {} };
+  for (const { fetch: handler } of [app, other]) {
+    await using server = Deno.serve(options, handler);
+    const response = await fetch(`http://127.0.0.1:${server.addr.port}/`);
+    assertEquals(
+      await response.text(),
+      handler === app.fetch ? "text" : "refused",
+    );
+  }
+  assertThrows(() => app.set("name", 1), Error, "it has started serving");
+});
+
 Deno.test("`Framework.app()` takes no other engine while the one behind it serves", async () => {
   const before = Framework.app();
   const engine = Framework.app(new Engine());

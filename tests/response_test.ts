@@ -713,3 +713,16 @@ Deno.test("`events()` has its own type, whatever type was set before", async () 
   await response.body?.cancel();
   assertEquals(response.headers.get("content-type"), "text/event-stream");
 });
+
+Deno.test("a `Content-Length` that was set before is not that of a returned `Response` of text", async () => {
+  const app = new Engine();
+  app.route("/@kind", (kind) => {
+    app.response().header("content-length", 99);
+    return kind === "web" ? new Response("text") : "text";
+  });
+  for (const path of ["/web", "/text"]) {
+    const response = await app.fetch(path);
+    assertEquals(response.headers.get("content-length"), null);
+    assertEquals(await response.text(), "text");
+  }
+});

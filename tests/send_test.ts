@@ -640,3 +640,14 @@ Deno.test("`length` in a filter of `send` is that of a page, not of what it repl
   await logOf(async () => await (await app.fetch("/")).text());
   assertEquals(seen[0], 14);
 });
+
+Deno.test("a response that a filter of `send` puts in place of that of a HEAD has its length and no body", async () => {
+  const app = new Engine();
+  app.after("send", (_params, output) => {
+    output.value = new Response("another text");
+  });
+  app.route("/", () => "text");
+  const response = await visit(app, "/", { method: "HEAD" });
+  assertEquals(response.headers.get("content-length"), "12");
+  assertEquals(response.body, null);
+});

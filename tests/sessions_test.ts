@@ -581,6 +581,9 @@ Deno.test("`set()` refuses what makes the cookie too large, and keeps what was",
   );
 });
 
+const CIRCULAR: { list: unknown[] } = { list: [] };
+CIRCULAR.list.push(CIRCULAR);
+
 /** What JSON cannot represent. */
 const UNKEEPABLE: readonly unknown[] = [
   new Date(0),
@@ -590,6 +593,7 @@ const UNKEEPABLE: readonly unknown[] = [
   Array(2),
   { deep: [NaN] },
   1n,
+  CIRCULAR,
   () => 1,
 ];
 
@@ -601,6 +605,7 @@ Deno.test("`set()` refuses what JSON cannot represent, and keeps what was", asyn
     assertThrows(
       () => session().set("value", UNKEEPABLE[Number(index)]),
       TypeError,
+      'Cannot keep "value" in the session: JSON cannot represent ',
     );
     return session().get<"value">("value") as string;
   });

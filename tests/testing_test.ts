@@ -869,3 +869,12 @@ Deno.test("`assertIsolated()` takes requests that are clones, also of a page wit
     "/",
   ]);
 });
+
+Deno.test("`Visitor` shows the choices of a 300, as browsers do", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    app.response().status(300).header("location", "/first");
+    return "choices";
+  });
+  assertEquals((await new Visitor(app).visit("/")).text, "choices");
+});

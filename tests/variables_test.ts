@@ -184,6 +184,9 @@ onEngine("`null` stands for a setting's default", async (app) => {
   app.route("/page", () => "found");
   app.set("framework.case_sensitive", null);
   assertEquals((await visit(app, "/PAGE")).status, 200);
+  assertEquals(app.get("framework.case_sensitive"), undefined); // as after `clear()`
+  app.set("framework.hosts", null);
+  assertEquals(app.get("framework.hosts"), null);
 });
 
 /** What a handler that does something finds, and what the application has afterwards. */

@@ -111,6 +111,7 @@ export class Application implements LayerSource {
       throw new Error("Cannot initialize inside configure()");
     }
     const hasServer = isListening || this.isUnderDenoServe;
+    // In a request of another application, it is refused below, and goes on to serve.
     if (!hasServer && innermost() === undefined) this.isServing = false;
     this.checkShared();
     this.autoload = new Autoload(this);

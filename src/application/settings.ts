@@ -166,11 +166,14 @@ export function checkSetting(key: string, value: unknown): void {
 
 /**
  * What is kept of a variable's value: for a list that is a setting, a frozen copy, since nothing would check what is
- * added to it later.
+ * added to it later; for null, which is a value of the setting only where it is the default, nothing.
  */
 export function keptValue(key: string, value: unknown): unknown {
-  const isList = Object.hasOwn(defaultSettings, key) && Array.isArray(value);
-  return isList ? Object.freeze([...value]) : value;
+  if (!Object.hasOwn(defaultSettings, key)) return value;
+  if (Array.isArray(value)) return Object.freeze([...value]);
+  const isOther = value === null &&
+    defaultSettings[key as keyof Settings] !== null;
+  return isOther ? undefined : value;
 }
 
 /** Throws when a name is nearly, but not quite, the name of a setting. */

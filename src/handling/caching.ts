@@ -11,6 +11,7 @@ import type { Context } from "../application/exchange.ts";
 import { throwStop, wrongKind } from "../errors.ts";
 import { messagePage } from "./default_page.ts";
 import { CONTENT_HEADERS, PAGE_HEADERS } from "../response/header.ts";
+import { headerOf } from "../runtime.ts";
 
 /** The last second that a date in a header can name: a larger number is most likely milliseconds. */
 const LAST_SECOND = 253_402_300_799;
@@ -91,7 +92,7 @@ function dateOf(text: string | null): number {
 /** The header of a condition, or null; conditions count only for responses of status 2xx (section 13.2.1). */
 function condition({ exchange, reply }: Context, name: string): string | null {
   if (reply.status < 200 || reply.status > 299) return null;
-  return exchange.raw.headers.get(name);
+  return headerOf(exchange.raw, name);
 }
 
 /** Whether a list is `*` or includes one of the tags; a comma inside the quotes belongs to its tag. */

@@ -174,7 +174,7 @@ function* guarded(
     }
   } else discardReturned(allowed);
   exchange.checkNotOver();
-  yield hooks.after?.(params);
+  discardReturned(yield hooks.after?.(params));
   return passes;
 }
 

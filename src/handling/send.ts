@@ -69,9 +69,12 @@ export function* send(
     }
   }
   // A stream that a filter has put in its place may still read it, but a text or nothing does not.
-  if (valueOf(current) !== undefined || current.body === null) {
-    earlier.forEach(discard);
-  } else if (current.body !== madeStream) {
+  const value = valueOf(current);
+  const isStream = value === undefined && current.body !== null;
+  if (!isStream) earlier.forEach(discard);
+  const isNewStream = isStream && current.body !== madeStream;
+  const isOfHead = exchange.isHead && value !== undefined;
+  if (isNewStream || isOfHead) {
     // The last one alone: a stream that is bound holds the request, and nobody reads one that was replaced.
     take(mutable(copyOf(current, undefined, exchange)));
   }

@@ -30,8 +30,9 @@ const BYTES = "application/octet-stream";
 
 /** The collected headers that are not copied, but set in other ways. */
 const NOT_COPIED = ["content-type", "set-cookie"];
-/** For text and bytes, also the headers that could contradict them. */
-const NOT_FOR_VALUES = [...NOT_COPIED, "content-length", "transfer-encoding"];
+/** The headers that could contradict text and bytes, whose length is known. */
+const OF_LENGTH = ["content-length", "transfer-encoding"];
+const NOT_FOR_VALUES = [...NOT_COPIED, ...OF_LENGTH];
 
 /**
  * The web response of a reply. Copying a cached one is faster than making another: unless the status is 200, Deno makes
@@ -177,8 +178,11 @@ export function copyOf(
     copy.headers.set("content-length", String(bytesIn(value)));
   }
   if (headers) {
-    const present = [...copy.headers.keys()];
-    append(headers, copy, (name) => present.includes(name));
+    const others = [
+      ...copy.headers.keys(),
+      ...value === undefined ? [] : OF_LENGTH,
+    ];
+    append(headers, copy, (name) => others.includes(name));
   }
   return copy;
 }

@@ -51,12 +51,12 @@ export function stateOf(
  */
 export function checkedTextOf(state: SessionState): string {
   const { values, flashes, maxBytes } = state;
-  const text = JSON.stringify([[...values], [...flashes]]); // throws when a value contains itself
   for (const [key, value] of [...values, ...flashes]) {
     if (isJson(value)) continue;
     const why = `JSON cannot represent ${Deno.inspect(value, { depth: 1 })}`;
     throw new TypeError(`Cannot keep "${key}" in the session: ${why}`);
   }
+  const text = JSON.stringify([[...values], [...flashes]]);
   const { length } = new TextEncoder().encode(text);
   if (length <= maxBytes) return textOf(state);
   const why =
@@ -114,16 +114,20 @@ function merged(others: Entries, before: Entries, after: Entries): Entries {
   return [...result];
 }
 
-/** Whether JSON carries a value as it is. */
-function isJson(value: unknown): boolean {
+/** Whether JSON carries a value as it is; not where it contains itself, or one of the values around. */
+function isJson(value: unknown, around: readonly unknown[] = []): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object") {
     return typeof value === "string" || typeof value === "boolean";
   }
   if (value === null) return true;
-  if (Array.isArray(value)) return [...value].every(isJson); // a hole would become null
-  return isPlainRecord(value) &&
-    Object.values(value).every((part) => part === undefined || isJson(part));
+  const isList = Array.isArray(value);
+  if (around.includes(value) || !isList && !isPlainRecord(value)) return false;
+  const members: unknown[] = isList ? [...value] : Object.values(value); // a hole would become null
+  const here = [...around, value];
+  return members.every((member) =>
+    !isList && member === undefined || isJson(member, here)
+  );
 }
 
 /**

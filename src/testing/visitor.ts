@@ -40,6 +40,9 @@ export interface VisitorOptions {
 /** How many redirects a visit follows, like browsers (Fetch standard, section 4.4). */
 const MAX_REDIRECTS = 20;
 
+/** The statuses that browsers follow (Fetch standard, "redirect status"). */
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
 /**
  * A person with a browser who uses an application.
  *
@@ -131,8 +134,7 @@ export class Visitor {
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const response = await this.#request(url, sent);
       const location = response.headers.get("location");
-      const isRedirect = response.status >= 300 && response.status < 400;
-      const target = isRedirect && location !== null
+      const target = REDIRECTS.includes(response.status) && location !== null
         ? new URL(location, url)
         : undefined;
       if (target === undefined || target.origin !== this.#origin) {
