@@ -53,6 +53,25 @@ Deno.test("`framework.debug` writes an error whole to the terminal, whoever the 
   }
 });
 
+Deno.test("`framework.debug` names the line that has rendered a missing template, also behind a stored render", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.set("framework.views.path", "./tests/fixtures");
+  app.route("/", () => app.render("no such template"));
+  app.route("/behind", async () => {
+    app.map("view", () => ({ fetch: slowly, set() {} }));
+    app.render("stored", {}, "stored");
+    app.map("view", () => view);
+    await app.render("no such template");
+  });
+  const slowly = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const view = app.view();
+  for (const path of ["/", "/behind"]) {
+    const text = await textOf(app, path);
+    assertMatch(text, /no such template.*debug_test\.ts:\d+/, path);
+  }
+});
+
 Deno.test("`framework.debug` folds the frames of native functions, which have no place", async () => {
   const app = failing();
   app.route("/list", () => [1].map(() => fail()));

@@ -42,7 +42,10 @@ export interface DebugTools extends TemplateTools {
   /** An error with its causes for the terminal. */
   errorText(error: Error): string;
 
-  /** Wraps what fetches the text of a template: times it, and names the line that asked for a missing template. */
+  /**
+   * Wraps what fetches the text of a template: times it, and names the line that asked for a missing template, which is
+   * the one that runs when this is called.
+   */
   timedRender(
     exchange: Exchange,
     file: string,

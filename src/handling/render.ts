@@ -40,6 +40,7 @@ export function render(
     view instanceof Promise
       ? view.then((loaded) => loaded.fetch(file, data))
       : view.fetch(file, data);
+  // At once: it notes the line that has called `render()`.
   const timed = exchange.plan.debug?.timedRender(exchange, file, fetch);
   const renderText = async (): Promise<string> => {
     if (earlier !== undefined) await earlier;
