@@ -1,4 +1,4 @@
-/** Owns the keys under which extensions reach what is not public of an application and its requests. */
+/** Owns what extensions reach of an application and its requests that is not public: keys, and what asks by them. */
 
 /** Of an application: whether it handles a request, in which the calling code runs. */
 export const IS_HANDLING: unique symbol = Symbol("is handling a request");

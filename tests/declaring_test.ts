@@ -384,7 +384,7 @@ Deno.test("`init()` that is refused in a request of another application leaves a
     assertThrows(() => app.init(), Error, "it has started serving");
     return "refused";
   });
-  const options = { port: 0, onListen() {} };
+  const options = { hostname: "127.0.0.1", port: 0, onListen() {} };
   for (const { fetch: handler } of [app, other]) {
     await using server = Deno.serve(options, handler);
     const response = await fetch(`http://127.0.0.1:${server.addr.port}/`);

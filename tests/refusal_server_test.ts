@@ -199,5 +199,7 @@ Deno.test("a server that shuts down names the uploads that are unfinished", asyn
   );
   await arrived.promise;
   const log = await logOf(() => server.shutdown());
-  assertEquals(log.at(-1), "Shut down after 0.1 s with 1 upload unfinished");
+  // The handler's error, as the connection ends, may come before the end of the log, or not.
+  const lines = log.filter((line) => line.startsWith("Shut down"));
+  assertEquals(lines, ["Shut down after 0.1 s with 1 upload unfinished"]);
 });

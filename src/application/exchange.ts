@@ -39,8 +39,8 @@ const NO_TARGET: Target = { path: "/", search: "" };
 
 /** Where an application is mounted, as the client of one request sees it. */
 export interface MountPoint {
-  /** Whether the application has responded: what it still handles with the request is for itself. */
-  hasResponded: boolean;
+  /** Whether its application has responded: what that still handles with the request is for itself. */
+  isDone: boolean;
   /** The path in front of the application's paths; "" for the whole site. */
   readonly base: string;
   /** The scheme and host in front of the path; "" where they are not known. */
@@ -129,7 +129,7 @@ export class Exchange implements Delivery, Running {
   request: HttpRequest | undefined = undefined;
   /** The framework's own, for what it asks before code of the application may replace that. */
   ownRequest: HttpRequest | undefined = undefined;
-  /** What this request has set or declared for itself; null until the first write. */
+  /** What this request has set or declared for itself, and its instances of callback classes; null until the first. */
   layer: Layer | null = null;
   /** The calls that are under way, and the errors of those that nobody has awaited. */
   pending: Pending | undefined = undefined;
@@ -159,7 +159,7 @@ export class Exchange implements Delivery, Running {
   #id: string | undefined = undefined;
   #holds = 0;
   /** What the stream of its body has failed with. */
-  #failure: Error | undefined = undefined;
+  #streamError: Error | undefined = undefined;
 
   /**
    * Deno drops the headers of `raw` after the response unless they were read before: code that needs them then calls
@@ -388,9 +388,9 @@ export class Exchange implements Delivery, Running {
    * application that another one has called, mounted or not, the outer one reports it.
    */
   reportFailure(error: Error): void {
-    const isKnown = error === this.#failure; // of a stream that `send` has made of another
+    const isKnown = error === this.#streamError; // of a stream that `send` has made of another
     if (this.outerContext !== undefined || !this.isServed || isKnown) return;
-    this.#failure = error;
+    this.#streamError = error;
     reportStream(error, this.title);
   }
 
@@ -406,8 +406,8 @@ export class Exchange implements Delivery, Running {
 
 /** Why a page is made instead of the response. */
 export interface Failure {
-  /** The name of the one that makes the page. */
-  readonly method: "notFound" | "error";
+  /** The method that makes it. */
+  readonly page: "notFound" | "error";
   readonly thrown: unknown;
   /** What was thrown, as an error. */
   readonly error: Error;
@@ -417,7 +417,7 @@ export interface Failure {
   readonly within?: Failure | undefined;
 }
 
-/** What code has written by `response()`, or rendered. */
+/** What the code of a method has written by `response()`, or rendered, and how much of it may still do so. */
 export interface Writes {
   /** Whether it was the status or a header. */
   head: boolean;
@@ -429,11 +429,23 @@ export interface Writes {
 /** What a context for a part of a request has of its own. */
 interface PartOptions {
   readonly reply?: Reply;
+  /** Where text is written: into this section of the reply, or at its end. */
   readonly section?: Section | undefined;
+  /** Why the code makes a page, if it does. */
   readonly failure?: Failure | undefined;
-  readonly scope?: object;
-  readonly writes?: Writes;
+  readonly scope?: object | undefined;
+  /** Where what the code writes is noted. */
+  readonly writes?: Writes | undefined;
 }
+
+/** What a context has besides; that of a whole request has nothing of it. */
+interface ContextOptions extends PartOptions {
+  /** The context of the same request in which the part was begun. */
+  readonly parent?: Context;
+  readonly caller?: Context | undefined;
+}
+
+const WHOLE: ContextOptions = {};
 
 /** How many contexts of one request may be inside each other. */
 const MAX_DEPTH = 1_000;
@@ -444,6 +456,12 @@ const NO_NOTES: readonly Writes[] = [];
 export class Context implements Enterable {
   readonly id: number = nextId();
   readonly current: Current<Context>;
+  readonly section: Section | undefined;
+  /** Only `takeOver()` in `handling/pages.ts` replaces it. */
+  failure: Failure | undefined;
+  readonly writes: Writes | undefined;
+  /** The context of another request, mounted in this one, whose code has called the method that this is for. */
+  readonly caller: Context | undefined;
   /** By which the calls of this context are told from others (`state/pending.ts`). */
   readonly scope: object;
   /** What `response()` returns, once it was called. */
@@ -454,25 +472,19 @@ export class Context implements Enterable {
   /** Where it is noted what the code of this context does: for it, and for the contexts around it. */
   readonly #notes: readonly Writes[];
 
-  /**
-   * Text is written into the section of the reply, or at its end. The failure is that of the page which the code
-   * makes, if any; only `takeOver()` in `handling/pages.ts` replaces it. What the code writes is noted in `writes`.
-   */
   constructor(
     readonly exchange: Exchange,
     readonly reply: Reply,
-    readonly section?: Section,
-    public failure?: Failure,
-    scope?: object,
-    readonly writes?: Writes,
-    around?: Context,
-    /** The context of another request, mounted in this one, whose code has called the method that this is for. */
-    readonly caller?: Context,
+    { section, failure, scope, writes, parent, caller }: ContextOptions = WHOLE,
   ) {
     this.current = exchange.app.current;
+    this.section = section;
+    this.failure = failure;
+    this.writes = writes;
+    this.caller = caller;
     this.scope = scope ?? this;
-    this.#depth = around === undefined ? 0 : around.#depth + 1;
-    const notes = around === undefined ? NO_NOTES : around.#notes;
+    this.#depth = parent === undefined ? 0 : parent.#depth + 1;
+    const notes = parent === undefined ? NO_NOTES : parent.#notes;
     this.#notes = writes === undefined ? notes : [...notes, writes];
   }
 
@@ -494,16 +506,14 @@ export class Context implements Enterable {
         `Cannot call a mapped method here: ${MAX_DEPTH} of them are inside each other; ${hint}`,
       );
     }
-    const part = new Context(
-      exchange,
-      reply,
+    const part = new Context(exchange, reply, {
       section,
       failure,
       scope,
       writes,
-      this,
-      callingOther(exchange) ?? this.caller,
-    );
+      parent: this,
+      caller: callingOther(exchange) ?? this.caller,
+    });
     exchange.add(part);
     return part;
   }

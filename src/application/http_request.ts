@@ -41,7 +41,7 @@ import type { Exchange } from "./exchange.ts";
 /** The parts of a request that `validate()` takes. */
 export type ValidationSource = "body" | "query" | "params";
 
-/** The headers in which proxies pass on the client's address, by precedence. */
+/** The headers in which proxies pass on the client's address, by precedence; `handling/client.ts` must know each. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
 
 /** The version of the WebSocket protocol (RFC 6455, section 4.4). */

@@ -30,6 +30,6 @@ function callPlace(call: string): string {
   const context = innermost();
   if (!(context instanceof Context)) return "";
   const { failure, exchange: { match } } = context;
-  if (failure !== undefined) return ` (of ${failure.method}())`;
+  if (failure !== undefined) return ` (of ${failure.page}())`;
   return match === undefined ? "" : ` (of ${routeName(match)})`;
 }

@@ -5,7 +5,7 @@
 
 import type { Exchange } from "../application/exchange.ts";
 
-/** The headers that proxies add: behind one, the client may be anywhere. */
+/** The headers that proxies add, `PROXY_HEADERS` of the request among them: behind one, the client may be anywhere. */
 const OF_PROXIES =
   /^(?:forwarded|via|cdn-loop|x-forwarded-.*|(?:x-|x-cluster-|true-|fastly-)?client-ip|(?:x-real|cf-connecting|x-original-forwarded)-(?:ip|for))$/;
 

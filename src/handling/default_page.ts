@@ -19,7 +19,7 @@ const PROBLEM = "application/problem+json";
 const HTML_TYPE = "text/html";
 const JSON_TYPES = [PROBLEM, "application/json"];
 
-/** The content of a default page. */
+/** The content of a default page. Its headers replace those of the error. */
 export type DefaultPage = ReplyInit & {
   readonly status: number;
   readonly text: string;

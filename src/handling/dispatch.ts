@@ -161,7 +161,7 @@ function* guarded(
   }
   let passes: true | undefined;
   if (responds) {
-    yield respondWith(context, allowed);
+    yield respondWith(context, allowed); // its calls have ended
   } else if (!hasResponded(context)) {
     checkAllowed(allowed, first, match);
     try {
@@ -184,10 +184,13 @@ function* guarded(
  * over: code that is to get an error then, and not just stop, asks `checkNotOver`.
  */
 function hasResponded({ exchange, reply }: Context): boolean {
-  const { mountPoint, outerContext: outer, responder } = exchange;
-  return reply.isSealed || exchange.isOver || responder?.reply.isSealed ||
-    mountPoint?.hasResponded === false && outer !== undefined &&
-      hasResponded(outer);
+  return reply.isSealed || exchange.isOver ||
+    exchange.responder?.reply.isSealed || outerHasResponded(exchange);
+}
+
+function outerHasResponded({ mountPoint, outerContext }: Exchange): boolean {
+  return mountPoint?.isDone === false && outerContext !== undefined &&
+    hasResponded(outerContext);
 }
 
 /** Whether middleware has returned a response in place of everything inside of it. */

@@ -201,10 +201,9 @@ function* endStopped(exchange: Exchange): Steps<void> {
  * method that responds, opens it again when it fails before its response is whole.
  */
 function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
-  const { app, context, plan: { settings } } = exchange;
+  const { app, context } = exchange;
   const { reply } = context;
-  const error = toError(thrown);
-  if (!settings["framework.handle_errors"] && !isRefusal(error)) throw thrown;
+  const error = handledError(exchange, thrown);
   forgetError(exchange, thrown); // logged here, or noted again by `error`
   context.forget(thrown); // a filtered `json` may have kept what it has thrown: see `mapped_response.ts`
   if (reply.isSealed) {
@@ -223,15 +222,23 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   }
 }
 
+/** What was thrown, as the error of a page; rethrows it under `framework.handle_errors` false, unless it is a refusal. */
+function handledError({ plan }: Exchange, thrown: unknown): Error {
+  const error = toError(thrown);
+  if (plan.settings["framework.handle_errors"] || isRefusal(error)) {
+    return error;
+  }
+  throw thrown;
+}
+
 /**
  * Takes an error of a call that nobody awaited, after the request has responded. Where the page that was to be the
  * response has failed by it, the reply is open again, and the default page is sent.
  */
 function failLate(exchange: Exchange, thrown: unknown): void {
-  const { context, plan: { settings } } = exchange;
+  const { context } = exchange;
   if (context.reply.isSealed) return reportLate(exchange, thrown, UNAWAITED);
-  const error = toError(thrown);
-  if (!settings["framework.handle_errors"] && !isRefusal(error)) throw thrown;
+  const error = handledError(exchange, thrown);
   forgetError(exchange, thrown);
   logError(exchange, error);
   respondPlainly(context, error);

@@ -190,9 +190,9 @@ function* respondBy(
   if (isBody || written.body) reply.dropByteHeaders(replaced);
   // Calls that it did not await may still write the body.
   const isWhole = written.body || written.head && writes.calls === 0;
-  const hasResponded = isBody || isWhole;
-  if (hasResponded && !reply.isSealed) reply.seal(`${name}()`, section);
-  if (!hasResponded) {
+  const isResponse = isBody || isWhole;
+  if (isResponse && !reply.isSealed) reply.seal(`${name}()`, section);
+  if (!isResponse) {
     const sealLate = (): void => {
       const late = writtenTo(false);
       if (reply.isSealed || !late.head && !late.body) return;

@@ -53,7 +53,7 @@ function* handOver(
   const [prefix, path] = splitBehindPrefix(received, route);
   const request = forwarded(exchange, path + target.search);
   const { base, origin } = exchange;
-  const point = { base: base + prefix, origin, hasResponded: false };
+  const point = { base: base + prefix, origin, isDone: false };
   mountPoints.set(request, point);
   try {
     const made: unknown = yield fetch(request, info);
@@ -62,7 +62,7 @@ function* handOver(
       `send what the application under "${route.pattern}" returned`;
     throw wrongKind(action, "it must be a Response", made);
   } finally {
-    point.hasResponded = true;
+    point.isDone = true;
   }
 }
 

@@ -30,7 +30,7 @@ type Problem = Readonly<Record<string, unknown>>;
 /** Why `notFound` responds. Nothing was thrown: the error stands in for what was. */
 const NOT_FOUND: Failure = {
   ...failureOf(new HttpError(404)),
-  method: "notFound",
+  page: "notFound",
 };
 
 /** The default `notFound`. The parameter is looked at for a message alone. */
@@ -57,7 +57,7 @@ function contextOf(app: Application, name: string, given: unknown): Context {
 function failureOf(thrown: unknown): Failure {
   const error = toError(thrown);
   const status = error instanceof HttpError ? error.status : 500;
-  return { method: "error", thrown, error, status };
+  return { page: "error", thrown, error, status };
 }
 
 /**
@@ -81,7 +81,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
   const runPage: Wrapper["run"] = (method, params, context) => {
     const { exchange, failure: within } = context;
     for (let around = within; around; around = around.within) {
-      if (around.method !== name) continue;
+      if (around.page !== name) continue;
       throw new Error(
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
@@ -102,11 +102,11 @@ export function onPage(name: "notFound" | "error"): Wrapper {
 }
 
 /** Clears the page where a filter of the default method, which returns nothing, has put a value in its place. */
-function replacing(page: Reply, made: unknown): unknown {
+function replacing(reply: Reply, made: unknown): unknown {
   if (isThenable(made)) {
-    return Promise.resolve(made).then((value) => replacing(page, value));
+    return Promise.resolve(made).then((value) => replacing(reply, value));
   }
-  if (made !== undefined) page.clearBody();
+  if (made !== undefined) reply.clearBody();
   return made;
 }
 
@@ -123,7 +123,7 @@ function onNewPage(
   noteFailure(context, failure);
   const empty = reply.empty();
   const page = context.part({ reply: empty, failure }); // may throw: nothing is sealed by now
-  if (!reply.giveWay(empty, `${failure.method}()`)) return undefined;
+  if (!reply.giveWay(empty, `${failure.page}()`)) return undefined;
   reply.clearPage();
   return enter(page, () => run(runOnPage(page, failure, make, reply)));
 }
@@ -139,7 +139,7 @@ function* runOnPage(
     setHead(page, failure);
     const returned = yield make(page);
     checkInTime(page.exchange, returned);
-    yield respondWith(page, returned);
+    yield respondWith(page, returned); // its calls end next
     yield settle(page.exchange, page.scope);
   } catch (thrown) {
     if (!isStop(thrown)) reply.reopen();
@@ -197,7 +197,7 @@ export function* onMiddlewareError(
  */
 function show(context: Context, failure: Failure): unknown {
   const { exchange } = context;
-  const isOnPage = context.failure?.method === failure.method;
+  const isOnPage = context.failure?.page === failure.page;
   const hasDetails = seesDetails(exchange);
   if (!isOnPage && !hasDetails) {
     noteFailure(context, failure);
@@ -221,7 +221,7 @@ async function writeWithDetails(
   failure: Failure,
 ): Promise<void> {
   const { exchange, reply: { status } } = page;
-  const error = failure.method === "notFound" ? undefined : failure.error;
+  const error = failure.page === "notFound" ? undefined : failure.error;
   const debug = await exchange.plan.loadDebug();
   writeDefaultPage(
     page,
@@ -246,7 +246,7 @@ function takeOver(page: Context, failure: Failure): void {
 /** Notes an error that gets a page. After the seal it gets none, and is logged at once. */
 function noteFailure({ exchange, reply }: Context, failure: Failure): void {
   const { thrown } = failure;
-  if (failure.method === "notFound" || exchange.errors?.has(thrown)) return;
+  if (failure.page === "notFound" || exchange.errors?.has(thrown)) return;
   if (!reply.isSealed) noteError(exchange, thrown);
   else reportLate(exchange, thrown, AFTER_SEAL);
 }
@@ -286,7 +286,7 @@ function sendDefaultPage(
     reply.clearPage();
     setHead(context, failure);
   }
-  reply.respond(`${failure.method}()`, defaultPage(context, failure, problem));
+  reply.respond(`${failure.page}()`, defaultPage(context, failure, problem));
 }
 
 /** Writes the default page onto one that `onNewPage()` has opened. */

@@ -18,8 +18,8 @@ import { hasJson } from "./json.ts";
 import { settle } from "./unawaited.ts";
 
 /**
- * Sends what code of the application returned, once the calls end that it did not await, where the value seals the reply,
- * as an object or a `Response` does: the error of one is the response. Text does not seal, and waits for them later.
+ * Sends what code of the application returned, once the calls end that it did not await: the error of one is the response.
+ * Text does not wait: it seals nothing, and the request waits for them before its end.
  */
 export function sendReturned(
   context: Context,

@@ -8,8 +8,8 @@ import type { Match } from "../routing/match.ts";
 import { Path } from "../routing/path.ts";
 
 /**
- * The match of the route to call first. The known match is kept until the request declares something of its own: that
- * may be a route, or a setting that changes how its path is read.
+ * The match of the route to call first. The known match is kept until the request has a layer of its own: that may
+ * have a route, or a setting that changes how its path is read.
  */
 export function firstRoute(exchange: Exchange): Match | undefined {
   const { layer, match, method } = exchange;

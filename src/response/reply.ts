@@ -56,8 +56,6 @@ export class Reply {
   content: Exclude<BodyContent, string> | Response | undefined = undefined;
   /** What sealed the response, such as a call: status and body cannot be changed any more. */
   sealedBy: string | undefined = undefined;
-  /** What the last `respond()` was given; a header may have been set since. */
-  init: ReplyInit | undefined = undefined;
   /** Whether the web response was made: no header and no cookie can be added any more. */
   isMade = false;
   /**
@@ -65,6 +63,8 @@ export class Reply {
    * filtered method that has sealed the reply fails, `mapped_response.ts` makes that an error.
    */
   hasIgnored = false;
+  /** What the last `respond()` was given; a header may have been set since. */
+  #init: ReplyInit | undefined = undefined;
   /** The page or the copy that is sent in place of this reply. */
   #successor: Reply | undefined = undefined;
   /** The texts; a list once a section was opened. */
@@ -105,6 +105,26 @@ export class Reply {
   /** Whether the body is a stream, other than that of a web response. */
   get isStream(): boolean {
     return this.content instanceof ReadableStream;
+  }
+
+  /**
+   * The cache of the web response, where that is of this reply: it has to be exactly what `respond()` made of it. So all
+   * that a reply sends is compared.
+   */
+  get cache(): ResponseCache | undefined {
+    const init = this.#init;
+    if (init?.cache === undefined) return undefined;
+    const { text, status, type, headers, cache } = init;
+    if (this.body !== text || this.status !== status || this.type !== type) {
+      return undefined;
+    }
+    let others = this.headers?.size ?? 0;
+    for (const name in headers) {
+      const lines = this.headers?.get(name);
+      if (lines?.length !== 1 || lines[0] !== headers[name]) return undefined;
+      others -= 1;
+    }
+    return others === 0 ? cache : undefined;
   }
 
   /** Sets the status; throws `RangeError` unless it is from 200 to 599. */
@@ -252,7 +272,7 @@ export class Reply {
     const { status, text = "", type, headers } = init;
     if (status !== undefined) checkStatus("respond", status, 200, 599);
     if (!this.seal(by)) return;
-    this.init = init;
+    this.#init = init;
     this.status = status ?? this.status;
     this.#replaceBody(text, type);
     if (this.headers !== undefined) this.dropByteHeaders(this.byteHeaders());

@@ -3,7 +3,7 @@
 import { NULL_BODY } from "../null_body.ts";
 import { EventStream } from "./events.ts";
 import { BYTE_HEADERS, type HeaderLines } from "./header.ts";
-import type { Reply, ReplyInit } from "./reply.ts";
+import type { Reply } from "./reply.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
 /** What sending a response needs to know of its request; an `Exchange` is one. */
@@ -39,34 +39,12 @@ const NOT_FOR_VALUES = [...NOT_COPIED, ...OF_LENGTH];
  * the head of a text together with the response, and watches over it with a `FinalizationRegistry`; a copy has none.
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
-  const { init } = reply;
+  const { cache } = reply;
   // All requests, of all applications, share the cached pages: nothing in them may depend on the delivery, as the
   // way of sending a text of a middle length does.
-  if (
-    init?.cache === undefined || delivery.isHead ||
-    isOfMiddleLength(init.text) || !isUnchangedSince(reply, init)
-  ) {
-    return newResponse(reply, delivery);
-  }
-  const cached = init.cache.response ??= newResponse(reply, delivery);
-  return cached.clone();
-}
-
-/** Whether a reply is exactly what `respond()` made of it. */
-function isUnchangedSince(
-  reply: Reply,
-  { text, status, type, headers }: ReplyInit,
-): boolean {
-  if (reply.body !== text || reply.status !== status || reply.type !== type) {
-    return false;
-  }
-  let others = reply.headers?.size ?? 0;
-  for (const name in headers) {
-    const lines = reply.headers?.get(name);
-    if (lines?.length !== 1 || lines[0] !== headers[name]) return false;
-    others -= 1;
-  }
-  return others === 0;
+  return cache === undefined || delivery.isHead || isOfMiddleLength(reply.body)
+    ? newResponse(reply, delivery)
+    : (cache.response ??= newResponse(reply, delivery)).clone();
 }
 
 function newResponse(reply: Reply, delivery: Delivery): Response {

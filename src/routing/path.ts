@@ -1,6 +1,7 @@
 /**
  * Owns the path of a request as routes see it: a list of decoded segments. A slash that was sent as `%2F` stays
- * inside its segment. `cors/mod.ts`, which cannot import this, splits paths in the same way.
+ * inside its segment. `cors/mod.ts`, which cannot import this, splits paths in the same way; `base.ts` and
+ * `handling/mount.ts` count on a slash for each segment.
  */
 
 import { refusal } from "../errors.ts";

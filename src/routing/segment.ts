@@ -67,7 +67,7 @@ export class Segment {
     }
   }
 
-  /** Whether the segment is one parameter that takes any text. */
+  /** Whether the segment is one parameter that takes any text but an empty one: `Pattern.matchFound()` asks no `match()`. */
   get isFree(): boolean {
     return this.#isWhole && this.#expression === undefined;
   }

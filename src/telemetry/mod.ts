@@ -5,7 +5,7 @@
  * a status of 500 or above. Without `OTEL_DENO` it does nothing and costs nothing.
  *
  * A mounted engine's route stands behind the prefix. Call `telemetry` before `mount()`, so that the exceptions of
- * engines that are mounted later are recorded, too.
+ * engines that the application mounts later are recorded, too; not those that the router of a group mounts.
  *
  * Guide: [docs/in_production.md](./docs/in_production.md)
  *
