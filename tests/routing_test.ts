@@ -864,3 +864,22 @@ Deno.test("a list that is no target with the name of a method is refused as a ca
     );
   }
 });
+
+Deno.test("a parameter takes the same texts, however its route is matched", async () => {
+  const app = new Engine();
+  app.route("/one/@text", (text) => [text]);
+  app.route("/part/@text(/@more)", (text) => [text]);
+  app.group("/exact", (router) => {
+    router.get("/@text:.+", (text) => [text]);
+  });
+  for (const text of [" ", "\t", "\u00a0", "%", "a/b", "..a", "\u0130"]) {
+    for (const prefix of ["/one", "/part", "/exact"]) {
+      const path = `${prefix}/${encodeURIComponent(text)}`;
+      for (const caseSensitive of [false, true]) {
+        app.set("framework.case_sensitive", caseSensitive);
+        const response = await app.fetch(path);
+        assertEquals(await response.json(), [text], path);
+      }
+    }
+  }
+});

@@ -1,6 +1,12 @@
 /**
- * Owns waiting for the framework's calls that the code of a request did not await: before its response is made, before
- * its page is sent, and before code goes on that they may still forbid. How they are noted is in `state/pending.ts`.
+ * Owns waiting for the framework's calls that the code of a request did not await. How they are noted is in
+ * `state/pending.ts`.
+ *
+ * | function     | waits before                           | for the calls of | takes too long |
+ * | ------------ | -------------------------------------- | ---------------- | -------------- |
+ * | `settle`     | a seal, a page, the end of the request | one scope or all | a report       |
+ * | `settleAll`  | the response of an error is made       | all, until none  | a report       |
+ * | `awaitCalls` | code goes on that they may forbid      | one scope        | an error       |
  */
 
 import type { Context, Exchange } from "../application/exchange.ts";

@@ -35,8 +35,8 @@ const OF_LENGTH = ["content-length", "transfer-encoding"];
 const NOT_FOR_VALUES = [...NOT_COPIED, ...OF_LENGTH];
 
 /**
- * The web response of a reply. Copying a cached one is faster than making another: unless the status is 200, Deno makes
- * the head of a text together with the response, and watches over it with a `FinalizationRegistry`; a copy has none.
+ * The web response of a reply. Copying a cached one is faster than making another (see `isHeadMadeLate()`): a copy has
+ * no registry.
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
   const { cache } = reply;
@@ -66,8 +66,8 @@ function newResponse(reply: Reply, delivery: Delivery): Response {
   );
   const isValue = content !== "" && !isStream(content);
   const others = isValue ? NOT_FOR_VALUES : NOT_COPIED;
-  // Unless the status is 200, appending is slow: see `made()`. Only for cookies and lists is there no other way.
-  let isAppending = status === 200;
+  // Only for cookies and lists is there no other way where the head is made at once.
+  let isAppending = isHeadMadeLate(status);
   if (!isAppending) {
     for (const [name, lines] of headers) {
       if (name === "set-cookie" || lines.length > 1) isAppending = true;
@@ -106,8 +106,7 @@ function headersOfBody(
 /**
  * A web response. A text of a middle length is sent in one chunk: when head and body together exceed 512 bytes, the
  * runtime sends them in two writes, which is slower, but a head and a chunk in one; for a long text, two writes are
- * faster. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. Unless the status is 200, Deno makes the head of a
- * text together with the response, and once more when a header is appended. None of that is documented.
+ * faster. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. None of that is documented.
  */
 function made(
   body: BodyInit | null,
@@ -116,15 +115,23 @@ function made(
   delivery: Delivery,
 ): Response {
   const isChunked = isOfMiddleLength(body) && delivery.coalesces;
-  const isHeaderBlockLazy = status === 200;
-  if (isChunked && !isHeaderBlockLazy) headers["transfer-encoding"] = "chunked";
+  const isMadeLate = isHeadMadeLate(status);
+  if (isChunked && !isMadeLate) headers["transfer-encoding"] = "chunked";
   // Deno takes longer to make a response when it is told the status 200.
   const init = status === 200 ? { headers } : { status, headers };
   const response = new Response(body, init);
-  if (isChunked && isHeaderBlockLazy) {
+  if (isChunked && isMadeLate) {
     response.headers.append("transfer-encoding", "chunked");
   }
   return response;
+}
+
+/**
+ * Whether Deno makes the head of a text when it sends it: only for the status 200. Otherwise it does so together with
+ * the response, watches over that with a `FinalizationRegistry`, and makes it once more when a header is appended.
+ */
+function isHeadMadeLate(status: number): boolean {
+  return status === 200;
 }
 
 function isOfMiddleLength(body: unknown): boolean {

@@ -3,6 +3,7 @@
  * that does not load. The router loads this module for `check()` alone.
  */
 
+import { mountPrefix } from "../route_patterns.ts";
 import { type Declaration, declarationOf, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 import { declarationsAt, newNode, type Node, takesMethod } from "./tree.ts";
@@ -92,7 +93,7 @@ async function mountedWarnings(
   routes.forEach((one) => seen.add(one));
   if (routes.length === 0) return []; // it may be no application of this framework
   const warnings = await check(routes, isCaseSensitive(mounted), seen);
-  const prefix = pattern.path.slice(0, -"/*".length);
+  const prefix = mountPrefix(pattern.path);
   return warnings.map((text) => `Below "${prefix}": ${text}`);
 }
 
