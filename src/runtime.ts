@@ -57,7 +57,8 @@ export function isFromServer(request: Request): boolean {
 
 /**
  * A header of a request, or null. Reading `request.headers` makes the runtime copy all headers and send the response a
- * turn later; the record reads a single one. Where the record is missing, `headers` is read.
+ * turn later; the record reads a single one. Where the record is missing, `headers` is read; and once the request has
+ * its response, or has become a WebSocket, too: what was read of them by then is left.
  */
 export function headerOf(request: Request, name: string): string | null {
   const record = recordOf(request);
@@ -66,7 +67,15 @@ export function headerOf(request: Request, name: string): string | null {
     const value = record.header(name);
     return typeof value === "string" ? value : null;
   } catch {
-    return null; // the request became a WebSocket, which has no headers
+    return keptHeaderOf(request, name);
+  }
+}
+
+function keptHeaderOf(request: Request, name: string): string | null {
+  try {
+    return request.headers.get(name);
+  } catch {
+    return null; // nothing was read
   }
 }
 

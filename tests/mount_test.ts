@@ -577,6 +577,20 @@ Deno.test("`mount()` ends a loop of applications with 508", async () => {
   assertEquals((await visit(app, "/x")).status, 508);
 });
 
+Deno.test("`mount()` takes a prefix with expressions and escaped text", async () => {
+  const prefixes = {
+    "/@lang:(?:en|de)": "/de",
+    "/@lang:[a-z]*": "/en",
+    "/a\\(b\\)": "/a(b)",
+  };
+  for (const [prefix, path] of Object.entries(prefixes)) {
+    const app = new Engine();
+    app.mount(prefix, (request) => new Response(new URL(request.url).pathname));
+    assertEquals(await (await visit(app, `${path}/x/y`)).text(), "/x/y");
+    assertEquals((await visit(app, "/other-1/x")).status, 404);
+  }
+});
+
 Deno.test("`fetch()` ends a loop of applications with 508", async () => {
   const [app, other] = [new Engine(), new Engine()];
   app.route("/*", async () => await other.fetch("/x"));

@@ -8,7 +8,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
-import { Engine, type StartOptions } from "@framework/core";
+import { Engine, HttpRequest, type StartOptions } from "@framework/core";
 import { secondsOf } from "./clock.ts";
 import { since29 } from "./deno_version.ts";
 import { logOf } from "./log.ts";
@@ -432,6 +432,54 @@ Deno.test("`defer()` may read the request, which Deno drops after the response",
   await (await fetch(originOf(server), { headers })).text();
   await server.shutdown();
   assertEquals(told, ["1", "127.0.0.1", "2"]);
+});
+
+/** What every getter of a request tells but those that change, or hand on the body. */
+function toldBy(request: HttpRequest): Record<string, unknown> {
+  const told: Record<string, unknown> = {};
+  const members = Object.getOwnPropertyDescriptors(HttpRequest.prototype);
+  for (const [name, { get }] of Object.entries(members)) {
+    if (["elapsed", "json", "raw", "signal"].includes(name)) continue;
+    if (get !== undefined) told[name] = get.call(request);
+  }
+  return structuredClone(told);
+}
+
+Deno.test("`request()` tells the same after the response as before", async () => {
+  const app = new Engine();
+  app.set("framework.trust_proxy", true);
+  const told: Record<string, unknown>[] = [];
+  app.route("POST /", () => {
+    told.push(toldBy(app.request()));
+    app.defer(() => void told.push(toldBy(app.request())));
+    return "Hello";
+  });
+  const server = app.start(QUIET);
+  const { port } = server.addr as Deno.NetAddr;
+  const lines = [
+    "POST http://other.test/?a=1 HTTP/1.1",
+    "Host: example.com",
+    "User-Agent: test",
+    "Referer: http://example.com/form",
+    "Accept: text/html",
+    "Accept-Language: de",
+    "X-Requested-With: XMLHttpRequest",
+    "X-Forwarded-For: 192.0.2.1",
+    "X-Forwarded-Proto: https",
+    "X-Request-Id: abc",
+    "Cookie: a=b",
+    "Content-Type: application/x-www-form-urlencoded",
+    "Content-Length: 3",
+    "",
+    "q=1",
+  ];
+  using connection = await RawConnection.open(port);
+  await connection.send(lines.join("\r\n"));
+  await connection.receive("Hello");
+  await server.shutdown();
+  const [before, after, ...more] = told;
+  assertEquals(after, before);
+  assertEquals([before!.host, before!.id, more], ["example.com", "abc", []]);
 });
 
 Deno.test("`route()` responds with the response of an upgrade", async () => {

@@ -235,7 +235,7 @@ export class Router {
     const path = typeof prefix === "string"
       ? joinPaths(this.#group.prefix, pathOnly(prefix))
       : prefix;
-    if (typeof path !== "string" || /[(*]/.test(path)) {
+    if (typeof path !== "string" || !isPrefix(new Pattern([], path))) {
       const rule = 'the prefix must be a path without optional parts or "*"';
       throw wrongKind("mount an application", rule, path);
     }
@@ -292,6 +292,11 @@ export class Router {
       return this.route(pattern as typeof path, ...others);
     };
   }
+}
+
+/** Whether a pattern can stand before a star: each of its segments is there, and matches one of a path. */
+function isPrefix({ choices: [segments = [], ...others] }: Pattern): boolean {
+  return others.length === 0 && !segments.some(({ isStar }) => isStar);
 }
 
 /** A prefix and a path with one slash between them; without a path, or for a slash, the prefix. */
