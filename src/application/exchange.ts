@@ -161,10 +161,6 @@ export class Exchange implements Delivery, Running {
   /** What the stream of its body has failed with. */
   #streamError: Error | undefined = undefined;
 
-  /**
-   * Deno drops the headers of `raw` after the response unless they were read before: code that needs them then calls
-   * `remember()`.
-   */
   constructor(
     readonly app: Application,
     readonly raw: Request,
@@ -286,7 +282,7 @@ export class Exchange implements Delivery, Running {
       this.plan.settings["framework.coalesce"];
   }
 
-  /** Names the request in pages and log lines; a mounted application uses the id of the outer one. */
+  /** Names the request in pages and log lines; one that another application has called uses the id of that one's. */
   get id(): string {
     return this.outerContext?.exchange.id ??
       (this.#id ??= this.#receivedId() ?? crypto.randomUUID().slice(0, 8));
@@ -321,7 +317,10 @@ export class Exchange implements Delivery, Running {
     if (this.isOver) throw new EndedError();
   }
 
-  /** Reads what Deno drops after the response, so that it stays readable; for an upgrade, see `rememberHeaders()`. */
+  /**
+   * Reads what Deno drops after the response unless it was read before: the address, and the headers, of which `headerOf`
+   * then reads what was kept. For an upgrade, see `rememberHeaders()`.
+   */
   remember(): void {
     void this.remote;
     void this.raw.headers;

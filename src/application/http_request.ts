@@ -114,7 +114,7 @@ export class HttpRequest {
   /**
    * Names the request in error pages and log lines: eight random hexadecimal digits or, under
    * `framework.trust_proxy`, the `X-Request-Id` of 1 to 64 letters, digits, `.`, `_` and `-`.
-   * A mounted application uses the id of the outer one.
+   * An application that another one has called, as where it is mounted, uses the id of that one's.
    */
   get id(): string {
     return this.#exchange.id;
