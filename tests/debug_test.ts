@@ -265,6 +265,13 @@ ${tail}`;
   }
 }
 
+Deno.test("the test on the page of an error of a mounted engine asks the application around it", async () => {
+  const app = failing();
+  app.mount("/inner", failing());
+  const code = codeIn(await textOf(app, "/inner/boom/7"));
+  assertStringIncludes(code, '.fetch("/inner/boom/7")');
+});
+
 Deno.test("the test on the page of an error asks a host of `framework.hosts`", async () => {
   const app = failing();
   const address = "http://localhost:8000/boom/7";
@@ -455,6 +462,21 @@ Deno.test("`Server-Timing` says under debug where the time went, to those who se
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("`Server-Timing` has the renders of a mounted engine", async () => {
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/home.vto`, "home");
+  const [app, inner] = [new Engine(), new Engine()];
+  for (const each of [app, inner]) {
+    each.set({ "framework.views.path": folder, "framework.debug": true });
+  }
+  inner.route("/", () => inner.render("home"));
+  app.mount("/inner", inner);
+  const { headers, body } = await app.fetch("/inner");
+  await body?.cancel();
+  assertMatch(headers.get("server-timing")!, /render;desc="home";dur=[\d.]+/);
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("`Server-Timing` leaves what the application has set", async () => {
   const app = new Engine();
   app.set("framework.debug", true);
@@ -528,3 +550,35 @@ async function copied(from: string, to: string): Promise<void> {
     else await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
   }
 }
+
+Deno.test("`framework.debug` masks whatever is below the name of a secret in a body, and secrets in its texts", async () => {
+  const app = new Engine();
+  app.set("framework.debug", true);
+  app.route("POST /", () => {
+    throw new Error("boom");
+  });
+  const secrets = [1, 2, 3, 4, 5].map((n) => `shh${n}`);
+  const [password, token, auth, link, field] = secrets;
+  const json = JSON.stringify({
+    password,
+    tokens: [token],
+    auth: { value: auth },
+    link: `https://example.com/?token=${link}`,
+    name: "Ada",
+    count: 7,
+  });
+  const form = new URLSearchParams({
+    link: `https://example.com/?token=${field}`,
+    name: "Ada",
+  });
+  for (const body of [json, form]) {
+    const type = "application/json";
+    const headers: HeadersInit = typeof body === "string"
+      ? { "content-type": type, accept: "text/html" }
+      : { accept: "text/html" };
+    const init = { method: "POST", headers, body };
+    const text = await textOf(app, new Request("http://localhost/", init));
+    assertStringIncludes(text, "Ada");
+    assertEquals(secrets.filter((secret) => text.includes(secret)), []);
+  }
+});

@@ -905,6 +905,8 @@ Deno.test("`framework.handle_errors` false starts the deferred work of a request
   await started.promise;
 });
 
+const IS_PAGE = /^(?:error|encoded|notFound)$/;
+
 Deno.test("headers that are true of other bytes alone go with the body that they describe", async () => {
   const ends: Readonly<Record<string, (app: Engine) => unknown>> = {
     error: () => fail(),
@@ -924,12 +926,18 @@ Deno.test("headers that are true of other bytes alone go with the body that they
       }
       app.route("/", () => {
         app.response().header("content-digest", "sha-256=:of the text:");
+        app.response().header("content-location", "/text.en");
         return end(app) as undefined;
       });
       await logOf(async () => {
         const { headers } = await app.fetch("/");
         const left = ["content-digest", "content-encoding"]
           .filter((each) => headers.has(each));
+        assertEquals(
+          headers.has("content-location"),
+          !IS_PAGE.test(name),
+          name,
+        );
         assertEquals(left, [], `${name}, filtered: ${isFiltered}`);
       });
     }

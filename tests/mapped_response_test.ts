@@ -1475,3 +1475,49 @@ Deno.test("the response of a mount that a failing `json()` has kept from being s
   });
   await logOf(async () => assertEquals((await get(app, "/in/"))[0], 500));
 });
+
+Deno.test("the encoding of the content goes with what takes its place in `stop()`", async () => {
+  const ends: Readonly<Record<string, (app: Engine) => void>> = {
+    "a filter's text": (app) =>
+      app.after("stop", (_params, output) => void (output.value = "new")),
+    "a filter's response": (app) =>
+      app.after("stop", (_params, output) => {
+        output.value = new Response("new");
+      }),
+    "bytes of a mapped one": (app) =>
+      void app.map("stop", () => new TextEncoder().encode("new")),
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    const app = new Engine();
+    end(app);
+    app.route("/", () => {
+      app.response().header("content-encoding", "gzip").write("old");
+      app.stop();
+    });
+    const { headers, ...response } = await sent(app);
+    assertEquals(response.text, "new", what);
+    assertEquals(headers.get("content-encoding"), null, what);
+  }
+});
+
+async function sent(app: Engine): Promise<{ headers: Headers; text: string }> {
+  const response = await app.fetch("/");
+  return { headers: response.headers, text: await response.text() };
+}
+
+Deno.test("the first of two calls of a mapped asynchronous method that return content is the response", async () => {
+  for (
+    const make of [String, (text: string) => new TextEncoder().encode(text)]
+  ) {
+    const app = new Engine();
+    app.map("json", async (data: unknown) => {
+      await null;
+      return make(String(data));
+    });
+    app.route("/", () => {
+      app.json("first");
+      app.json("second");
+    });
+    assertEquals(await get(app), [200, "first"]);
+  }
+});

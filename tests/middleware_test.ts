@@ -493,15 +493,3 @@ Deno.test("`framework.handle_errors` false rejects with what the `error` of midd
     assertEquals(log.length, thrown === first ? 0 : 1);
   }
 });
-
-Deno.test("a stream that the `after` of middleware returns is cancelled", async () => {
-  const app = new Engine();
-  const cancelled: unknown[] = [];
-  const after = () =>
-    new Response(
-      new ReadableStream({ cancel: (why) => void cancelled.push(why) }),
-    );
-  app.route("/", () => "text").addMiddleware({ after });
-  assertEquals(await (await app.fetch("/")).text(), "text");
-  assertEquals(cancelled.length, 1);
-});

@@ -598,6 +598,18 @@ Deno.test("`fetch()` ends a loop of applications with 508", async () => {
   assertEquals((await visit(app, "/")).status, 508);
 });
 
+Deno.test("`fetch()` in deferred work is no loop, however often it is done", async () => {
+  const app = new Engine();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let count = 0;
+  app.route("/tick", () => {
+    if (++count === 150) return resolve();
+    app.defer(async () => void await app.fetch("/tick"));
+  });
+  assertEquals((await visit(app, "/tick")).status, 200);
+  await promise;
+});
+
 Deno.test("`mount()` of a group's router stands below the group, behind its middleware", async () => {
   const inner = new Engine();
   inner.get("/x/@id", (id) => `inner ${id}`);

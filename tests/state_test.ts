@@ -640,3 +640,35 @@ Deno.test("requests that are over leave nothing in memory", async () => {
   const [, bytes] = await child.prints(/grown by (-?\d+) bytes/);
   assert(Number(bytes) < 2 ** 20, bytes);
 });
+
+Deno.test("calls that come after the response leave nothing in memory while a stream goes on", async () => {
+  const source = `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    const names = ["halt", "stop", "error", "notFound", "redirect", "json", "render"];
+    for (const name of names) app.before(name, () => {});
+    app.map("render", () => {});
+    const used = async (count) => {
+      for (; count > 0; count--) {
+        for (const name of names) {
+          try {
+            await app[name](name === "error" ? new Error("late") : "200");
+          } catch { /* the signal of halt and stop */ }
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve));
+      globalThis.gc();
+      return Deno.memoryUsage().heapUsed;
+    };
+    app.route("/", async function* () {
+      const before = await used(200);
+      yield "grown by " + (await used(3_000) - before) + " bytes";
+    });
+    console.error = () => {};
+    console.log(await (await app.fetch("/")).text());
+  `;
+  const command = ["run", "--v8-flags=--expose-gc"];
+  await using child = await ServerProcess.start(source, { command });
+  const [, bytes] = await child.prints(/grown by (-?\d+) bytes/);
+  assert(Number(bytes) < 2 ** 20, bytes);
+});

@@ -1117,6 +1117,32 @@ for (const [what, start] of Object.entries(FORGETFUL)) {
   });
 }
 
+Deno.test("a mapped `start` that does not await the default one has its whole response, whatever was written before", async () => {
+  const app = new Engine();
+  let before = "";
+  app.map("start", () => {
+    app.response().write(before);
+    void app.original("start")();
+  });
+  app.route("/", async () => {
+    app.response().write("a");
+    await later();
+    return "b";
+  });
+  app.route("/failing", async () => {
+    app.response().write("a");
+    await later();
+    throw new HttpError(409, "taken");
+  });
+  for (before of ["", "<nav>"]) {
+    const response = await app.fetch("/");
+    assertEquals(await response.text(), `${before}ab`);
+    const failed = await app.fetch("/failing");
+    assertEquals(failed.status, 409);
+    await failed.body?.cancel();
+  }
+});
+
 Deno.test("a call that fails in the turn in which its handler ends is the error of the request", async () => {
   const app = new Engine();
   app.map("render", () => Promise.reject(new Error("boom")));

@@ -29,17 +29,32 @@ export async function sentBody(
       // Deno takes the square of the length for many spaces.
       const headers = { "content-type": type.replace(/\s+/g, " ") };
       const form = await new Response(body, { headers }).formData();
-      const fields = [...form].map((
-        [name, value],
-      ): Field => [name, SECRETS.test(name) ? mask : value]);
+      const fields = [...form].map(([name, value]): Field => {
+        if (SECRETS.test(name)) return [name, mask];
+        return [name, typeof value === "string" ? masked(value, mask) : value];
+      });
       return { kind: "fields", fields };
     }
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
     if (kind !== "JSON") return { kind: "text", text: masked(text, mask) };
-    const reviver = (name: string, value: unknown) =>
-      SECRETS.test(name) && Object(value) !== value ? mask : value;
-    return { kind: "JSON", value: JSON.parse(text, reviver) };
+    return { kind: "JSON", value: maskedJson(JSON.parse(text), mask) };
   } catch {
     return { kind: "other", length: body.length };
   }
+}
+
+/** A value of JSON with everything below the name of a secret hidden, and the secrets in each text. */
+function maskedJson(value: unknown, mask: string, isSecret = false): unknown {
+  if (Array.isArray(value)) {
+    return value.map((member) => maskedJson(member, mask, isSecret));
+  }
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).map(([name, member]) => [
+      name,
+      maskedJson(member, mask, isSecret || SECRETS.test(name)),
+    ]);
+    return Object.fromEntries(members);
+  }
+  if (isSecret) return mask;
+  return typeof value === "string" ? masked(value, mask) : value;
 }

@@ -59,14 +59,16 @@ function callStart(context: Context): Waiting {
 }
 
 /**
- * Waits for a mapped `start` and, when that has sent and written nothing, for the routes that it has begun: it may have
- * forgotten to await the default one.
+ * Waits for a mapped `start` and, unless that has responded or returned a response, for the routes that it has begun: it
+ * may have forgotten to await the default one. What is written by then may be theirs.
  */
 function* endStart(context: Context, started: unknown): Steps<undefined> {
-  const { exchange, reply } = context;
+  const { exchange } = context;
   const returned = yield started;
   yield sendReturned(context, returned);
-  if (!hasResponded(context) && reply.isEmpty) yield exchange.routesBegun;
+  if (!hasResponded(context) && !isResponse(returned)) {
+    yield exchange.routesBegun;
+  }
   return undefined;
 }
 
@@ -174,7 +176,7 @@ function* guarded(
     }
   } else discardReturned(allowed);
   exchange.checkNotOver();
-  discardReturned(yield hooks.after?.(params));
+  yield hooks.after?.(params);
   return passes;
 }
 

@@ -127,9 +127,13 @@ function admit(exchange: Exchange): void {
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
 }
 
-/** Ends a loop of applications that hand requests to each other. No refusal: the mistake is the program's. */
+/**
+ * Ends a loop of applications that hand requests to each other, each of which waits for the next. No refusal: the mistake
+ * is the program's.
+ */
 function checkNesting({ nesting }: Exchange): void {
-  if (nesting.length <= MAX_NESTING) return;
+  const waiting = nesting.filter(({ isConcluded }) => !isConcluded);
+  if (waiting.length <= MAX_NESTING) return;
   throw new HttpError(508, "The applications call each other in a loop");
 }
 

@@ -44,19 +44,25 @@ const TYPES: Readonly<Record<Sealing, string | undefined>> = {
 export function ending(name: "halt" | "stop"): Wrapper {
   const runEnding: Wrapper["run"] = (method, params, context) => {
     const { exchange, reply, section } = context;
+    if (reply.isSealed) { // in a stream, each part would stay until its end
+      reply.ignore(`${name}()`);
+      throwStop();
+    }
     const copy = reply.copy();
     const isHalt = name === "halt";
-    const replaced = isHalt ? reply.byteHeaders() : undefined;
+    const replaced = reply.byteHeaders();
     const writes = { head: false, body: false, calls: 0 };
     const place = isHalt ? undefined : section;
     // A scope of its own: a page that catches the signal does not wait for what the method leaves behind.
     const part = context.part({ reply: copy, section: place, writes }); // may throw: nothing is sealed by now
-    if (!reply.giveWay(copy, `${name}()`, section)) throwStop();
+    reply.giveWay(copy, `${name}()`, section);
     if (isHalt) copy.clearBody();
     let ended: Waiting | void;
     try {
-      const steps = endBy(method, params, part, writes, replaced);
-      ended = enter(part, () => run(steps));
+      ended = enter(
+        part,
+        () => run(endBy(method, params, part, writes, isHalt, replaced)),
+      );
     } catch (thrown) {
       if (!copy.final.isSealed) reply.takeBack();
       throw thrown;
@@ -72,15 +78,20 @@ export function ending(name: "halt" | "stop"): Wrapper {
   return { responds: true, run: runEnding };
 }
 
-/** Ends a request by a method, which need not throw the signal. Headers go with the bytes that `halt` has replaced. */
+/**
+ * Ends a request by a method, which need not throw the signal. Where it replaces the content, as `halt` does in any case,
+ * headers go with the bytes of that.
+ */
 function* endBy(
   method: MappedMethod,
   params: unknown[],
   context: Context,
   writes: Readonly<Writes>,
-  replaced?: HeaderLines,
+  isHalt: boolean,
+  replaced: HeaderLines,
 ): Steps<void> {
   const { reply } = context;
+  let replaces = isHalt;
   try {
     const returned = yield method.run(params, { runsAfterStop: true });
     if (isContent(returned)) {
@@ -89,12 +100,15 @@ function* endBy(
       // What a method returns that has written the body is for nobody.
       const isFilled = writes.body && !reply.isEmpty;
       if (isFilled) discardReturned(returned);
-      else yield respondWith(context, returned);
+      else {
+        replaces ||= method.isDefault || kindOfResult(returned) !== "text";
+        yield respondWith(context, returned);
+      }
     }
   } catch (thrown) {
     if (!isStop(thrown)) throw thrown;
   }
-  if (replaced !== undefined) reply.dropByteHeaders(replaced);
+  if (replaces) reply.dropByteHeaders(replaced);
 }
 
 /** Runs a mapped or filtered method that responds, such as `json`, with the same rules as the default one. */
@@ -186,7 +200,8 @@ function* respondBy(
   // What a method returns that has written the body is for its caller.
   const isBody = !written.body && isContent(returned) &&
     (name !== "redirect" || !written.head || isTextOrBody(returned));
-  if (isBody) yield replaceBy(context, returned, name);
+  const waiting = isBody ? replaceBy(context, returned, name) : undefined;
+  if (waiting !== undefined) yield waiting; // else sealed at once, before another call responds
   if (isBody || written.body) reply.dropByteHeaders(replaced);
   // Calls that it did not await may still write the body.
   const isWhole = written.body || written.head && writes.calls === 0;

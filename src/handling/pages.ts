@@ -121,9 +121,10 @@ function onNewPage(
 ): unknown {
   const { reply } = context;
   noteFailure(context, failure);
+  if (reply.isSealed) return reply.ignore(`${failure.page}()`); // in a stream, each part would stay until its end
   const empty = reply.empty();
   const page = context.part({ reply: empty, failure }); // may throw: nothing is sealed by now
-  if (!reply.giveWay(empty, `${failure.page}()`)) return undefined;
+  reply.giveWay(empty, `${failure.page}()`);
   reply.clearPage();
   return enter(page, () => run(runOnPage(page, failure, make, reply)));
 }

@@ -58,6 +58,7 @@ export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
   "surrogate-control",
   "expires",
   "content-disposition",
+  "content-location",
   "location",
 );
 

@@ -316,13 +316,12 @@ export class Reply {
 
   /**
    * Seals this reply by a call, with the section of the code that makes it, and has another one sent in its place.
-   * Returns false when it is sealed already. Who fails to make that response calls `takeBack()` or `reopen()`: it counts
-   * as made otherwise.
+   * It must not be sealed yet. Who fails to make that response calls `takeBack()` or `reopen()`: it counts as made
+   * otherwise.
    */
-  giveWay(other: Reply, by: string, section?: Section): boolean {
-    if (!this.seal(by, section)) return false;
+  giveWay(other: Reply, by: string, section?: Section): void {
+    this.seal(by, section);
     this.#successor = other;
-    return true;
   }
 
   /** Removes the seal, and the copy in place of this reply, whose own content so far stays. */
