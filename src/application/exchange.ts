@@ -151,7 +151,9 @@ export class Exchange implements Delivery, Running {
   readonly hasBody: boolean;
   /** Whether its code has called another application with a request: mounted or not. */
   hasNested = false;
+  /** Step 3 of its end, above. */
   isConcluded = false;
+  /** Step 5. */
   isOver = false;
 
   #parts: Context[] | undefined = undefined;
