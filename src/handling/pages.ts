@@ -61,16 +61,13 @@ function failureOf(thrown: unknown): Failure {
 }
 
 /**
- * Returns what tells why `error` responds, by its parameter, and makes an `Error` of that. The failure keeps what was
- * thrown as it was.
+ * Why `error` responds, by its parameter, which becomes an `Error` for the filters and the method. The failure keeps what
+ * was thrown as it was.
  */
-function watchError(params: unknown[]): () => Failure {
-  let failure = failureOf(params[0]);
-  return () => {
-    if (params[0] !== failure.error) failure = failureOf(params[0]);
-    params[0] = failure.error;
-    return failure;
-  };
+function takeError(params: unknown[]): Failure {
+  const failure = failureOf(params[0]);
+  params[0] = failure.error;
+  return failure;
 }
 
 /**
@@ -86,13 +83,14 @@ export function onPage(name: "notFound" | "error"): Wrapper {
         `Cannot call ${name}() here: it would call itself; call original("${name}") instead`,
       );
     }
-    const cause = name === "error" ? watchError(params) : () => NOT_FOUND;
-    // Asked twice: filters of `error` may replace the error, in `params`, after the page was opened.
-    const failure = (): Failure => ({ ...cause(), within });
-    return onNewPage(context, failure(), (page) => {
+    const isError = name === "error";
+    const cause = isError ? takeError(params) : NOT_FOUND;
+    return onNewPage(context, { ...cause, within }, (page) => {
       const beforeMethod = () => {
         exchange.checkNotOver();
-        takeOver(page, failure());
+        const isReplaced = isError && params[0] !== cause.error; // by a filter
+        const last = isReplaced ? takeError(params) : cause;
+        takeOver(page, { ...last, within });
       };
       const made = method.run(params, { beforeMethod });
       return method.isDefault ? replacing(page.reply, made) : made;
