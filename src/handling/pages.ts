@@ -189,30 +189,23 @@ export function* onMiddlewareError(
  * Shows the default page of a failure. Under debug, it has details for clients on this machine. Where it is written
  * depends on who makes the page:
  *
- * - The default method, as most do: into the reply of the request, which is sealed then.
- * - The default method, when the client sees details: onto an empty page in place of that reply, once they are there.
  * - The default method as `original("error")`, or behind filters: onto the page that `onPage()` has opened, whose
  *   context has a failure of that name.
+ * - The default method, when the client sees details: onto an empty page in place of the reply, once they are there.
+ * - The default method, as most do: into the reply of the request, which is sealed then.
  */
 function show(context: Context, failure: Failure): unknown {
-  const { exchange } = context;
-  const isOnPage = context.failure?.page === failure.page;
-  const hasDetails = seesDetails(exchange);
-  if (!isOnPage && !hasDetails) {
-    noteFailure(context, failure);
-    return sendDefaultPage(context, failure);
+  const hasDetails = seesDetails(context.exchange);
+  const write = hasDetails ? writeWithDetails : writeDefaultPage;
+  if (context.failure?.page === failure.page) {
+    takeOver(context, failure);
+    return write(context, failure);
   }
-  if (!isOnPage) {
-    return onNewPage(
-      context,
-      failure,
-      (page) => writeWithDetails(page, failure),
-    );
+  if (hasDetails) {
+    return onNewPage(context, failure, (page) => write(page, failure));
   }
-  takeOver(context, failure);
-  return hasDetails
-    ? writeWithDetails(context, failure)
-    : writeDefaultPage(context, failure);
+  noteFailure(context, failure);
+  return sendDefaultPage(context, failure);
 }
 
 async function writeWithDetails(
