@@ -461,6 +461,7 @@ function tracked(
   responds: boolean,
   context?: Context,
 ): unknown {
+  // Not any thenable: calling `then` of one, such as a query, may begin its work.
   if (!(result instanceof Promise) || context === undefined) return result;
   if (responds) result.catch((why) => notingFailure(why, context));
   const calling = callingOther(context.exchange);

@@ -65,7 +65,7 @@ export function pageOf(
       ? problemPage(status, problem)
       : htmlPage(status, problem.detail, details),
     headers: varyHeaders(format, vary),
-    cache: isBare ? {} : undefined,
+    isShared: isBare,
   };
   if (isBare) format.bare.set(status, page);
   return page;

@@ -99,7 +99,7 @@ export function onPage(name: "notFound" | "error"): Wrapper {
   return { responds: true, run: runPage };
 }
 
-/** Clears the page where a filter of the default method, which returns nothing, has put a value in its place. */
+/** Clears the page of the default method, which returns nothing, where a filter has put a value in its place. */
 function replacing(reply: Reply, made: unknown): unknown {
   if (isThenable(made)) {
     return Promise.resolve(made).then((value) => replacing(reply, value));

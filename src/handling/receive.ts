@@ -88,7 +88,7 @@ export function receiveFor(
     return read(exchange, largestLimit(exchange, match))
       .then(() => checkRead(exchange, limitOf(exchange, declaration)));
   }
-  checkStream(exchange, declaration);
+  return void checkStream(exchange, declaration);
 }
 
 function checkRead({ body }: Exchange, limit = Infinity): void {

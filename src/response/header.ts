@@ -46,8 +46,8 @@ export const CONTENT_HEADERS: readonly string[] = BYTE_HEADERS.concat(
 );
 
 /**
- * Those, and the headers that let clients store a response, save it as a file or go elsewhere: they go with a body that
- * a page replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where
+ * Those, and the headers that let clients or proxies store a response, save it as a file or go elsewhere: they go with a
+ * body that a page replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where
  * `send` fails, all that is sealable goes.
  */
 export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
@@ -55,11 +55,16 @@ export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
   "last-modified",
   "cache-control",
   "cdn-cache-control",
+  "cloudflare-cdn-cache-control",
   "surrogate-control",
   "expires",
+  "x-accel-expires",
   "content-disposition",
   "content-location",
   "location",
+  "refresh",
+  "x-accel-redirect",
+  "x-sendfile",
 );
 
 /** Whether the seal protects a header, as it describes the body or leads elsewhere; a policy does neither. */

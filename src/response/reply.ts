@@ -34,13 +34,11 @@ export interface ReplyInit {
   readonly type?: string | undefined;
   /** By their names in lower case, unchecked: each replaces a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Caches the web response of exactly this content, for short pages that are the same each time. */
-  readonly cache?: ResponseCache | undefined;
-}
-
-/** A web response that is made when it is first sent; from then on, copies of it are sent. */
-export interface ResponseCache {
-  response?: Response;
+  /**
+   * Whether replies of exactly this object are sent as copies of one web response, whichever request and application they
+   * are of: for short pages that are the same each time. A changed copy of the object has a response of its own.
+   */
+  readonly isShared?: boolean;
 }
 
 /** The reason of the seal by a response that a callback has returned. */
@@ -60,7 +58,8 @@ export class Reply {
   isMade = false;
   /**
    * Whether the seal, or a body that takes no text, has kept a response or a part of one from being written: when the
-   * filtered method that has sealed the reply fails, `mapped_response.ts` makes that an error.
+   * filtered method that has sealed the reply fails, `mapped_response.ts` makes that an error. Set without `ignore()`
+   * where something else is logged, or the method says itself what it ignores.
    */
   hasIgnored = false;
   /** What the last `respond()` was given; a header may have been set since. */
@@ -108,13 +107,13 @@ export class Reply {
   }
 
   /**
-   * The cache of the web response, where that is of this reply: it has to be exactly what `respond()` made of it. So all
-   * that a reply sends is compared.
+   * What the last `respond()` was given, where its web response is shared and is that of this reply: all that a reply
+   * sends has to be as `respond()` made it.
    */
-  get cache(): ResponseCache | undefined {
+  get sharedInit(): ReplyInit | undefined {
     const init = this.#init;
-    if (init?.cache === undefined) return undefined;
-    const { text, status, type, headers, cache } = init;
+    if (!init?.isShared) return undefined;
+    const { text, status, type, headers } = init;
     if (this.body !== text || this.status !== status || this.type !== type) {
       return undefined;
     }
@@ -124,7 +123,7 @@ export class Reply {
       if (lines?.length !== 1 || lines[0] !== headers[name]) return undefined;
       others -= 1;
     }
-    return others === 0 ? cache : undefined;
+    return others === 0 ? init : undefined;
   }
 
   /** Sets the status; throws `RangeError` unless it is from 200 to 599. */

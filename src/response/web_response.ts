@@ -3,7 +3,7 @@
 import { NULL_BODY } from "../null_body.ts";
 import { EventStream } from "./events.ts";
 import { BYTE_HEADERS, type HeaderLines } from "./header.ts";
-import type { Reply } from "./reply.ts";
+import type { Reply, ReplyInit } from "./reply.ts";
 import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
 
 /** What sending a response needs to know of its request; an `Exchange` is one. */
@@ -34,17 +34,23 @@ const NOT_COPIED = ["content-type", "set-cookie"];
 const OF_LENGTH = ["content-length", "transfer-encoding"];
 const NOT_FOR_VALUES = [...NOT_COPIED, ...OF_LENGTH];
 
+/** The web responses of which copies are sent, by what `Reply.respond()` was given. */
+const shared = new WeakMap<ReplyInit, Response>();
+
 /**
- * The web response of a reply. Copying a cached one is faster than making another (see `isHeadMadeLate()`): a copy has
- * no registry.
+ * The web response of a reply. Copying a shared one is faster than making another: Deno does not watch over a copy (see
+ * `isHeadMadeLate()`).
  */
 export function webResponse(reply: Reply, delivery: Delivery): Response {
-  const { cache } = reply;
-  // All requests, of all applications, share the cached pages: nothing in them may depend on the delivery, as the
-  // way of sending a text of a middle length does.
-  return cache === undefined || delivery.isHead || isOfMiddleLength(reply.body)
-    ? newResponse(reply, delivery)
-    : (cache.response ??= newResponse(reply, delivery)).clone();
+  const init = reply.sharedInit;
+  // Nothing in a shared one may depend on the delivery, as the way of sending a text of a middle length does.
+  if (init === undefined || delivery.isHead || isOfMiddleLength(reply.body)) {
+    return newResponse(reply, delivery);
+  }
+  const known = shared.get(init);
+  const response = known ?? newResponse(reply, delivery);
+  if (known === undefined) shared.set(init, response);
+  return response.clone();
 }
 
 function newResponse(reply: Reply, delivery: Delivery): Response {
