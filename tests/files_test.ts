@@ -373,6 +373,22 @@ Deno.test("`files()` with an index serves it for its folder, under an address th
   });
 });
 
+Deno.test("`files()` with an index leads from the root of a mount to its slash", async () => {
+  await inTree(async (root) => {
+    const [app, between, inner] = [new Engine(), new Engine(), new Engine()];
+    files(inner, "/", `${root}/public/docs`, { index: "index.html" });
+    between.mount("/docs", inner);
+    app.mount("/docs", inner);
+    app.mount("/all", between);
+    for (const path of ["/docs", "/all/docs"]) {
+      const { status, headers } = await visited(app, `${path}?a=b`);
+      assertEquals([status, headers.get("location")], [301, `${path}/?a=b`]);
+      const folder = await visit(app, `${path}/`);
+      assertEquals(await folder.text(), "<h1>Docs</h1>");
+    }
+  });
+});
+
 Deno.test("`files()` serves the root of a site, a group, and below a base path", async () => {
   await inTree(async (root) => {
     const app = new Engine();

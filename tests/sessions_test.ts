@@ -955,6 +955,17 @@ Deno.test("a filter before `sessions()` finds an empty session, and takes nothin
   assertEquals(early, [undefined, undefined, undefined]);
 });
 
+Deno.test("behind a cookie of no session, filters of `start` that were added later run", async () => {
+  const app = new Engine();
+  sessions(app, { secret: SECRET });
+  app.before("start", () => app.halt(401));
+  app.route("/", () => "secret");
+  for (const headers of [{}, { cookie: "session=expired" }]) {
+    const request = new Request("http://localhost/", { headers });
+    assertEquals((await app.fetch(request)).status, 401);
+  }
+});
+
 Deno.test("keys that objects have anyway are keys like any other", async () => {
   const app = new Engine();
   const session = sessions(app, { secret: SECRET });

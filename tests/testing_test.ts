@@ -878,3 +878,12 @@ Deno.test("`Visitor` shows the choices of a 300, as browsers do", async () => {
   });
   assertEquals((await new Visitor(app).visit("/")).text, "choices");
 });
+
+Deno.test("`submit()` sends the last of the radio buttons that are checked, as browsers do", async () => {
+  const app = new Engine();
+  const button = (value: string) =>
+    `<input type="radio" name="size" value="${value}" checked>`;
+  app.route("GET /", () => `<form>${button("s")}${button("m")}`);
+  const form = (await new Visitor(app).visit("/")).form();
+  assertEquals((await form.submit()).path, "/?size=m");
+});

@@ -1066,12 +1066,17 @@ for (const kind of ["a mounted application", "the application"]) {
     )
       .addMiddleware(() => void charged++);
     if (app === inner) outer.mount("/api", inner);
+    const halted = Promise.withResolvers<void>();
     outer.map("start", () => {
-      const late = sleep(5).then(() => outer.halt(503));
+      const late = sleep(5).then(() => {
+        halted.resolve();
+        return outer.halt(503);
+      });
       return Promise.race([outer.original("start")(), late]);
     });
     const body = new ReadableStream({
       async start(controller) {
+        await halted.promise;
         await sleep(30);
         controller.close();
       },

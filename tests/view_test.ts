@@ -823,7 +823,11 @@ Deno.test("`halt()` inside a template ends the request and is no error", async (
         "/",
         () => app.render("page", { stop: () => app.halt(403, "Members only") }),
       );
-      assertEquals(await visit("/"), "403 Members only");
+      app.set("framework.log_errors", true);
+      const log = await logOf(async () => {
+        assertEquals(await visit("/"), "403 Members only");
+      });
+      assertEquals(log, []);
     },
   );
 });

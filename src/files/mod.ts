@@ -58,7 +58,7 @@
  */
 
 import type { serveFile } from "@std/http/file-server";
-import type { Engine, Framework, Route } from "../../mod.ts";
+import type { Engine, Framework, HttpRequest, Route } from "../../mod.ts";
 import { fromFileUrl } from "@std/path/from-file-url";
 import { urlBelowBase } from "../base.ts";
 import { type Compressed, compressedForms, preferred } from "./compressed.ts";
@@ -68,6 +68,7 @@ import {
   visibleFile,
   visibleFileSync,
 } from "./visible_file.ts";
+import { OUTER_REQUEST } from "../extension_keys.ts";
 import { noteFile } from "../used_files.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { isHeaderText } from "../header_text.ts";
@@ -223,8 +224,11 @@ class FolderServer {
   /** The file or folder that a request asks for; undefined when it is missing or hidden. */
   async #find(splat: string): Promise<VisibleFile | undefined> {
     const { index } = this.#options;
-    const [path = ""] = this.#app.request().url.split("?", 1);
-    const isFolder = path.endsWith("/");
+    const request = this.#app.request();
+    const path = pathOf(request);
+    // Of the root of a mount, the application sees the slash in any case.
+    const isFolder = path.endsWith("/") &&
+      pathOf(outermost(request)).endsWith("/");
     if (isFolder && index === undefined || INNER_SLASH.test(path)) return;
     const parent = splat.replace(/\/?$/, "/").replace(/^\/$/, "");
     const name = isFolder ? parent + index : splat;
@@ -331,6 +335,17 @@ async function checkFolder(folder: string): Promise<void> {
 /** Treats a deleted file as one that has changed. */
 function ignoreDeleted(error: unknown): undefined {
   if (!(error instanceof Deno.errors.NotFound)) throw error;
+}
+
+/** The path of a request, without the query. */
+function pathOf({ url }: HttpRequest): string {
+  return url.split("?", 1)[0]!;
+}
+
+/** The request of the application around all others, which has the path that the client has sent. */
+function outermost(request: HttpRequest): HttpRequest {
+  const outer = request[OUTER_REQUEST];
+  return outer === undefined ? request : outermost(outer);
 }
 
 /** The request for the file server, which checks no conditions. */

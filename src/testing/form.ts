@@ -103,6 +103,7 @@ export class Form<Result> {
       each === button ? buttonOf(each) : fieldOf(each)
     );
     this.#fields = this.#entries.filter(({ type }) => type !== "submit");
+    checkOneRadio(this.#fields);
     this.#send = send;
   }
 
@@ -337,6 +338,17 @@ function constraintsOf(element: Element): Constraints {
     step: attribute(element, "step"),
     value: attribute(element, "value"),
   };
+}
+
+/** Of the radio buttons of one name, only the last checked one stays so (HTML standard, section 4.10.5.1.16). */
+function checkOneRadio(fields: readonly Field[]): void {
+  const checked = new Map<string, Field>();
+  for (const field of fields) {
+    if (field.type !== "radio" || field.values.length === 0) continue;
+    const earlier = checked.get(field.name);
+    if (earlier !== undefined) earlier.values = [];
+    checked.set(field.name, field);
+  }
 }
 
 type Common = Omit<Field, "values" | "options">;
