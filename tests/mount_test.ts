@@ -598,6 +598,27 @@ Deno.test("`fetch()` ends a loop of applications with 508", async () => {
   assertEquals((await visit(app, "/")).status, 508);
 });
 
+Deno.test("`fetch()` in a mapped `error` or a filter of `send` ends in a loop, too", async () => {
+  const wait = () => new Promise((resolve) => setTimeout(resolve));
+  const app = new Engine();
+  app.map("error", async () => {
+    await wait();
+    return await (await app.fetch("/failing")).text();
+  });
+  app.route("/failing", () => {
+    throw new Error("boom");
+  });
+  const response = await app.fetch("/failing");
+  assertEquals(response.status, 500);
+  assertStringIncludes(await response.text(), "508 Loop Detected");
+  const other = new Engine();
+  other.after("send", async (_params, output) => {
+    await wait();
+    output.value = await other.fetch("/layout");
+  });
+  assertEquals((await other.fetch("/")).status, 508);
+});
+
 Deno.test("`fetch()` in deferred work is no loop, however often it is done", async () => {
   const app = new Engine();
   const { promise, resolve } = Promise.withResolvers<void>();

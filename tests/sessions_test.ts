@@ -955,6 +955,23 @@ Deno.test("a filter before `sessions()` finds an empty session, and takes nothin
   assertEquals(early, [undefined, undefined, undefined]);
 });
 
+Deno.test("a session that a later filter of `send` reads makes the response vary by the cookie", async () => {
+  const app = new Engine();
+  const session = sessions<Values>(app, { secret: SECRET });
+  app.after("send", (_params, { value }) => {
+    value.headers.set("x-user", `${session().get("user")}`);
+  });
+  app.route("/login", () => void session().set("user", "Ada"));
+  app.route("/page", () => {
+    app.response().cache(60);
+    return "page";
+  });
+  const visitor = new Visitor(app);
+  await visitor.visit("/login");
+  const { response: { headers } } = await visitor.visit("/page");
+  assertEquals([headers.get("x-user"), headers.get("vary")], ["Ada", "Cookie"]);
+});
+
 Deno.test("behind a cookie of no session, filters of `start` that were added later run", async () => {
   const app = new Engine();
   sessions(app, { secret: SECRET });

@@ -1,6 +1,6 @@
 /** Tests `framework.socket_limit`: what may wait for the client of a WebSocket. */
 
-import { assert, assertEquals, assertLess } from "@std/assert";
+import { assert, assertEquals, assertLess, assertThrows } from "@std/assert";
 import { Engine } from "@framework/core";
 import { RawConnection } from "./raw_http.ts";
 import { ServerProcess } from "./server_child.ts";
@@ -88,15 +88,21 @@ Deno.test("`framework.socket_limit` lets everything through to a client that rea
       socket.send(bytes.fill(count));
       socket.send(`after ${count}`);
     }
+    socket.send([1, 2] as unknown as string); // text, as in Deno
     assert(socket.bufferedAmount > 20 * MIB);
+    assertThrows(() => socket.close(999), DOMException, "from 3000 to 4999");
+    const tooLong = "\u00e4".repeat(62);
+    assertThrows(() => socket.close(4000, tooLong), DOMException, "123 bytes");
+    assertEquals(socket.readyState, WebSocket.OPEN);
     socket.close(4000, "done");
+    socket.close(1000);
     assertEquals(socket.readyState, WebSocket.CLOSING);
     socket.send("too late");
     const { code, reason } = await ended.promise;
     assertEquals([code, reason], [4000, "done"]);
     const expected = Array.from({ length: 30 }, (_, count) => count)
       .flatMap((count) => [count, `after ${count}`]);
-    assertEquals(received, expected);
+    assertEquals(received, [...expected, "1,2"]);
     while (closed.length === 0) await later(5);
     assertEquals([closed, socket.readyState], [[4000], 3]);
   });

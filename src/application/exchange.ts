@@ -243,7 +243,11 @@ export class Exchange implements Delivery, Running {
 
   /** This exchange and those around it, from the innermost: applications can be mounted in each other. */
   get nesting(): Exchange[] {
-    return [this, ...this.outerContext?.exchange.nesting ?? []];
+    const nesting: Exchange[] = [this];
+    for (let outer = this.outerContext; outer; outer = outer.outer) {
+      nesting.push(outer.exchange);
+    }
+    return nesting;
   }
 
   /** Whether a web request is the one of this exchange, or of one around it. */

@@ -91,6 +91,8 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
   try {
     try {
       exchange.target = targetOf(exchange.raw);
+      const isNested = exchange.outerContext !== undefined;
+      if (isNested && isInLoop(exchange)) return response = endLoop(exchange);
       admit(exchange);
       if (exchange.hasBody) yield receive(exchange, firstRoute(exchange));
       const waiting = dispatch(exchange);
@@ -115,26 +117,32 @@ function* lifecycle(exchange: Exchange): Steps<Response> {
 }
 
 /**
- * Throws {@linkcode HttpError} for a request that has the scheme or host of another server, in a loop of applications,
- * and while the server shuts down. Its target is known by then: the page, the log and `cors` ask for it.
+ * Throws {@linkcode HttpError} for a request that has the scheme or host of another server, and while the server shuts
+ * down. Its target is known by then: the page, the log and `cors` ask for it.
  */
 function admit(exchange: Exchange): void {
   const { app, plan, raw } = exchange;
   if (app.isSecure !== undefined) checkScheme(raw, app.isSecure);
-  if (exchange.outerContext !== undefined) checkNesting(exchange);
   if (app.unfinished.isDraining) checkDraining(exchange);
   const hosts = plan.settings["framework.hosts"];
   if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
 }
 
-/**
- * Ends a loop of applications that hand requests to each other, each of which waits for the next. No refusal: the mistake
- * is the program's.
- */
-function checkNesting({ nesting }: Exchange): void {
+/** Whether a request is one of a loop of applications that hand requests to each other, each waiting for the next. */
+function isInLoop({ nesting }: Exchange): boolean {
   const waiting = nesting.filter(({ isConcluded }) => !isConcluded);
-  if (waiting.length <= MAX_NESTING) return;
-  throw new HttpError(508, "The applications call each other in a loop");
+  return waiting.length > MAX_NESTING;
+}
+
+/** Ends a loop by the plain page: `error`, `send` or a filter may be what loops. */
+function endLoop({ context }: Exchange): Response {
+  const error = new HttpError(
+    508,
+    "The applications call each other in a loop",
+  );
+  logError(context.exchange, error);
+  respondPlainly(context, error);
+  return context.reply.toResponse(context.exchange);
 }
 
 /**

@@ -25,7 +25,7 @@ type Message = Parameters<WebSocket["send"]>[0];
 export function boundSocket(socket: WebSocket, limit: number): void {
   const outbox = new Outbox(socket, limit);
   Object.defineProperties(socket, {
-    send: { value: (data: Message) => outbox.send(data) },
+    send: { value: (data: unknown) => outbox.send(data) },
     close: {
       value: (code?: number, reason?: string) => outbox.close(code, reason),
     },
@@ -69,8 +69,9 @@ class Outbox {
   }
 
   /** Sends a message as soon as the client is ready for it. */
-  send(data: Message): void {
+  send(given: unknown): void {
     if (this.state > WebSocket.OPEN) return;
+    const data = messageOf(given);
     const bytes = bytesOfMessage(data);
     const { amount } = this;
     const overhead = this.#waiting.length * OVERHEAD;
@@ -85,13 +86,15 @@ class Outbox {
     this.#timer ??= setTimeout(() => this.#sendWaiting(), this.#delay);
   }
 
-  /** Closes the socket after the messages that wait. */
+  /** Closes the socket after the messages that wait; a further call does nothing. Throws what Deno throws. */
   close(code?: number, reason?: string): void {
-    if (this.state === WebSocket.OPEN && this.#waiting.length > 0) {
-      this.#closing = [code, reason];
-    } else {
-      WebSocket.prototype.close.call(this.#socket, code, reason);
+    const isWaiting = this.state !== WebSocket.CLOSED &&
+      this.#waiting.length > 0;
+    if (!isWaiting) {
+      return WebSocket.prototype.close.call(this.#socket, code, reason);
     }
+    checkClose(code, reason);
+    this.#closing ??= [code, reason];
   }
 
   /** How many bytes wait in Deno. */
@@ -142,6 +145,26 @@ class Outbox {
     if (event.type === "close") this.#hasEnded = true;
     this.#drop();
   }
+}
+
+/** Throws `DOMException` for what a socket cannot be closed with (WebSockets standard, section 3.1). */
+function checkClose(code?: number, reason?: string): void {
+  const isCode = code === undefined || code === 1000 ||
+    code >= 3000 && code <= 4999;
+  if (!isCode) {
+    const rule = "the code must be 1000, or from 3000 to 4999";
+    throw new DOMException(`Cannot close: ${rule}`, "InvalidAccessError");
+  }
+  if (reason === undefined || bytesOfMessage(`${reason}`) <= 123) return;
+  const rule = "the reason must not be longer than 123 bytes";
+  throw new DOMException(`Cannot close: ${rule}`, "SyntaxError");
+}
+
+/** What is sent of a value: anything but bytes is text, as in Deno. */
+function messageOf(data: unknown): Message {
+  const isBytes = data instanceof Blob || data instanceof ArrayBuffer ||
+    ArrayBuffer.isView(data);
+  return isBytes ? data as Message : `${data}`;
 }
 
 function bytesOfMessage(data: Message): number {

@@ -248,7 +248,10 @@ class CurrentSession {
       access.close("it is not open yet, or the request was refused");
     }
     const state = access.state ??= stateOf(this.#maxBytes);
+    const isFirstUse = !state.isUsed;
     state.isUsed = true;
+    // Of a filter of `send` that runs later; in a stream, the session counts as used.
+    if (isFirstUse && access.sent) varyByCookie(access.sent);
     return new Session(state, access);
   }
 
@@ -280,11 +283,12 @@ class CurrentSession {
     const request = this.#app.request();
     const access = this.#accessOf(request);
     access.close(RESPONDED);
+    access.sent = headers;
     const { state, outer } = access;
     if (state === undefined) return;
     state.isUsed ||= this.#isStream(); // after `stop()`, no filter of `start` has run
     if (!state.isUsed) return;
-    headers.set("vary", varyBy("Cookie", headers.get("vary")));
+    varyByCookie(headers);
     if (outer !== undefined) return;
     const isChanged = checkedTextOf(state) !== state.before;
     if (!isChanged) return renewUse(state, request, this.#rules, headers);
@@ -307,6 +311,11 @@ class CurrentSession {
   #report(line: string): void {
     if (this.#app.get("framework.debug")) report(line);
   }
+}
+
+/** Says that a response depends on the session. */
+function varyByCookie(headers: Headers): void {
+  headers.set("vary", varyBy("Cookie", headers.get("vary")));
 }
 
 /** Throws `TypeError` when the cookie of a session would be the second one of another session. */
