@@ -242,16 +242,15 @@ class CurrentSession {
       );
     }
     const access = this.#accessOf(request);
-    const isShut = access.state === undefined &&
-      this.#rules.name in request.cookies;
+    const hasCookie = this.#rules.name in request.cookies;
+    const isShut = access.state === undefined && hasCookie;
     if (isShut && access.closed === undefined) {
       access.close("it is not open yet, or the request was refused");
     }
     const state = access.state ??= stateOf(this.#maxBytes);
-    const isFirstUse = !state.isUsed;
+    // In a filter of `send` that runs later. A stream has counted as a use, unless there is no session to tell.
+    if (hasCookie && !state.isUsed && access.sent) varyByCookie(access.sent);
     state.isUsed = true;
-    // Of a filter of `send` that runs later; in a stream, the session counts as used.
-    if (isFirstUse && access.sent) varyByCookie(access.sent);
     return new Session(state, access);
   }
 
