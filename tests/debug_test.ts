@@ -557,28 +557,49 @@ Deno.test("`framework.debug` masks whatever is below the name of a secret in a b
   app.route("POST /", () => {
     throw new Error("boom");
   });
-  const secrets = [1, 2, 3, 4, 5].map((n) => `shh${n}`);
-  const [password, token, auth, link, field] = secrets;
+  const secrets = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `shh${n}`);
+  const [password, token, auth, link, field, inner, text, yaml, xml] = secrets;
   const json = JSON.stringify({
     password,
     tokens: [token],
     auth: { value: auth },
     link: `https://example.com/?token=${link}`,
+    inner: JSON.stringify({ name: "x", token: inner }),
     name: "Ada",
     count: 7,
   });
+  const texts = [
+    `{"name": "Ada", "password": "${text}\\"${text}"}`,
+    `name: Ada\npassword: ${yaml}\n`,
+    `<user><name>Ada</name><password kind="a">${xml}</password></user>`,
+  ];
   const form = new URLSearchParams({
     link: `https://example.com/?token=${field}`,
     name: "Ada",
   });
-  for (const body of [json, form]) {
-    const type = "application/json";
-    const headers: HeadersInit = typeof body === "string"
-      ? { "content-type": type, accept: "text/html" }
+  for (const body of [json, form, ...texts]) {
+    const headers: HeadersInit = body === json
+      ? { "content-type": "application/json", accept: "text/html" }
       : { accept: "text/html" };
     const init = { method: "POST", headers, body };
     const text = await textOf(app, new Request("http://localhost/", init));
     assertStringIncludes(text, "Ada");
     assertEquals(secrets.filter((secret) => text.includes(secret)), []);
+  }
+});
+
+Deno.test("`framework.debug` masks the value of a secret parameter in the path, also of a mounted engine", async () => {
+  const app = failing();
+  app.route("/reset/@token/step", () => fail());
+  const outer = new Engine();
+  outer.set("framework.debug", true);
+  outer.mount("/in", app);
+  for (const [each, base] of [[app, ""], [outer, "/in"]] as const) {
+    const page = await textOf(each, `${base}/reset/s%20hh/step`);
+    assertEquals(/s%20hh|s hh/.test(page), false);
+    assertStringIncludes(
+      page,
+      `GET ${base}/reset/\u2022\u2022\u2022\u2022/step`,
+    );
   }
 });

@@ -15,6 +15,7 @@ import { framesOf } from "../stack.ts";
 import { codeHtml, placeHtml, placeInCode, preformatted } from "./code.ts";
 import { applicationFrames, chainOf, folded } from "./frames.ts";
 import { nearRoutes } from "./near_routes.ts";
+import { maskedPath } from "./masked_path.ts";
 import { testOf } from "./reproduction.ts";
 import { type SentBody, sentBody } from "./sent_body.ts";
 import { styleHtml } from "./style.ts";
@@ -31,7 +32,7 @@ export async function detailsOf(
   const { settings } = exchange.plan;
   const parameters = Object.entries(match?.params ?? {})
     .map(([name, value]): Row => [`@${name}`, value]);
-  const asked = `${method} ${wholePath}${target.search}`;
+  const asked = `${method} ${maskedPath(wholePath, exchange)}${target.search}`;
   const html = [
     styleHtml(exchange),
     error ? `<p>Reference: ${exchange.id}</p>\n` : "",

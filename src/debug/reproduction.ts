@@ -9,6 +9,7 @@ import { FORBIDDEN_METHODS } from "../request/web_request.ts";
 import { masked, maskedIfSecret } from "../secrets.ts";
 import { withoutRequest } from "../without_request.ts";
 import { settlesWithin } from "../timer.ts";
+import { maskedPath } from "./masked_path.ts";
 import { type SentBody, sentBody } from "./sent_body.ts";
 
 /** What replaces a secret: a header allows no other characters. */
@@ -41,7 +42,7 @@ export async function testOf(exchange: Exchange): Promise<string | undefined> {
   const main: string | undefined = Deno.mainModule;
   if (main === undefined) return undefined;
   const { name, lines } = await importOf(main, app);
-  const path = target.path + masked(target.search, MASK);
+  const path = maskedPath(target.path, exchange) + masked(target.search, MASK);
   const body = await sentBody(exchange, MASK);
   // Another host than one of the setting would be refused.
   const isAnyHost = plan.settings["framework.hosts"] === null;

@@ -31,12 +31,13 @@ export async function sentBody(
       const form = await new Response(body, { headers }).formData();
       const fields = [...form].map(([name, value]): Field => {
         if (SECRETS.test(name)) return [name, mask];
-        return [name, typeof value === "string" ? masked(value, mask) : value];
+        const isText = typeof value === "string";
+        return [name, isText ? maskedText(value, mask) : value];
       });
       return { kind: "fields", fields };
     }
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    if (kind !== "JSON") return { kind: "text", text: masked(text, mask) };
+    if (kind !== "JSON") return { kind: "text", text: maskedText(text, mask) };
     return { kind: "JSON", value: maskedJson(JSON.parse(text), mask) };
   } catch {
     return { kind: "other", length: body.length };
@@ -56,5 +57,22 @@ function maskedJson(value: unknown, mask: string, isSecret = false): unknown {
     return Object.fromEntries(members);
   }
   if (isSecret) return mask;
-  return typeof value === "string" ? masked(value, mask) : value;
+  return typeof value === "string" ? maskedText(value, mask) : value;
+}
+
+/** A name and its value in a text: a member of JSON, a line such as that of YAML or a header, and an element of XML. */
+const NAMED: readonly RegExp[] = [
+  /("([^"\\]{1,100})"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,}"]+)/g,
+  /(^[ \t-]*([\w.-]{1,100}):[ \t]+)\S.*/gm,
+  /(<([\w:.-]{1,100})(?:\s[^<>]*)?>)[^<>]+/g,
+];
+
+/** A text with the values of secrets hidden, in whichever notation they are. */
+function maskedText(text: string, mask: string): string {
+  const hide = (pair: string, start: string, name: string): string =>
+    SECRETS.test(name) ? start + mask : pair;
+  return NAMED.reduce(
+    (shown, pairs) => shown.replace(pairs, hide),
+    masked(text, mask),
+  );
 }
