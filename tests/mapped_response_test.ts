@@ -1521,3 +1521,42 @@ Deno.test("the first of two calls of a mapped asynchronous method that return co
     assertEquals(await get(app), [200, "first"]);
   }
 });
+
+Deno.test("what a failing filtered `json()` has kept from being sent is an error, however late code catches that", async () => {
+  for (const wait of [0, 20]) {
+    const app = new Engine();
+    app.before("json", async () => {
+      await later();
+      fail();
+    });
+    app.route("/", async () => {
+      const sent = app.json({});
+      app.redirect("/ignored");
+      await later(wait);
+      try {
+        await sent;
+      } catch { /* it stands all the same */ }
+      return "what came later";
+    });
+    await logOf(async () => assertEquals((await get(app))[0], 500, `${wait}`));
+  }
+});
+
+Deno.test("a 304 that a failing `json()` has kept from being sent is an error", async () => {
+  const app = new Engine();
+  app.before("json", async () => {
+    await later();
+    fail();
+  });
+  app.route("/", () => {
+    Promise.resolve(app.json({})).catch(() => {});
+    app.etag("a");
+  });
+  const headers = { "if-none-match": '"a"' };
+  await logOf(async () => {
+    const request = new Request("http://localhost/", { headers });
+    const response = await app.fetch(request);
+    assertEquals(response.status, 500);
+    await response.body?.cancel();
+  });
+});

@@ -1148,6 +1148,45 @@ Deno.test("a mapped `start` that does not await the default one has its whole re
   }
 });
 
+Deno.test("of two calls that fail with one error, the one that nobody awaits is the error of the request", async () => {
+  const down = new Error("down"); // as a cached rejected promise has it
+  for (const isSecondCaught of [false, true]) {
+    const app = new Engine();
+    app.map("save", async () => {
+      await sleep(1);
+      throw down;
+    });
+    app.route("/", async () => {
+      call(app, "save");
+      const second = isSecondCaught ? call(app, "save") : undefined;
+      await sleep(20);
+      try {
+        await second;
+      } catch { /* the other one stands */ }
+      return "saved";
+    });
+    await logOf(async () => {
+      assertEquals((await visit(app, "/")).status, 500, `${isSecondCaught}`);
+    });
+  }
+});
+
+Deno.test("a filtered `render()` into a variable writes nothing", async () => {
+  const app = new Engine();
+  app.map("view", () => ({ fetch: () => Promise.resolve("x"), set() {} }));
+  app.before("render", () => {});
+  app.route("/", () => {
+    throw new HttpError(409, "taken");
+  }).addMiddleware({
+    async error() {
+      await app.render("x", {}, "header");
+    },
+  });
+  const response = await visit(app, "/");
+  assertEquals(response.status, 409);
+  assertStringIncludes(await response.text(), "taken");
+});
+
 Deno.test("a call that fails in the turn in which its handler ends is the error of the request", async () => {
   const app = new Engine();
   app.map("render", () => Promise.reject(new Error("boom")));

@@ -566,6 +566,7 @@ export class Context implements Enterable {
     return call.then((value) => value);
   }
 
+  /** Takes an error that no code has caught, of one call; `forget()` takes that back. */
   fail(reason: unknown): boolean {
     const { caller, exchange, scope } = this;
     if (exchange.isConcluded) return false;

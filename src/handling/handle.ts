@@ -217,7 +217,7 @@ function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
   const { reply } = context;
   const error = handledError(exchange, thrown);
   forgetError(exchange, thrown); // logged here, or noted again by `error`
-  context.forget(thrown); // a filtered `json` may have kept what it has thrown: see `mapped_response.ts`
+  exchange.pending?.drop(thrown); // a filtered `json` may have kept what it has thrown: see `mapped_response.ts`
   if (reply.isSealed) {
     reply.hasIgnored = true; // the page of this error
     return reportLate(exchange, error, AFTER_SEAL);

@@ -146,7 +146,7 @@ function respondFiltered(
     reply.takeBack();
     if (!hasIgnored) throw thrown;
     exchange.context.reply.reopen(); // where this is a page, or a copy, too
-    context.fail(thrown);
+    context.fail(thrown); // besides what Deno tells of the call: code that catches that, soon or late, undoes it alone
     throw thrown;
   };
   try {

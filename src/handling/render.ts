@@ -14,7 +14,9 @@ export const renderInPlace: Wrapper = {
   responds: false,
   run: (method, params, context) => {
     const { reply, scope } = context;
-    if (reply.isMade) return method.run(params); // in a stream, each part would stay until its end
+    const hasKey = typeof params[2] === "string"; // the output goes into a variable
+    // In a stream, each part would stay until its end.
+    if (hasKey || reply.isMade) return method.run(params);
     const section = reply.openSection(context.section);
     // In the scope of the caller, whose guard waits for what the method has called.
     return enter(context.part({ section, scope }), () => method.run(params));

@@ -266,7 +266,7 @@ export class Reply {
     }
   }
 
-  /** Replaces the body and what else is given, and seals the response. Does nothing when it is sealed. */
+  /** Replaces the body and what else is given, and seals the response; when it is sealed, notes what is ignored. */
   respond(by: string, init: ReplyInit): void {
     const { status, text = "", type, headers } = init;
     if (status !== undefined) checkStatus("respond", status, 200, 599);

@@ -32,6 +32,8 @@ interface End {
 interface Uncaught {
   readonly reason: unknown;
   readonly scope: object;
+  /** How many calls have failed with it, and no code has caught that. */
+  calls: number;
 }
 
 export class Pending {
@@ -65,14 +67,21 @@ export class Pending {
     call.catch(() => {});
   }
 
-  /** Keeps an error that no code has caught, once. */
+  /** Keeps an error that no code has caught: once, for each call that has failed with it. */
   fail(reason: unknown, scope: object): void {
-    if (this.#uncaught.some((each) => each.reason === reason)) return;
-    this.#uncaught.push({ reason, scope });
+    const known = this.#uncaught.find((each) => each.reason === reason);
+    if (known === undefined) this.#uncaught.push({ reason, scope, calls: 1 });
+    else known.calls += 1;
   }
 
-  /** Forgets an error that some code has caught after all. */
+  /** Forgets the error of one call, which some code has caught after all. */
   forget(reason: unknown): void {
+    const known = this.#uncaught.find((each) => each.reason === reason);
+    if (known !== undefined && --known.calls === 0) this.drop(reason);
+  }
+
+  /** Forgets an error, of however many calls: it has its response. */
+  drop(reason: unknown): void {
     this.#uncaught = this.#uncaught.filter((each) => each.reason !== reason);
   }
 
