@@ -77,6 +77,10 @@ export function madeOnce<Value>(
   if (known !== undefined) return known;
   const making = make();
   made.set(key, making);
-  making.then((value) => made.set(key, value), () => made.delete(key));
+  const isCurrent = (): boolean => made.get(key) === making; // not where it was dropped meanwhile
+  making.then(
+    (value) => void (isCurrent() && made.set(key, value)),
+    () => void (isCurrent() && made.delete(key)),
+  );
   return making;
 }

@@ -1,6 +1,6 @@
 /** Tests mapped and filtered methods that respond: `halt`, `stop`, `redirect`, `json`, `jsonp`. */
 
-import { Engine, html, HttpError } from "@framework/core";
+import { Engine, html, HttpError, type HttpResponse } from "@framework/core";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { call } from "./forms.ts";
 import { logOf } from "./log.ts";
@@ -1560,3 +1560,21 @@ Deno.test("a 304 that a failing `json()` has kept from being sent is an error", 
     await response.body?.cancel();
   });
 });
+
+for (const name of ["redirect", "json"] as const) {
+  Deno.test(`a guard lets nobody pass after an asynchronous mapped \`${name}()\` that writes to a \`response()\` from before`, async () => {
+    const app = new Engine();
+    app.before("start", () => app.set("kept", app.response()));
+    app.map(name, async () => {
+      await null;
+      const kept = app.get<HttpResponse>("kept")!;
+      if (name === "json") kept.status(403).write("denied");
+      else kept.status(303).header("location", "/login");
+    });
+    app.route("/", () => "SECRET").addMiddleware(() => {
+      app[name]("" as never);
+    });
+    const expected = name === "json" ? [403, "denied"] : [303, ""];
+    assertEquals(await get(app), expected as [number, string]);
+  });
+}

@@ -1148,6 +1148,24 @@ Deno.test("a mapped `start` that does not await the default one has its whole re
   }
 });
 
+Deno.test("the error of a call that deferred work does not await is logged", async () => {
+  const app = new Engine();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  app.route("/", () => {
+    app.defer(async () => {
+      void app.render("missing");
+      await sleep(20);
+      resolve();
+    });
+    return "x";
+  });
+  const log = await logOf(async () => {
+    await (await visit(app, "/")).text();
+    await promise;
+  });
+  assertStringIncludes(log.join("\n"), "missing");
+});
+
 Deno.test("of two calls that fail with one error, the one that nobody awaits is the error of the request", async () => {
   const down = new Error("down"); // as a cached rejected promise has it
   for (const isSecondCaught of [false, true]) {

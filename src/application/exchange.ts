@@ -337,6 +337,11 @@ export class Exchange implements Delivery, Running {
     for (const { raw } of this.nesting) void [...raw.headers];
   }
 
+  /** Whether it has other contexts than the main one. */
+  get hasParts(): boolean {
+    return this.#parts !== undefined;
+  }
+
   /** Adds a context for a part of this request, which is over with it. */
   add(part: Context): void {
     (this.#parts ??= []).push(part);
@@ -529,9 +534,19 @@ export class Context implements Enterable {
     this.noteWrite(this.reply, "head");
   }
 
-  /** Notes what code of this context writes, unless it does so to another reply. */
+  /**
+   * Notes what is written to a reply, if it is that of this context: here and, as the object by which code writes may be
+   * from before, in the context in which that code runs.
+   */
   noteWrite(reply: Reply, what: "head" | "body"): void {
     if (reply !== this.reply) return;
+    this.#note(what);
+    const running = this.exchange.hasParts ? innermost() : this;
+    if (running === this || !(running instanceof Context)) return;
+    if (running.reply === reply) running.#note(what);
+  }
+
+  #note(what: "head" | "body"): void {
     for (const writes of this.#notes) writes[what] = true;
   }
 

@@ -56,6 +56,8 @@ export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
   "cache-control",
   "cdn-cache-control",
   "cloudflare-cdn-cache-control",
+  "netlify-cdn-cache-control",
+  "vercel-cdn-cache-control",
   "surrogate-control",
   "expires",
   "x-accel-expires",
