@@ -159,7 +159,8 @@ export function checkSetting(key: string, value: unknown): void {
   if (!Object.hasOwn(defaultSettings, key)) return checkUnknown(key);
   if (value === null || value === undefined) return;
   const kindOfDefault = typeof defaultSettings[key as keyof Settings];
-  const [kind, fits] = rules[key] ?? rules[kindOfDefault]!;
+  const known: Readonly<Record<string, Rule | undefined>> = rules;
+  const [kind, fits] = (known[key] ?? known[kindOfDefault])!;
   if (fits(value)) return;
   throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
 }
@@ -204,8 +205,16 @@ function isBaseUrl(value: unknown): boolean {
 
 const TEXT: Rule = ["a string", (value) => typeof value === "string"];
 
+/** The settings whose default may be null, which has no type to go by. */
+type NullableSetting = {
+  [Name in keyof Settings]: null extends Settings[Name] ? Name : never;
+}[keyof Settings];
+
 /** The values that settings take, by the name of a setting, or else by the type of its default. */
-const rules: Readonly<Record<string, Rule>> = {
+const rules: Readonly<
+  & Record<NullableSetting | "string" | "boolean" | "number", Rule>
+  & Partial<Record<keyof Settings, Rule>>
+> = {
   "framework.base_url": [
     'a path such as "/shop" or a URL such as "https://example.com/shop", without query and hash',
     isBaseUrl,
