@@ -201,14 +201,16 @@ Deno.test({
       await new Promise((resolve) => setTimeout(resolve, count % 10));
     }
     let after = before;
+    const most = before.descriptors + 10;
     for (let turn = 0; turn < 100; turn++) {
       after = JSON.parse(await text(process, "/"));
-      if (after.held === 0) break;
+      // On a busy machine, the last connections close later.
+      if (after.held === 0 && after.descriptors < most) break;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     assertEquals(after.held, 0);
     const { descriptors } = after;
-    assert(descriptors < before.descriptors + 10, `${descriptors} descriptors`);
+    assert(descriptors < most, `${descriptors} descriptors`);
     process.kill("SIGTERM");
     assertEquals((await process.ended()).code, 0);
     assertEquals(/unfinished/.test(process.printed), false);
