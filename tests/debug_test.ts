@@ -582,9 +582,9 @@ Deno.test("`framework.debug` masks whatever is below the name of a secret in a b
       ? { "content-type": "application/json", accept: "text/html" }
       : { accept: "text/html" };
     const init = { method: "POST", headers, body };
-    const text = await textOf(app, new Request("http://localhost/", init));
-    assertStringIncludes(text, "Ada");
-    assertEquals(secrets.filter((secret) => text.includes(secret)), []);
+    const page = await textOf(app, new Request("http://localhost/", init));
+    assertStringIncludes(page, "Ada");
+    assertEquals(secrets.filter((secret) => page.includes(secret)), []);
   }
 });
 

@@ -13,6 +13,16 @@ function fail(): never {
   throw new Error("boom");
 }
 
+/** An application whose `json()` fails a turn after it was called. */
+function withFailingJson(): Engine {
+  const app = new Engine();
+  app.before("json", async () => {
+    await later();
+    fail();
+  });
+  return app;
+}
+
 /** Status and body of the response to a GET. */
 async function get(app: Engine, path = "/"): Promise<[number, string]> {
   const response = await app.fetch(path);
@@ -1464,11 +1474,7 @@ Deno.test("`sent` is true as soon as a filtered method is called that responds l
 });
 
 Deno.test("the response of a mount that a failing `json()` has kept from being sent is an error", async () => {
-  const app = new Engine();
-  app.before("json", async () => {
-    await later();
-    fail();
-  });
+  const app = withFailingJson();
   app.mount("/in", () => {
     Promise.resolve(app.json({})).catch(() => {});
     return new Response("text");
@@ -1524,11 +1530,7 @@ Deno.test("the first of two calls of a mapped asynchronous method that return co
 
 Deno.test("what a failing filtered `json()` has kept from being sent is an error, however late code catches that", async () => {
   for (const wait of [0, 20]) {
-    const app = new Engine();
-    app.before("json", async () => {
-      await later();
-      fail();
-    });
+    const app = withFailingJson();
     app.route("/", async () => {
       const sent = app.json({});
       app.redirect("/ignored");
@@ -1543,11 +1545,7 @@ Deno.test("what a failing filtered `json()` has kept from being sent is an error
 });
 
 Deno.test("a 304 that a failing `json()` has kept from being sent is an error", async () => {
-  const app = new Engine();
-  app.before("json", async () => {
-    await later();
-    fail();
-  });
+  const app = withFailingJson();
   app.route("/", () => {
     Promise.resolve(app.json({})).catch(() => {});
     app.etag("a");

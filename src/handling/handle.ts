@@ -4,6 +4,7 @@
  * | step       | does                                                                       |
  * | ---------- | -------------------------------------------------------------------------- |
  * | `targetOf` | takes the target (`request/target.ts`)                                     |
+ * | `endLoop`  | ends a loop of applications that call each other                           |
  * | `admit`    | refuses what the server must not take                                      |
  * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
  * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |

@@ -51,7 +51,7 @@ export function ending(name: "halt" | "stop"): Wrapper {
     const copy = reply.copy();
     const isHalt = name === "halt";
     const replaced = reply.byteHeaders();
-    const writes = { head: false, body: false, calls: 0 };
+    const writes = newWrites();
     const place = isHalt ? undefined : section;
     // A scope of its own: a page that catches the signal does not wait for what the method leaves behind.
     const part = context.part({ reply: copy, section: place, writes }); // may throw: nothing is sealed by now
@@ -76,6 +76,10 @@ export function ending(name: "halt" | "stop"): Wrapper {
     throwStop();
   };
   return { responds: true, run: runEnding };
+}
+
+function newWrites(): Writes {
+  return { head: false, body: false, calls: 0 };
 }
 
 /**
@@ -172,7 +176,7 @@ function respondMapped(
   context: Context,
 ): unknown {
   const { scope, section } = context;
-  const writes = { head: false, body: false, calls: 0 };
+  const writes = newWrites();
   const part = context.part({ section, scope, writes });
   return enter(part, () => run(respondBy(name, method, params, part, writes)));
 }

@@ -21,8 +21,8 @@ export class Access {
   readonly rules: Rules;
   /** That of the application around it, when the session is shared. */
   readonly outer: Access | undefined;
-  /** The headers of the response, once the session has added to them. */
-  sent: Headers | undefined;
+  /** The headers of the response, once the filter of `send` has had them. */
+  headers: Headers | undefined;
   #state: SessionState | undefined;
   #closed: string | undefined;
 

@@ -249,7 +249,8 @@ class CurrentSession {
     }
     const state = access.state ??= stateOf(this.#maxBytes);
     // In a filter of `send` that runs later. A stream has counted as a use, unless there is no session to tell.
-    if (hasCookie && !state.isUsed && access.sent) varyByCookie(access.sent);
+    const isFirstUse = !state.isUsed;
+    if (hasCookie && isFirstUse && access.headers) varyByCookie(access.headers);
     state.isUsed = true;
     return new Session(state, access);
   }
@@ -282,7 +283,7 @@ class CurrentSession {
     const request = this.#app.request();
     const access = this.#accessOf(request);
     access.close(RESPONDED);
-    access.sent = headers;
+    access.headers = headers;
     const { state, outer } = access;
     if (state === undefined) return;
     state.isUsed ||= this.#isStream(); // after `stop()`, no filter of `start` has run

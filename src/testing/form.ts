@@ -103,7 +103,7 @@ export class Form<Result> {
       each === button ? buttonOf(each) : fieldOf(each)
     );
     this.#fields = this.#entries.filter(({ type }) => type !== "submit");
-    checkOneRadio(this.#fields);
+    uncheckEarlier(this.#fields);
     this.#send = send;
   }
 
@@ -341,7 +341,7 @@ function constraintsOf(element: Element): Constraints {
 }
 
 /** Of the radio buttons of one name, only the last checked one stays so (HTML standard, section 4.10.5.1.16). */
-function checkOneRadio(fields: readonly Field[]): void {
+function uncheckEarlier(fields: readonly Field[]): void {
   const checked = new Map<string, Field>();
   for (const field of fields) {
     if (field.type !== "radio" || field.values.length === 0) continue;
