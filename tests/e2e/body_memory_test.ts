@@ -1,0 +1,44 @@
+/** Memory that a body takes: a client cannot make it many times the size of what was sent. */
+
+import { assert, assertStringIncludes } from "@std/assert";
+import { RawConnection } from "../support/raw_http.ts";
+import { ServerProcess } from "../support/server_child.ts";
+
+const MIB = 2 ** 20;
+
+/** Responds to a body with how many bytes of memory it took. */
+const COUNTER = `
+import { Framework } from "@framework/core";
+const before = Deno.memoryUsage().rss;
+Framework.route("POST /", () => {
+  const { length } = Framework.request().getBytes();
+  return length + " took " + (Deno.memoryUsage().rss - before) + " bytes.";
+});
+Framework.start({ port: 0 });`;
+
+/** Sends a chunked body and returns how many bytes of memory it took in a new process. */
+async function memoryOf(size: number, count: number): Promise<number> {
+  await using child = await ServerProcess.start(COUNTER);
+  using connection = await RawConnection.open(await child.port());
+  await connection.send(
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+  );
+  const chunk = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
+  for (let sent = 0; sent < count; sent += 100) {
+    await connection.send(chunk.repeat(100));
+  }
+  await connection.send("0\r\n\r\n");
+  const response = await connection.receive(" bytes.");
+  assertStringIncludes(response, "200 OK");
+  return Number(/took (\d+) bytes\./.exec(response)![1]);
+}
+
+Deno.test("a body in one-byte chunks takes little memory", async () => {
+  const taken = await memoryOf(1, 15_000);
+  assert(taken <= 48 * MIB, `${taken}`); // 700 MiB where each chunk was kept
+});
+
+Deno.test("a chunked upload takes about its size in memory", async () => {
+  const taken = await memoryOf(1_460, 5_700);
+  assert(taken <= 48 * MIB, `${taken}`); // 94 MiB where each chunk was kept
+});

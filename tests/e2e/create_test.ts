@@ -1,0 +1,126 @@
+/** Tests a new site that `create` has written: its program, its gates, and the permissions of its tasks. */
+
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { absoluteImports } from "../support/import_map.ts";
+import { freePort } from "../support/ports.ts";
+import { Process } from "../support/process.ts";
+
+const PROGRAM = import.meta.resolve("@framework/core/create");
+const IMPORTS = JSON.stringify({ imports: await absoluteImports() });
+const MAP = `data:application/json,${encodeURIComponent(IMPORTS)}`;
+const FLAGS = [
+  "--no-config",
+  "--no-lock",
+  "--no-prompt",
+  `--import-map=${MAP}`,
+];
+
+/** A folder of a test, removed at its end. */
+class Folder implements AsyncDisposable {
+  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
+
+  /** Runs Deno here to its end; returns whether it succeeded, and what it printed. */
+  async deno(...args: string[]): Promise<[success: boolean, printed: string]> {
+    const env = { NO_COLOR: "1" };
+    const command = new Deno.Command(Deno.execPath(), {
+      args,
+      env,
+      cwd: this.path,
+    });
+    const { success, stdout, stderr } = await command.output();
+    const printed = [stderr, stdout].map((part) =>
+      new TextDecoder().decode(part)
+    );
+    return [success, printed.join("")];
+  }
+
+  /** Creates a site, by the arguments of `deno create`. */
+  create(...args: string[]): Promise<[success: boolean, printed: string]> {
+    const permissions = ["read", "write"].map((what) =>
+      `--allow-${what}=${this.path}`
+    );
+    return this.deno("run", ...FLAGS, ...permissions, PROGRAM, ...args);
+  }
+
+  /** The permissions of a task of the site. */
+  permissions(task: string): string[] {
+    const { tasks } = JSON.parse(
+      Deno.readTextFileSync(`${this.path}/deno.json`),
+    );
+    return tasks[task].match(/(?<= )(?:--(?:allow|deny)-\S+|-\w+)/g) ?? [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.path, { recursive: true });
+  }
+}
+
+Deno.test("`create` says what to do next, and refuses what it does not know with its usage", async () => {
+  await using folder = new Folder();
+  const [success, printed] = await folder.create("sites/new");
+  assertEquals(success, true, printed);
+  assertStringIncludes(printed, "  cd sites/new\n  deno task dev\n");
+  for (const args of [["--help"], ["one", "two"]]) {
+    const [success, printed] = await folder.create(...args);
+    assertEquals(success, false);
+    assertStringIncludes(printed, "Usage: deno create jsr:@framework/core");
+  }
+});
+
+Deno.test("a new site is formatted, has no lint, and its test passes with the permissions of its task", async () => {
+  await using folder = new Folder();
+  await folder.create();
+  for (
+    const permission of ["dev", "start", "test"].flatMap((task) =>
+      folder.permissions(task)
+    )
+  ) {
+    assertMatch(permission, /^--allow-(net|read)=./); // the narrowest ones
+  }
+  for (
+    const args of [
+      ["fmt", "--check"],
+      ["lint"],
+      ["test", "--no-check", ...FLAGS, ...folder.permissions("test")],
+    ]
+  ) {
+    const [success, printed] = await folder.deno(...args);
+    assertEquals(success, true, printed);
+  }
+});
+
+/** How a new site is served: by its task `start`, and by workers. */
+const SERVED: Readonly<Record<string, (folder: Folder) => string[]>> = {
+  "`main.ts`": (folder) => [
+    "run",
+    ...FLAGS,
+    ...folder.permissions("start").map((each) => each.replace(":8000", ":0")),
+    "main.ts",
+  ],
+  "`deno serve --parallel app.ts`": (folder) => [
+    "serve",
+    "--parallel",
+    `--port=${freePort()}`,
+    "--host=127.0.0.1",
+    ...FLAGS,
+    ...folder.permissions("start").filter((each) => !each.includes("net")),
+    "app.ts",
+  ],
+};
+
+for (const [how, argumentsOf] of Object.entries(SERVED)) {
+  Deno.test(`a new site serves by ${how} with the permissions of its task`, async () => {
+    await using folder = new Folder();
+    await folder.create();
+    const main = `${folder.path}/main.ts`;
+    const text = await Deno.readTextFile(main);
+    await Deno.writeTextFile(main, text.replace("start(", "start({ port: 0 }"));
+    const command = [Deno.execPath(), ...argumentsOf(folder)] as [string];
+    await using site = new Process(command, { cwd: folder.path });
+    const [, origin] = await site.prints(/Listening on (http:\/\/[^/]+)\//);
+    const home = await (await fetch(`${origin}/`)).text();
+    assertStringIncludes(home, "<title>Welcome</title>");
+    const greeting = await (await fetch(`${origin}/hello/%3Cb%3E`)).text();
+    assertStringIncludes(greeting, "&lt;b&gt;");
+  });
+}

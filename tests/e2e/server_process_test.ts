@@ -1,0 +1,360 @@
+/** A server as a process: signals, the status it ends with, uncaught errors, Unix sockets, TLS and `deno serve`. */
+
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { Engine } from "@framework/core";
+import { certificate } from "../support/certificate.ts";
+import { freePort } from "../support/ports.ts";
+import { RawConnection, sendRaw, untilRefused } from "../support/raw_http.ts";
+import { type ChildOptions, ServerProcess } from "../support/server_child.ts";
+
+/** Slow in every way: a request, a stream, deferred work, and a handler that never returns. */
+const SLOW = `
+  import { Framework } from "@framework/core";
+  const gate = Promise.withResolvers();
+  Framework.set("framework.shutdown_timeout", SECONDS);
+  Framework.route("/slow", async () => {
+    Framework.defer(() => console.log("deferred"));
+    console.log("asked");
+    await gate.promise;
+    return "late";
+  });
+  Deno.addSignalListener("SIGUSR1", () => gate.resolve());
+  Framework.route("/endless", async function* () {
+    console.log("asked");
+    for (;;) {
+      yield "again ";
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  });
+  Framework.route("/never", () => {
+    console.log("asked");
+    return new Promise(() => {});
+  });
+`;
+
+/** The module of a slow server with so many seconds to shut down. */
+function slow(seconds: number, start = "Framework.start({ port: 0 });") {
+  return SLOW.replace("SECONDS", `${seconds}`) + start;
+}
+
+const SERVE: ChildOptions = {
+  command: ["serve", "--host=127.0.0.1", "--port=0"],
+  permissions: [],
+};
+
+async function visit(process: ServerProcess, path: string): Promise<Response> {
+  return await fetch(`http://127.0.0.1:${await process.port()}${path}`);
+}
+
+async function textOf(process: ServerProcess, path: string): Promise<string> {
+  return await (await visit(process, path)).text();
+}
+
+/** Ends a process by SIGTERM and returns its status. */
+async function end(process: ServerProcess): Promise<number> {
+  process.kill("SIGTERM");
+  return (await process.ended()).code;
+}
+
+Deno.test("`start()` prints its address once, and nothing else", async () => {
+  await using process = await ServerProcess.start(slow(10));
+  await process.port();
+  assertEquals(await end(process), 0);
+  assertMatch(
+    process.printed,
+    /^Listening on http:\/\/127\.0\.0\.1:\d+\/ \(press Ctrl\+C to stop\)\n$/,
+  );
+});
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`\`start()\` drains on ${signal}: requests and deferred work are done, the status is 0`, async () => {
+    await using process = await ServerProcess.start(slow(60));
+    const text = textOf(process, "/slow");
+    await process.prints(/asked/);
+    process.kill(signal);
+    await untilRefused(await process.port());
+    process.kill("SIGUSR1");
+    assertEquals(await text, "late");
+    assertEquals((await process.ended()).code, 0);
+    assertMatch(process.printed, /deferred/);
+  });
+}
+
+Deno.test("`start()` ends at once on a second signal", async () => {
+  await using process = await ServerProcess.start(slow(60));
+  const response = visit(process, "/never");
+  await process.prints(/asked/);
+  process.kill("SIGINT");
+  await untilRefused(await process.port());
+  const timer = setInterval(() => process.kill("SIGINT"), 20);
+  await assertRejects(() => response);
+  clearInterval(timer);
+  assertEquals((await process.ended()).code, 130);
+});
+
+for (
+  const [path, unfinished] of [
+    ["/endless", "1 open stream"],
+    ["/never", "1 request"],
+  ]
+) {
+  Deno.test(`\`start()\` gives up ${unfinished} after \`framework.shutdown_timeout\`, and says so`, async () => {
+    await using process = await ServerProcess.start(slow(0.2));
+    const text = textOf(process, path!);
+    await process.prints(/asked/);
+    process.kill("SIGTERM");
+    await assertRejects(() => text);
+    assertEquals((await process.ended()).code, 0);
+    assertStringIncludes(
+      process.printed,
+      `after 0.2 s with ${unfinished} unfinished\n`,
+    );
+  });
+}
+
+for (const [work, status] of [["flush()", 0], ["fail()", 1]] as const) {
+  Deno.test(`\`start()\` awaits \`onShutdown: ${work}\` after a signal, and the status is ${status}`, async () => {
+    await using process = await ServerProcess.start(`
+      import { Engine } from "@framework/core";
+      async function flush() {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        console.log("flushed");
+      }
+      async function fail() {
+        await flush();
+        throw new Error("the disk is full");
+      }
+      new Engine().start({ port: 0, onShutdown: () => ${work} });
+    `);
+    await process.port();
+    assertEquals(await end(process), status);
+    assertStringIncludes(process.printed, "flushed");
+  });
+}
+
+Deno.test("`start()` with `signals: false` leaves the signals to Deno", async () => {
+  const start = "Framework.start({ port: 0, signals: false });";
+  await using process = await ServerProcess.start(slow(10, start));
+  await process.port();
+  process.kill("SIGTERM");
+  assertEquals((await process.ended()).signal, "SIGTERM");
+});
+
+Deno.test("`start()` under `deno run --watch` drains on Ctrl+C, without an error", async () => {
+  const command = ["run", "--watch", "--no-clear-screen"];
+  await using process = await ServerProcess.start(slow(60), { command });
+  const text = textOf(process, "/slow");
+  await process.prints(/asked/);
+  process.kill("SIGINT");
+  await process.prints(/Waiting for 1 request/);
+  process.kill("SIGUSR1");
+  assertEquals(await text, "late");
+  assertEquals((await process.ended()).code, 0);
+  assertFalse(/error/i.test(process.printed), process.printed);
+});
+
+Deno.test("`start()` lets an upload finish on SIGTERM, and meanwhile refuses new requests with 503", async () => {
+  await using process = await ServerProcess.start(`
+    import { Framework } from "@framework/core";
+    Framework.set("framework.shutdown_timeout", 60);
+    Framework.route("POST /", () => Framework.request().getBody().length + " bytes");
+    Framework.route("/begun", () => "yes");
+    Framework.start({ port: 0 });
+  `);
+  const port = await process.port();
+  using upload = await RawConnection.open(port);
+  await upload.send(
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf",
+  );
+  await textOf(process, "/begun"); // the upload is under way now
+  process.kill("SIGTERM");
+  await process.prints(/Waiting for 1 request/);
+  const get = "GET /begun HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  assertEquals((await sendRaw(port, get)).status, 503);
+  await upload.send("done");
+  assertMatch(await upload.receive("bytes"), /^HTTP\/1.1 200 [^]*8 bytes$/);
+  assertEquals((await process.ended()).code, 0);
+});
+
+Deno.test("`start()` on a Unix socket names the flags it needs, and works with them", async () => {
+  const folder = await Deno.makeTempDir();
+  const source = `
+    import { Engine } from "@framework/core";
+    const app = new Engine();
+    app.route("*", () => app.request().url + " over the socket");
+    const path = ${JSON.stringify(`${folder}/socket`)};
+    app.start({ path });
+    const connection = await Deno.connect({ transport: "unix", path });
+    await connection.write(new TextEncoder().encode(
+      "GET /b?c HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n",
+    ));
+    console.log(await new Response(connection.readable).text());
+    Deno.exit();
+  `;
+  await using refused = await ServerProcess.start(source, { permissions: [] });
+  const [, flags] = await refused.prints(/run with (--.*)/);
+  const permissions = flags!.split(" ");
+  await using process = await ServerProcess.start(source, { permissions });
+  assertEquals((await process.ended()).code, 0, process.printed);
+  assertMatch(process.printed, /\/b\?c over the socket/);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("`start()` with a certificate serves TLS", async () => {
+  const { cert, key } = await certificate();
+  const app = new Engine();
+  app.route("*", () => `${app.request().scheme} ${app.request().secure}`);
+  const quiet = { port: 0, signals: false, onListen() {} };
+  await using server = app.start({ ...quiet, cert, key });
+  const { port } = server.addr as Deno.NetAddr;
+  using client = Deno.createHttpClient({ caCerts: [cert] });
+  const response = await fetch(`https://127.0.0.1:${port}/`, { client });
+  assertEquals(await response.text(), "https true");
+});
+
+/** Errors that come after the response, each on a route of its own. */
+const LATE: Readonly<Record<string, string>> = {
+  timer: `setTimeout(() => { throw new Error("late") });`,
+  microtask: `queueMicrotask(() => { throw new Error("late") });`,
+  rejection: `setTimeout(() => Promise.reject(new Error("late")));`,
+  abort: `AbortSignal.timeout(1).onabort = () => { throw new Error("late") };`,
+};
+
+/** An application with a route for each late error. */
+const FAILING = `
+  import { Framework } from "@framework/core";
+  ${
+  Object.entries(LATE).map(([name, code]) =>
+    `Framework.route("/${name}", () => { ${code} return "responded"; });`
+  ).join("\n")
+}`;
+
+for (
+  const [name, last, options] of [
+    ["`start()`", "Framework.start({ port: 0 });", {}],
+    ["`deno serve`", "export default Framework;", SERVE],
+  ] as const
+) {
+  Deno.test(`${name} outlives uncaught errors, with a line in the log for each`, async () => {
+    await using process = await ServerProcess.start(FAILING + last, options);
+    for (const [index, kind] of Object.keys(LATE).entries()) {
+      assertMatch(await textOf(process, `/${kind}`), /responded|500/);
+      await process.prints(new RegExp(`(?:Error: late[^]*){${index + 1}}`));
+    }
+    assertEquals((await visit(process, "/none").then(bodyless)).status, 404);
+    assertEquals(await end(process), 0);
+  });
+}
+
+/** How a main module fails once its server listens. */
+const FAILING_MAIN: Readonly<Record<string, string>> = {
+  "throws": `throw new Error("no database");`,
+  "awaits a rejection": `await Promise.reject(new Error("no database"));`,
+  "fails late": `
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    throw new Error("no database");`,
+};
+
+for (const [what, code] of Object.entries(FAILING_MAIN)) {
+  Deno.test(`the process ends with 1 when its main module ${what} after \`start()\``, async () => {
+    await using process = await ServerProcess.start(`
+      import { Framework } from "@framework/core";
+      Framework.start({ port: 0 });
+      ${code}
+    `);
+    assertEquals((await process.ended()).code, 1);
+    assertStringIncludes(process.printed, "no database");
+  });
+}
+
+for (
+  const [name, last, options] of [
+    ["`start()`", "Framework.start({ port: 0 });", {}],
+    ["`deno serve`", "export default Framework;", SERVE],
+  ] as const
+) {
+  Deno.test(`${name} says that the runtime stopped accepting, and the process ends with 1`, async () => {
+    await using process = await ServerProcess.start(
+      `
+      import { Framework } from "@framework/core";
+      setInterval(() => {}, 1_000); // keeps a process going that does not end by itself
+      Framework.route("/", () => "Hello");
+      ${last}`,
+      { ...options, descriptors: 64, limit: 20 },
+    );
+    const port = await process.port();
+    using connections = new DisposableStack();
+    for (let count = 0; count < 64; count++) {
+      try {
+        connections.use(await RawConnection.open(port));
+      } catch {
+        break; // no longer accepted
+      }
+    }
+    await process.prints(/Too many open files/);
+    assertEquals((await process.ended()).code, 1);
+  });
+}
+
+const SERVED = `
+  import { Framework } from "@framework/core";
+  Framework.route("/hello/@name", (name) => "Hello, " + name + "!");
+  Framework.route("/slow", async () => {
+    console.log("asked");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return "late";
+  });
+  export default Framework;
+`;
+
+Deno.test("`deno serve` serves `Framework` as the default export, without a permission, and drains it", async () => {
+  await using process = await ServerProcess.start(SERVED, SERVE);
+  assertEquals(await textOf(process, "/hello/Ada"), "Hello, Ada!");
+  assertEquals((await visit(process, "/%zz").then(bodyless)).status, 400);
+  const text = textOf(process, "/slow");
+  await process.prints(/asked/);
+  process.kill("SIGTERM");
+  assertEquals(await text, "late");
+  assertEquals((await process.ended()).code, 0);
+});
+
+Deno.test("`deno serve` serves an engine as the default export", async () => {
+  const source = SERVED.replace("export default Framework;", "") +
+    "export default Framework.app();";
+  await using process = await ServerProcess.start(source, SERVE);
+  assertEquals(await textOf(process, "/hello/Ada"), "Hello, Ada!");
+});
+
+Deno.test("`deno serve --parallel` serves `Framework` in every worker", async () => {
+  const port = freePort();
+  const source = `
+    import { Framework } from "@framework/core";
+    const worker = crypto.randomUUID();
+    Framework.route("/", () => worker);
+    export default Framework;
+  `;
+  const command = ["serve", "--parallel", "--host=127.0.0.1", `--port=${port}`];
+  const env = { DENO_JOBS: "2" };
+  await using process = await ServerProcess.start(source, { command, env });
+  await process.prints(/Listening on/);
+  const workers = new Set<string>();
+  const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  for (let count = 0; count < 1_000 && workers.size < 2; count++) {
+    const { status, body } = await sendRaw(port, get);
+    assertEquals(status, 200);
+    workers.add(body);
+  }
+  assert(workers.size === 2, "one worker took all requests");
+});
+
+async function bodyless(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return response;
+}

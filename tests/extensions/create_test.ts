@@ -1,0 +1,80 @@
+/** Tests `create`: what it writes, and that it overwrites nothing. `tests/e2e/create_test.ts` runs a new site. */
+
+import { create } from "@framework/core/create";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+
+/** The files of a new site beside its icon. */
+const FILES = [
+  "AGENTS.md",
+  "app.ts",
+  "app_test.ts",
+  "deno.json",
+  "main.ts",
+  "views/home.vto",
+  "views/layout.vto",
+];
+
+/** Declares a test with an empty folder. */
+function folderTest(
+  name: string,
+  test: (folder: string) => Promise<void>,
+): void {
+  Deno.test(name, async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      await test(folder);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}
+
+/** The files below a folder. */
+function filesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory
+      ? filesIn(`${folder}/${name}`).map((file) => `${name}/${file}`)
+      : name
+  ).sort();
+}
+
+folderTest(
+  "`create()` writes a site into a folder that it makes, and returns the files",
+  async (folder) => {
+    const files = await create(`${folder}/sites/new`);
+    assertEquals(files.toSorted(), FILES);
+    assertEquals(filesIn(`${folder}/sites/new`), FILES);
+  },
+);
+
+folderTest("`create()` writes beside files of other names", async (folder) => {
+  await Deno.writeTextFile(`${folder}/README.md`, "mine");
+  await create(folder);
+  assertEquals(await Deno.readTextFile(`${folder}/README.md`), "mine");
+});
+
+for (const file of ["app.ts", "views/layout.vto"]) {
+  folderTest(
+    `\`create()\` names ${file} when it is there already, and writes nothing`,
+    async (folder) => {
+      await Deno.mkdir(`${folder}/views`);
+      await Deno.writeTextFile(`${folder}/${file}`, "mine");
+      const { message } = await assertRejects(
+        () => create(folder),
+        Deno.errors.AlreadyExists,
+      );
+      assertStringIncludes(message, `/${file}" already exists`);
+      assertEquals(filesIn(folder), [file]);
+      assertEquals(await Deno.readTextFile(`${folder}/${file}`), "mine");
+    },
+  );
+}
+
+folderTest(
+  "`create()` takes a link that leads nowhere for a file that is there",
+  async (folder) => {
+    await Deno.symlink("nowhere", `${folder}/main.ts`);
+    await assertRejects(() => create(folder), Deno.errors.AlreadyExists);
+    assertEquals(filesIn(folder), ["main.ts"]);
+  },
+);

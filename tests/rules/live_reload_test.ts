@@ -1,0 +1,231 @@
+/** Tests live reload on the wire: which pages get the script, who may have it, and what its events tell. */
+
+import {
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { Engine, HttpError } from "@framework/core";
+import { files } from "@framework/core/files";
+import { Desk } from "../support/desk.ts";
+import { logOf } from "../support/log.ts";
+
+const PAGE = "<!doctype html><html><body>Gr\u00fc\u00dfe</body></html>";
+const TAG = '<script src="/.framework/live.js" defer></script>\n';
+const LIVE_PAGE = PAGE.replace("</body>", `${TAG}</body>`);
+
+function html(body: string, headers: HeadersInit = {}, status = 200): Response {
+  const response = new Response(body, { status, headers });
+  response.headers.set("content-type", "text/html; charset=utf-8");
+  return response;
+}
+
+/** The states that a server tells to a page. */
+class Events {
+  readonly #reader: ReadableStreamDefaultReader<string>;
+
+  constructor({ body }: Response) {
+    this.#reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  static async of(desk: Desk, path = "/.framework/live"): Promise<Events> {
+    return new Events(await desk.visit(path));
+  }
+
+  /** The next state; undefined at the end. */
+  async next(): Promise<string | undefined> {
+    const { value } = await this.#reader.read();
+    return /\ndata: (\S+)\n\n$/.exec(value ?? "")?.[1];
+  }
+
+  /** Leaves as a page does. */
+  async leave(): Promise<void> {
+    await this.#reader.cancel();
+  }
+}
+
+/** The state by which the response to a path was made. */
+async function stateOf(desk: Desk, path = "/"): Promise<string | undefined> {
+  const { headers, body } = await desk.visit(path);
+  await body?.cancel();
+  return /live;desc="([^"]+)"/.exec(headers.get("server-timing") ?? "")?.[1];
+}
+
+// The script
+
+Deno.test("a page for a client on this machine gets the script, and its length is right", async () => {
+  await using desk = new Desk((app) => app.route("/", () => PAGE));
+  const response = await desk.visit("/");
+  assertEquals(await response.text(), LIVE_PAGE);
+  const length = new TextEncoder().encode(LIVE_PAGE).length;
+  assertEquals(response.headers.get("content-length"), `${length}`);
+});
+
+Deno.test("a page of `files()` gets the script", async () => {
+  await using desk = new Desk((app, folder) => files(app, "/", folder));
+  await desk.write("page.html", PAGE);
+  assertEquals(await (await desk.visit("/page.html")).text(), LIVE_PAGE);
+});
+
+Deno.test("the page of an error or of nothing found gets the script", async () => {
+  await using desk = new Desk((app) =>
+    app.route("/taken", () => {
+      throw new HttpError(409, "Taken");
+    })
+  );
+  for (const path of ["/taken", "/nowhere"]) {
+    assertStringIncludes(await (await desk.visit(path)).text(), TAG);
+  }
+});
+
+Deno.test("live reload leaves what is no whole page for a browser to show as it is", async () => {
+  const responses: Readonly<Record<string, () => Response>> = {
+    fragment: () => html("<p>part</p>"),
+    text: () => new Response(PAGE),
+    JSON: () => Response.json({ html: PAGE }),
+    stream: () => {
+      const headers = { "content-type": "text/html" };
+      const bytes = new TextEncoder().encode(PAGE);
+      return new Response(ReadableStream.from([bytes]), { headers });
+    },
+    encoded: () => html(PAGE, { "content-encoding": "identity" }),
+    download: () => html(PAGE, { "content-disposition": "attachment" }),
+    part: () => html(PAGE, { "content-range": "bytes 0-1/9" }, 206),
+  };
+  await using desk = new Desk((app) =>
+    app.route("/@name", (name) => responses[name]!())
+  );
+  for (const [name, make] of Object.entries(responses)) {
+    const response = await desk.visit(`/${name}`);
+    assertEquals(await response.text(), await make().text(), name);
+  }
+});
+
+Deno.test("the script has the nonce of the page's policy", async () => {
+  const policy = "script-src 'nonce-aB3+/=' 'strict-dynamic'";
+  const headers = { "content-security-policy": policy };
+  await using desk = new Desk((app) =>
+    app.route("/", () => html(PAGE, headers))
+  );
+  const text = await (await desk.visit("/")).text();
+  assertMatch(
+    text,
+    /<script src="[^"]+" [^>]*nonce="aB3\+\/="[^>]*><\/script>/,
+  );
+});
+
+Deno.test("live reload is below the base, before every filter and route", async () => {
+  await using desk = new Desk((app) => {
+    app.set("framework.base_url", "/shop");
+    app.route("*", () => PAGE);
+    app.before("start", () => {
+      if (app.request().url.includes("live")) app.halt(403);
+    });
+  });
+  const src = "/shop/.framework/live.js";
+  const page = await (await desk.visit("/shop/")).text();
+  assertStringIncludes(page, `<script src="${src}"`);
+  const { status, headers, body } = await desk.visit(src);
+  await body?.cancel();
+  assertEquals(status, 200);
+  assertMatch(headers.get("content-type")!, /^text\/javascript/);
+  assertEquals(headers.get("cache-control"), "no-store");
+});
+
+/** What a client that may see nothing of live reload has of its own. */
+interface Stranger {
+  readonly hostname?: string;
+  readonly host?: string;
+  readonly headers?: Record<string, string>;
+  readonly settings?: Parameters<Engine["set"]>[0];
+}
+
+const STRANGERS: Readonly<Record<string, Stranger>> = {
+  "on another machine": { hostname: "192.0.2.1" },
+  "behind a proxy": { headers: { "x-forwarded-for": "127.0.0.1" } },
+  "that was led here by a foreign name": { host: "evil.example" },
+  "under `framework.trust_proxy`": {
+    settings: { "framework.trust_proxy": true },
+  },
+  "without `framework.debug`": { settings: { "framework.debug": false } },
+};
+
+for (const [who, stranger] of Object.entries(STRANGERS)) {
+  Deno.test(`a client ${who} gets no script, and the application's 404`, async () => {
+    const { hostname = "127.0.0.1", host = "localhost", headers = {} } =
+      stranger;
+    const app = new Engine();
+    app.set({ "framework.debug": true, ...stranger.settings });
+    app.map("notFound", () => "mine");
+    app.route("/", () => PAGE);
+    const remoteAddr = { transport: "tcp", hostname, port: 1 } as const;
+    const textOf = async (path: string): Promise<string> => {
+      const request = new Request(`http://${host}${path}`, { headers });
+      return await (await app.fetch(request, { remoteAddr })).text();
+    };
+    assertEquals(await textOf("/"), PAGE);
+    assertEquals(await textOf("/.framework/live"), "mine");
+    assertEquals(await textOf("/.framework/live.js"), "mine");
+  });
+}
+
+// The events
+
+Deno.test("the events tell the state at once, and anew when a template of a page changes", async () => {
+  await using desk = new Desk((app) =>
+    app.route("/", () => app.render("home.vto"))
+  );
+  await desk.write("part.vto", "one");
+  await desk.write("home.vto", '<body>{{ include "part.vto" }}</body>');
+  const made = await stateOf(desk);
+  const events = await Events.of(desk);
+  assertMatch(made!, /./);
+  assertEquals(await events.next(), made);
+  await desk.write("part.vto", "another");
+  assertNotEquals(await events.next(), made);
+  await events.leave();
+});
+
+Deno.test("the events tell of a template that was missing", async () => {
+  await using desk = new Desk((app) => app.route("/", () => app.render("new")));
+  await logOf(() => stateOf(desk));
+  const events = await Events.of(desk);
+  const missing = await events.next();
+  await desk.write("new.vto", "there");
+  assertNotEquals(await events.next(), missing);
+  await events.leave();
+});
+
+Deno.test("the events tell of a static file that a page has named", async () => {
+  await using desk = new Desk((app, folder) => {
+    const asset = files(app, "/public", folder);
+    app.route("/", () => html(asset("style.css")));
+  });
+  await desk.write("style.css", "");
+  await stateOf(desk);
+  const events = await Events.of(desk);
+  const made = await events.next();
+  await desk.write("style.css", "* {}");
+  assertNotEquals(await events.next(), made);
+  await events.leave();
+});
+
+for (const who of ["an application", "a mounted engine"]) {
+  Deno.test(`the events of ${who} end when the server shuts down`, async () => {
+    const isMounted = who === "a mounted engine";
+    const inner = new Engine();
+    inner.set("framework.debug", isMounted);
+    await using desk = new Desk((app) => {
+      app.set("framework.debug", !isMounted);
+      // Events end by themselves after ten seconds. Held up for less, a drain aborts them, which is logged.
+      app.set("framework.shutdown_timeout", 5);
+      app.mount("/admin", inner);
+    });
+    const base = isMounted ? "/admin" : "";
+    const events = await Events.of(desk, `${base}/.framework/live`);
+    assertMatch(await events.next() ?? "", /./);
+    assertEquals(await logOf(() => desk.shutdown()), []);
+    assertEquals(await events.next(), undefined);
+  });
+}

@@ -1,0 +1,345 @@
+/** `start()` in this process: DESIGN 4, row `start`, and DESIGN 5 "Serving". What takes a process is in `e2e/`. */
+
+import {
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { Engine, type StartOptions } from "@framework/core";
+import { secondsOf } from "../support/clock.ts";
+import { logOf } from "../support/log.ts";
+import { RawConnection, untilRefused } from "../support/raw_http.ts";
+
+type Server = Deno.HttpServer<Deno.Addr>;
+
+/** Options of a server for a test: a free port, nothing printed, no signals. */
+const QUIET = { port: 0, signals: false, onListen() {} } as const;
+
+function portOf(server: Server): number {
+  return (server.addr as Deno.NetAddr).port;
+}
+
+async function visit(server: Server, path = "/"): Promise<Response> {
+  return await fetch(`http://127.0.0.1:${portOf(server)}${path}`);
+}
+
+/** Begins a request; resolves once it is being handled, with the promise of its text in a list. */
+async function begin(app: Engine, server: Server): Promise<[Promise<string>]> {
+  const begun = Promise.withResolvers<void>();
+  app.configure(() => app.before("start", () => begun.resolve()));
+  const text = visit(server).then((response) => response.text());
+  await Promise.race([begun.promise, text]);
+  return [text];
+}
+
+const pause = (seconds: number) =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+Deno.test("`start()` listens on 127.0.0.1, and responds", async () => {
+  const app = new Engine();
+  app.route("/", () => "Hello");
+  await using server = app.start(QUIET);
+  assertEquals((server.addr as Deno.NetAddr).hostname, "127.0.0.1");
+  assertEquals(await (await visit(server)).text(), "Hello");
+});
+
+Deno.test("`start()` runs the filters of `start` for each request", async () => {
+  const app = new Engine();
+  const visits: string[] = [];
+  app.before("start", () => void visits.push(app.request().url));
+  app.route("*", () => "Hello");
+  await using server = app.start(QUIET);
+  for (const path of ["/a", "/b"]) await (await visit(server, path)).text();
+  assertEquals(visits, ["/a", "/b"]);
+});
+
+Deno.test("`start()` tells the address to `onListen` once", async () => {
+  const told: Deno.Addr[] = [];
+  const onListen = (address: Deno.Addr) => void told.push(address);
+  await using server = new Engine().start({ ...QUIET, onListen });
+  assertEquals(told, [server.addr]);
+});
+
+Deno.test("`start()` a second time is an error, and works again after `shutdown()`", async () => {
+  const app = new Engine();
+  const server = app.start(QUIET);
+  assertThrows(() => app.start(QUIET), Error, "already listening");
+  await server.shutdown();
+  await app.start(QUIET).shutdown();
+});
+
+Deno.test("`start()` in a request does not listen", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    assertThrows(() => app.start(QUIET), Error, "request");
+    return "refused";
+  });
+  assertEquals(await (await app.fetch("/")).text(), "refused");
+});
+
+/** Options that the compiler lets pass, and what the error says of them. */
+const MALFORMED: readonly (readonly [StartOptions, message: string])[] = [
+  [{ port: 65_536 }, "Cannot listen on 127.0.0.1:65536: "],
+  [{ port: -1 }, "Cannot listen on 127.0.0.1:-1: "],
+  [{ port: 80.5 }, "Cannot listen on 127.0.0.1:80.5: "],
+  [{ path: "socket", port: 80 }, `"path" cannot be combined with "port"`],
+  [{ path: "socket", cert: "x" }, `"path" cannot be combined with "cert"`],
+  [{ port: 0, cert: "x" }, "Both 'cert' and 'key' must be provided"],
+  [{ port: 0, cert: "x", key: "y" }, "Cannot listen on 127.0.0.1:0: "],
+  [{ signal: AbortSignal.abort() }, "signal is already aborted"],
+];
+
+Deno.test("`start()` refuses malformed options, and can start with others then", async () => {
+  const app = new Engine();
+  app.route("/", () => "served");
+  for (const [options, message] of MALFORMED) {
+    assertThrows(() => app.start(options), Error, message);
+  }
+  await using server = app.start(QUIET);
+  assertEquals(await (await visit(server)).text(), "served");
+});
+
+Deno.test("`start()` on a port that is taken says how to take another", () => {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const { port } = listener.addr;
+  const error = assertThrows(
+    () => new Engine().start({ ...QUIET, port }),
+    Deno.errors.AddrInUse,
+  );
+  assertStringIncludes(error.message, `127.0.0.1:${port}`);
+  assertMatch(error.message, /\bport\b/);
+});
+
+Deno.test({
+  name: "`start()` names the permission that is missing",
+  permissions: { net: false },
+  fn() {
+    const FLAGS = {
+      "127.0.0.1": "--allow-net=127.0.0.1:8123",
+      "::1": "--allow-net=[::1]:8123",
+    };
+    for (const [hostname, flag] of Object.entries(FLAGS)) {
+      assertThrows(
+        () => new Engine().start({ hostname, port: 8123 }),
+        Deno.errors.NotCapable,
+        flag,
+      );
+    }
+  },
+});
+
+Deno.test("`start()` stops listening when `onListen` throws", async () => {
+  const ports: number[] = [];
+  const onListen = (address: Deno.Addr): never => {
+    ports.push((address as Deno.NetAddr).port);
+    throw new Error("not here");
+  };
+  const start = () => new Engine().start({ ...QUIET, onListen });
+  assertThrows(start, Error, "not here");
+  await untilRefused(ports[0]!);
+});
+
+Deno.test("`start()` responds with 500 and logs when `framework.handle_errors` is false", async () => {
+  const app = new Engine();
+  app.set("framework.handle_errors", false);
+  app.route("/", () => {
+    throw new Error("unhandled here");
+  });
+  await using server = app.start(QUIET);
+  const log = await logOf(async () => {
+    const response = await visit(server);
+    assertEquals(response.status, 500);
+    assertEquals((await response.text()).includes("unhandled"), false);
+  });
+  assertStringIncludes(log.join(), "unhandled here");
+});
+
+Deno.test("`shutdown()` lets a running request finish and takes no new one", async () => {
+  const app = new Engine();
+  const finish = Promise.withResolvers<string>();
+  app.route("/", () => finish.promise);
+  const server = app.start(QUIET);
+  const [text] = await begin(app, server);
+  const ended = server.shutdown();
+  await assertRejects(() => visit(server), TypeError);
+  finish.resolve("late");
+  assertEquals(await text, "late");
+  await ended;
+});
+
+Deno.test("`shutdown()` closes idle connections", async () => {
+  const server = new Engine().start(QUIET);
+  using connection = await RawConnection.open(portOf(server));
+  await connection.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+  await connection.receive("\r\n\r\n");
+  await server.shutdown();
+  await connection.receive();
+});
+
+Deno.test("the signal of `start()` drains as `shutdown()` does", async () => {
+  const app = new Engine();
+  const finish = Promise.withResolvers<string>();
+  app.route("/", () => finish.promise);
+  const controller = new AbortController();
+  const server = app.start({ ...QUIET, signal: controller.signal });
+  const [text] = await begin(app, server);
+  controller.abort();
+  finish.resolve("late");
+  assertEquals(await text, "late");
+  await server.finished;
+  await untilRefused(portOf(server));
+});
+
+Deno.test("`shutdown()` waits for deferred work, and for what that defers", async () => {
+  const app = new Engine();
+  const done: string[] = [];
+  app.route("/", () => {
+    app.defer(async () => {
+      await pause(2);
+      done.push("first");
+      app.defer(() => void done.push("second"));
+    });
+    return "Hello";
+  });
+  const server = app.start(QUIET);
+  await secondsOf(async () => {
+    await (await visit(server)).text();
+    assertEquals(done, []);
+    await server.shutdown();
+  });
+  assertEquals(done, ["first", "second"]);
+});
+
+Deno.test("`shutdown()` leaves a stream that ends in time whole", async () => {
+  const app = new Engine();
+  app.route("/", async function* () {
+    yield "one ";
+    await pause(2);
+    yield "two";
+  });
+  const server = app.start(QUIET);
+  await secondsOf(async () => {
+    const response = await visit(server);
+    const [text] = await Promise.all([response.text(), server.shutdown()]);
+    assertEquals(text, "one two");
+  });
+});
+
+Deno.test("`shutdown()` aborts an endless stream after `framework.shutdown_timeout`, and says so", async () => {
+  const app = new Engine();
+  const cleaned: string[] = [];
+  app.route("/", () =>
+    new ReadableStream({
+      start: (controller) => controller.enqueue("beginning"),
+      cancel: () => void cleaned.push("stream"),
+    }));
+  const server = app.start(QUIET);
+  const response = await visit(server);
+  let waited = 0;
+  const log = await logOf(async () => {
+    waited = await secondsOf(() => server.shutdown());
+  });
+  assertEquals(waited, 10);
+  await assertRejects(() => response.text());
+  assertEquals(cleaned, ["stream"]);
+  assertEquals(log, ["Shut down after 10 s with 1 open stream unfinished"]);
+});
+
+Deno.test("`shutdown()` gives up deferred work after `framework.shutdown_timeout`, and says so", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 3);
+  app.route("/", () => app.defer(() => new Promise(() => {})));
+  const server = app.start(QUIET);
+  await (await visit(server)).text();
+  let waited = 0;
+  const log = await logOf(async () => {
+    waited = await secondsOf(() => server.shutdown());
+  });
+  assertEquals(waited, 3);
+  assertEquals(log, ["Shut down after 3 s with 1 deferred task unfinished"]);
+});
+
+Deno.test("`onShutdown` is awaited once, after requests and deferred work", async () => {
+  const order: string[] = [];
+  const app = new Engine();
+  app.route("/", async () => {
+    await pause(0);
+    order.push("request");
+    app.defer(() => void order.push("deferred"));
+  });
+  const onShutdown = async () => {
+    await pause(0);
+    order.push("flushed");
+  };
+  const server = app.start({ ...QUIET, onShutdown });
+  const [text] = await begin(app, server);
+  await Promise.all([server.shutdown(), server.shutdown()]);
+  assertEquals(await text, "");
+  assertEquals(order, ["request", "deferred", "flushed"]);
+});
+
+Deno.test("`onShutdown` runs as the application itself", async () => {
+  const app = new Engine();
+  const onShutdown = () => {
+    assertThrows(() => app.request(), Error, "request()");
+    app.set("closed", true);
+  };
+  await app.start({ ...QUIET, onShutdown }).shutdown();
+  assertEquals(app.get("closed"), true);
+});
+
+Deno.test("`shutdown()` does not wait for `onShutdown` beyond `framework.shutdown_timeout`", async () => {
+  const app = new Engine();
+  app.set("framework.shutdown_timeout", 3);
+  const never = Promise.withResolvers<void>();
+  const server = app.start({ ...QUIET, onShutdown: () => never.promise });
+  let seconds = 0;
+  const log = await logOf(async () => {
+    seconds = await secondsOf(() => server.shutdown());
+  });
+  assertEquals(seconds, 3);
+  assertStringIncludes(log.join("\n"), "with onShutdown unfinished");
+});
+
+Deno.test("an error of `onShutdown` is in the log, and makes the status of the process 1", async () => {
+  const onShutdown = () => Promise.reject(new Error("the disk is full"));
+  const server = new Engine().start({ ...QUIET, onShutdown });
+  const lines = await logOf(() => server.shutdown());
+  const status = Deno.exitCode;
+  Deno.exitCode = 0;
+  assertEquals(status, 1);
+  assertMatch(lines.join("\n"), /onShutdown: .*the disk is full/);
+});
+
+Deno.test("`start()` and `shutdown()` leave nothing behind, signal listeners included", async () => {
+  const app = new Engine();
+  for (let round = 0; round < 10; round++) {
+    await using server = app.start({ port: 0, onListen() {} });
+    const response = await visit(server);
+    await response.body?.cancel();
+    assertEquals(response.status, 404);
+  }
+});
+
+Deno.test("a request is never nested in another one whose context the runtime leaked", async () => {
+  const [app, other] = [new Engine(), new Engine()];
+  const loaded = Promise.withResolvers<void>();
+  const seen = Promise.withResolvers<void>();
+  app.route("/", async () => {
+    app.set("user", "Ada");
+    // After an import inside of a request, Deno runs the next event in its context.
+    await import(`data:text/javascript,export default ${Date.now()}`);
+    loaded.resolve();
+    await seen.promise;
+  });
+  other.route("/", () => String(app.get("user")));
+  await using server = app.start(QUIET);
+  await using another = other.start(QUIET);
+  const first = visit(server);
+  await loaded.promise;
+  assertEquals(await (await visit(another)).text(), "undefined");
+  seen.resolve();
+  await (await first).text();
+});

@@ -1,0 +1,57 @@
+/** Options of the core are checked where they are given: by the compiler, and when code without types runs. */
+
+import { assertThrows } from "@std/assert";
+import { Engine, HttpError } from "@framework/core";
+
+/** What takes options, a misspelled one, and the end of the message. */
+const CALLS: [name: string, call: (app: Engine) => unknown, problem: string][] =
+  [
+    [
+      "start",
+      // @ts-expect-error -- it is "hostname"
+      (app) => app.start({ host: "0.0.0.0" }),
+      'Cannot start the server: there is no option "host": did you mean "hostname"?',
+    ],
+    [
+      "start",
+      // @ts-expect-error -- the options are a record
+      (app) => app.start(8080),
+      "Cannot start the server: the options must be a record such as { port: 8080 }, got 8080",
+    ],
+    [
+      "resource",
+      // @ts-expect-error -- it is "only"
+      (app) => app.router().resource("/posts", {}, { onyl: [] }),
+      'Cannot make the resource "/posts": there is no option "onyl": did you mean "only"?',
+    ],
+    [
+      "HttpError",
+      // @ts-expect-error -- it is "headers"
+      () => new HttpError(503, "", { header: {} }),
+      'Cannot make an HttpError: there is no option "header": did you mean "headers"?',
+    ],
+    [
+      "mount",
+      // @ts-expect-error -- a group has the middleware
+      (app) => app.mount("/inner", new Engine(), [() => false]),
+      "Cannot mount an application with middleware: mount it in a group() that has the middleware",
+    ],
+    [
+      "before",
+      // @ts-expect-error -- one filter at a time
+      (app) => app.before("start", () => {}, () => {}),
+      "Cannot call before() with several filters: call it once for each",
+    ],
+    [
+      "fetch",
+      // @ts-expect-error -- a request has its options
+      (app) => app.fetch("/", { method: "POST" }),
+      "Cannot fetch with options: pass a new Request(url, options)",
+    ],
+  ];
+
+for (const [name, call, problem] of CALLS) {
+  Deno.test(`\`${name}()\` ignores nothing: ${problem}`, () => {
+    assertThrows(() => call(new Engine()), TypeError, problem);
+  });
+}
