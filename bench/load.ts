@@ -1,142 +1,96 @@
-/**
- * Owns the load: requests over kept connections, one at a time on each, and how long they took. Every
- * response must be as long as the first one, of which status and content are checked too.
- */
+/** Owns the load: requests over kept connections, one at a time on each, all responses checked. */
 
-import type { Case } from "./cases.ts";
+import type { Limit } from "./plan.ts";
+import type { Row } from "./rows.ts";
 
-/** The size of a load. */
+/** The connections of a load. */
+export const CONNECTIONS = 32;
+
+/** How long a load may hang, in seconds. */
+const PATIENCE = 60;
+
+/** What a load was. */
 export interface Load {
   readonly requests: number;
-  readonly connections: number;
-}
-
-/** What the requests took, in milliseconds. */
-export interface Latency {
-  /** 99 of 100 took no longer. */
+  /** The milliseconds that 99 of 100 requests took at most. */
   readonly p99: number;
-  /** The load as a whole. */
-  readonly total: number;
 }
 
-/** How long one response may take, in milliseconds. */
-const LIMIT = 30_000;
-
-/** Sends a number of requests, of several cases in turns; throws when a response is wrong. */
-export async function send(
+/** Sends requests until a limit is reached; throws when a response is wrong or does not come. */
+export async function load(
   port: number,
-  cases: readonly Case[],
-  { requests, connections }: Load,
-): Promise<Latency> {
-  const exchanges: { bytes: Uint8Array; length: number }[] = [];
-  for (const each of cases) {
-    const length = await check(port, each);
-    exchanges.push({ bytes: encode(each, port), length });
-  }
-  const times = new Float64Array(requests);
+  row: Row,
+  { requests, seconds }: Limit,
+): Promise<Load> {
+  const message = encode(row, port);
+  const times: number[] = [];
+  const end = performance.now() + seconds * 1_000;
   let sent = 0;
-  const work = async (): Promise<void> => {
+  const send = async (): Promise<void> => {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port });
     connection.setNoDelay();
-    const buffer = new Uint8Array(65_536);
-    while (sent < requests) {
-      const place = sent++;
-      const { bytes, length } = exchanges[place % exchanges.length]!;
-      const start = performance.now();
-      await writeAll(connection, bytes);
-      await readExactly(connection, buffer, length);
-      times[place] = performance.now() - start;
-    }
+    const buffer = new Uint8Array(8_192);
+    const limit = (seconds + PATIENCE) * 1_000;
+    const timer = setTimeout(() => connection.close(), limit);
+    do {
+      sent++;
+      const begin = performance.now();
+      await write(connection, message);
+      check(await read(connection, buffer), row);
+      times.push(performance.now() - begin);
+    } while (sent < requests && performance.now() < end);
+    clearTimeout(timer);
   };
-  const begin = performance.now();
-  await Promise.all(Array.from({ length: connections }, work));
-  const total = performance.now() - begin;
-  return { p99: at(times.sort(), 0.99), total };
+  const connections = Math.min(CONNECTIONS, requests);
+  await Promise.all(Array.from({ length: connections }, send));
+  times.sort((a, b) => a - b);
+  return { requests: sent, p99: times[Math.floor(sent * 0.99)]! };
 }
 
-/**
- * Sends one request on a connection of its own and returns how many bytes came back; throws when the
- * status or the content is wrong.
- */
-export async function check(port: number, wanted: Case): Promise<number> {
-  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  const timer = setTimeout(() => connection.close(), LIMIT);
-  await writeAll(connection, encode(wanted, port));
-  const buffer = new Uint8Array(65_536);
-  let text = "";
-  while (!isComplete(text)) {
-    const size = await connection.read(buffer);
-    if (size === null) throw wrongResponse(wanted, text, "it ended early");
-    text += Array.from(buffer.subarray(0, size), toCharacter).join("");
-  }
-  clearTimeout(timer);
-  const [status] = /(?<=^HTTP\/1\.1 )\d+/.exec(text) ?? [];
-  if (Number(status) !== wanted.status) {
-    throw wrongResponse(wanted, text, "its status");
-  }
-  if (!text.includes(wanted.contains)) {
-    throw wrongResponse(wanted, text, "its content");
-  }
-  return text.length;
+function encode(row: Row, port: number): Uint8Array<ArrayBuffer> {
+  const { path, headers, body } = row;
+  const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  const method = body === undefined ? "GET" : "POST";
+  const head = `${method} ${path} HTTP/1.1\r\n${lines.join("")}`;
+  return new TextEncoder().encode(`${head}\r\n${body ?? ""}`);
 }
 
-const toCharacter = (byte: number): string => String.fromCharCode(byte);
-
-/** Whether a response, read as Latin-1, is complete. */
-function isComplete(text: string): boolean {
-  const end = text.indexOf("\r\n\r\n");
-  if (end < 0) return false;
-  const [length] = /(?<=\r\ncontent-length: *)\d+/i.exec(text) ?? [];
-  return length === undefined
-    ? text.endsWith("\r\n0\r\n\r\n")
-    : text.length >= end + 4 + Number(length);
-}
-
-function wrongResponse({ path }: Case, text: string, what: string): Error {
-  const got = JSON.stringify(text.slice(0, 500));
-  return new Error(`The response to "${path}" is wrong: ${what}, in ${got}`);
-}
-
-function encode(
-  { method = "GET", path, headers = {}, body }: Case,
-  port: number,
-): Uint8Array<ArrayBuffer> {
-  const lines = [`${method} ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`];
-  for (const name in headers) lines.push(`${name}: ${headers[name]}`);
-  const [type, text = ""] = body ?? [];
-  if (type !== undefined) {
-    lines.push(`Content-Type: ${type}`, `Content-Length: ${text.length}`);
-  }
-  return new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n${text}`);
-}
-
-async function writeAll(
-  connection: Deno.Conn,
-  bytes: Uint8Array,
-): Promise<void> {
+async function write(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
     written += await connection.write(bytes.subarray(written));
   }
 }
 
-async function readExactly(
+const decoder = new TextDecoder();
+
+/** Reads one response. */
+async function read(
   connection: Deno.Conn,
   buffer: Uint8Array,
-  length: number,
-): Promise<void> {
-  let left = length;
-  while (left > 0) {
+): Promise<string> {
+  let text = "";
+  while (!isComplete(text)) {
     const size = await connection.read(buffer);
     if (size === null) throw new Error("The server closed a connection");
-    left -= size;
+    text += decoder.decode(buffer.subarray(0, size));
   }
-  if (left < 0) throw new Error(`A response is ${-left} bytes too long`);
+  return text;
 }
 
-/** The value below which a share of the sorted values lies. */
-function at(sorted: Float64Array, share: number): number {
-  return sorted[
-    Math.min(sorted.length - 1, Math.floor(sorted.length * share))
-  ]!;
+/** Whether a response has all of its body, by its length or as the last chunk. */
+function isComplete(text: string): boolean {
+  const end = text.indexOf("\r\n\r\n");
+  if (end < 0) return false;
+  const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
+  return length === undefined
+    ? text.endsWith("\r\n0\r\n\r\n")
+    : text.length >= end + 4 + Number(length);
+}
+
+function check(text: string, { path, status, contains }: Row): void {
+  if (text.startsWith(`HTTP/1.1 ${status} `) && text.includes(contains)) return;
+  const got = JSON.stringify(text.slice(0, 500));
+  throw new Error(`The response to "${path}" is wrong: ${got}`);
 }

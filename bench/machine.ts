@@ -1,39 +1,41 @@
-/** Owns the description of a run: the machine, the runtime, the method, and the versions of peers. */
+/** Owns the description of a run: when, on what machine, against which versions. */
 
-import { CONTENDERS } from "./contenders.ts";
-import type { Plan } from "./plan.ts";
+import { deno, jsonOf } from "./command.ts";
 
-/** The machine, the runtime, and how the figures were measured. */
-export async function describeMachine(plan: Plan): Promise<string> {
-  const { rounds, laps, requests, starts } = plan;
+const PEERS = ["find-my-way", "hono", "iron-webcrypto", "ventojs", "zod"];
+
+/** The date, the machine and the runtime. */
+export async function describeMachine(): Promise<string> {
   const cpu = await Deno.readTextFile("/proc/cpuinfo");
   const [model = "unknown"] = /(?<=^model name\s*: ).*/m.exec(cpu) ?? [];
-  const cores = cpu.match(/^processor\b/gm)?.length ?? 1;
-  const memory = await Deno.readTextFile("/proc/meminfo");
-  const kilobytes = Number(/(?<=^MemTotal:\s*)\d+/m.exec(memory)?.[0]);
-  const [kernel] = (await Deno.readTextFile("/proc/version")).match(
-    /(?<=version )\S+/,
-  ) ?? [];
-  const [busy] = (await Deno.readTextFile("/proc/loadavg")).split(" ");
-  const { deno, v8 } = Deno.version;
-  return `${
-    new Date().toISOString().slice(0, 10)
-  }, Deno ${deno}, V8 ${v8}, Linux ${kernel}, ${cores} × ${model}, ${
-    (kilobytes / 1_024 ** 2).toFixed(0)
-  } GB; load ${busy} before the first run.
-
-Medians, with the lower and upper quartile in parentheses; ≈ marks a ratio whose spread, from quartile to quartile, is larger than its distance from 1. All contenders take turns within one run: ${rounds} rounds of ${requests} requests over 32 kept connections, shared among ${laps} sets of fresh processes; ${starts} starts. A ratio divides by the other contender's measurement of the same round. CPU time is that of the whole server process, user and kernel, all threads; latency is seen by the client.`;
+  const memory = Deno.systemMemoryInfo().total / 1_024 ** 3;
+  const [load] = Deno.loadavg();
+  return [
+    new Date().toISOString().slice(0, 10),
+    `Deno ${Deno.version.deno}, V8 ${Deno.version.v8}`,
+    `Linux ${Deno.osRelease()}`,
+    `${navigator.hardwareConcurrency} × ${model}, ${memory.toFixed(0)} GB`,
+    `load ${load!.toFixed(2)} before`,
+    await describePeers(),
+  ].join("; ");
 }
 
-/** The versions of the peers. */
-export async function describePeers(): Promise<string> {
-  const files = new Set(Object.values(CONTENDERS).map(({ file }) => file));
+/** The versions of the packages that take part. */
+async function describePeers(): Promise<string> {
   const found = new Set<string>();
-  for (const file of [...files, "servers/page.ts"]) {
-    const text = await Deno.readTextFile(new URL(file, import.meta.url));
-    for (const [, name] of text.matchAll(/"npm:([^@/]+@[\d.]+)/g)) {
-      found.add(name!);
-    }
+  for (
+    const file of [
+      "contenders/site_by_hand.ts",
+      "router_process.ts",
+      "contenders/schema.ts",
+    ]
+  ) {
+    const { pathname } = new URL(file, import.meta.url);
+    const graph = await jsonOf(deno("info", "--json", pathname));
+    const { npmPackages } = graph as { npmPackages: Record<string, unknown> };
+    for (const name in npmPackages) found.add(name);
   }
-  return `Measured against ${[...found].sort().join(", ")}.`;
+  return [...found].sort()
+    .filter((each) => PEERS.some((name) => each.startsWith(`${name}@`)))
+    .join(", ");
 }

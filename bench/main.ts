@@ -1,105 +1,73 @@
 /**
- * Measures this framework against a bare server and against other frameworks, prints tables and
- * writes them to `bench/results.md`. Linux only: what a process costs is read from `/proc`.
+ * Measures this framework against a bare server and against Hono, prints tables, and writes the summary of a whole
+ * run to `results.md`. Linux only: what a process costs is read from `/proc`.
  *
- *     deno task bench [--quick] [part …]
- *     deno task bench [--quick] --against COMMIT [request …]
- *
- * The parts are `quiet`, `busy`, `parallel`, `router`, `start`, `memory`, `site` and `blog`, or the names of
- * requests such as `text`; without one, everything is measured and the results are written. `--against` compares
- * the work tree with a commit.
+ *     deno task bench [--quick] [ROW …]
  */
 
-import { compareWith } from "./against.ts";
-import { measureBlog } from "./blog.ts";
-import { CASES } from "./cases.ts";
-import { describeMachine, describePeers } from "./machine.ts";
+import { measureCpu } from "./cpu.ts";
+import { measureJavaScript } from "./javascript.ts";
+import { describeMachine } from "./machine.ts";
+import type { Measurement } from "./measurement.ts";
 import { measureMemory } from "./memory.ts";
 import { drawPicture } from "./picture.ts";
-import { measureParallel } from "./parallel.ts";
-import { FULL, type Plan, QUICK } from "./plan.ts";
-import { measureBusy, measureQuiet } from "./requests.ts";
-import { measureRouter } from "./router_process.ts";
+import { FULL, QUICK } from "./plan.ts";
+import { measureRouter } from "./router.ts";
+import { ROWS } from "./rows.ts";
 import { measureSite } from "./site.ts";
 import { measureStart } from "./start.ts";
-import { type Figures, printTargets, recordRouter } from "./targets.ts";
+import { details, summary } from "./tables.ts";
 
-type Measure = (plan: Plan, figures: Figures) => Promise<string>;
+const METHOD =
+  "Medians, with quartiles in parentheses, and how many times the others; how it was measured is in README.md.";
 
-const RESULTS = new URL("results.md", import.meta.url);
-const PICTURE = new URL("cpu.svg", import.meta.url);
+const isQuick = Deno.args.includes("--quick");
+const plan = isQuick ? QUICK : FULL;
 
-const against = Deno.args.indexOf("--against") + 1;
-const commit = against > 0 ? Deno.args[against] ?? "HEAD" : undefined;
-const parts = Deno.args.filter((arg, place) =>
-  !arg.startsWith("--") && (commit === undefined || place !== against)
-);
-const named = parts.filter((name) => Object.hasOwn(CASES, name));
-const cases = named.length > 0 ? named : Object.keys(CASES);
-
-/** The parts in order: their titles, and what measures them. */
-const PARTS: Readonly<Record<string, readonly [string, Measure]>> = {
-  quiet: [
-    "Requests",
-    (plan, figures) => measureQuiet(cases, plan, figures),
-  ],
-  busy: [
-    "Requests, beside a neighbour that thrashes memory",
-    (plan, figures) => measureBusy(cases, plan, figures),
-  ],
-  parallel: ["`deno serve --parallel`, two workers", measureParallel],
-  router: ["Router", async (plan, figures) => {
-    const text = await measureRouter(plan);
-    recordRouter(text, figures);
-    return text;
-  }],
-  start: ["Start", measureStart],
-  memory: ["Memory", measureMemory],
-  site: ["A page of a site", measureSite],
-  blog: ["Blog", measureBlog],
+/** What can be named. The start comes first, while this process has no core of its own. */
+const PARTS: Readonly<Record<string, () => AsyncIterable<Measurement>>> = {
+  start: () => measureStart(plan),
+  memory: () => measureMemory(plan),
+  ...Object.fromEntries(
+    Object.keys(ROWS).map((name) => [name, () => measureRow(name)]),
+  ),
+  site: () => measureSite(plan),
+  router: () => measureRouter(plan),
 };
 
-const unknown = parts.find((name) =>
-  !Object.hasOwn(PARTS, name) && !Object.hasOwn(CASES, name)
-);
+const named = Deno.args.filter((arg) => !arg.startsWith("--"));
+const unknown = named.find((name) => !Object.hasOwn(PARTS, name));
 if (unknown !== undefined) {
-  const known = [...Object.keys(PARTS), ...Object.keys(CASES)];
-  console.error(
-    `Cannot measure "${unknown}": the parts are ${known.join(", ")}`,
-  );
+  const known = Object.keys(PARTS).join(", ");
+  console.error(`Cannot measure "${unknown}": the rows are ${known}`);
   Deno.exit(2);
 }
 
-const quick = Deno.args.includes("--quick");
-const plan = quick ? QUICK : FULL;
-const figures: Figures = new Map();
-const sections = [await describeMachine(plan)];
-if (quick) {
-  console.log("Quick look: few turns, nothing is written; trust no figure\n");
+const machine = await describeMachine();
+console.log(machine);
+const measurements: Measurement[] = [];
+for (const [name, measure] of Object.entries(PARTS)) {
+  if (named.length > 0 && !named.includes(name)) continue;
+  for await (const measurement of measure()) {
+    measurements.push(measurement);
+    console.log(`\n${details(measurement)}`);
+  }
 }
-console.log(sections[0]);
-if (commit !== undefined) {
-  console.log(`\n${await compareWith(commit, cases, plan)}`);
-  Deno.exit();
-}
-for (const [name, [title, measure]] of Object.entries(PARTS)) {
-  if (!isWanted(name)) continue;
-  const begin = performance.now();
-  sections.push(`## ${title}\n\n${await measure(plan, figures)}`);
-  const minutes = (performance.now() - begin) / 60_000;
-  console.log(`\n${sections.at(-1)}\n\n(${minutes.toFixed(1)} minutes)`);
-}
-sections.splice(1, 0, `## Targets\n\n${printTargets(figures)}`);
-console.log(`\n${sections[1]}`);
-sections.push(await describePeers());
-if (quick) console.log("\nQuick look: nothing was written");
-else if (parts.length === 0) {
-  await Deno.writeTextFile(RESULTS, `# Results\n\n${sections.join("\n\n")}\n`);
-  await Deno.writeTextFile(PICTURE, drawPicture(figures));
+const table = summary(measurements);
+console.log(`\n${table}`);
+if (isQuick || named.length > 0) {
+  console.log("\nNothing was written: that takes a whole run");
+} else {
+  const results = `# Results\n\n${machine}.\n\n${METHOD}\n\n${table}\n`;
+  await write("results.md", results);
+  await write("cpu.svg", drawPicture(measurements));
 }
 
-/** Whether a part was named, or a request of it without any part, or nothing at all. */
-function isWanted(part: string): boolean {
-  if (parts.length === 0 || parts.includes(part)) return true;
-  return part === "quiet" && parts.length === named.length;
+async function* measureRow(name: string): AsyncGenerator<Measurement> {
+  if (!ROWS[name]!.isLarge) yield await measureJavaScript(name, plan);
+  yield* measureCpu(name, plan);
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await Deno.writeTextFile(new URL(file, import.meta.url), text);
 }

@@ -1,37 +1,24 @@
-/** Owns the picture of the results: what a request costs each contender, as a multiple of a bare server's cost. */
+/** Owns the picture of the results: the CPU time of a request, as a multiple of a bare server's. */
 
-import { BASE, CONTENDERS, HONO, HONO_STORAGE, OURS } from "./contenders.ts";
-import { type Figures, timesBase } from "./targets.ts";
+import { CONTENDERS } from "./contenders.ts";
+import type { Measurement } from "./measurement.ts";
 
-/** The requests that are shown, by what the picture calls them. */
+/** The rows that are shown, by what the picture calls them. */
 const SHOWN: Readonly<Record<string, string>> = {
-  "parameter": "text, one parameter",
-  "json": "JSON",
-  "async": "asynchronous handler",
-  "thrown 404": "thrown 404",
-  "form": "form, 1 KB",
-  "json body, validated": "JSON body, validated",
-  "vento": "Vento page",
+  parameter: "text, one parameter",
+  json: "JSON",
+  async: "asynchronous handler",
+  thrown: "thrown 404",
+  form: "form, 1 KB",
+  validated: "JSON body, validated",
+  vento: "Vento page",
 };
 
-/** The colour of each contender. */
-const COLOURS: Readonly<Record<string, string>> = {
-  [OURS]: "#0a84ff",
-  [HONO]: "#ff7a3d",
-  [HONO_STORAGE]: "#c2410c",
-  "h3": "#d4a900",
-  "Express": "#8a8f98",
-  "Fastify": "#5f6672",
-};
-
-/** Longer bars are cut: their number says how long they are. */
-const MOST = 4;
-
-const WIDTH = 760;
+const COLOURS = ["#8a8f98", "#0a84ff", "#ff7a3d", "#c2410c"];
+const LONGEST = 4; // Longer bars are cut: the number beside them says how long they are.
 const LEFT = 170;
-const BAR = 11;
-const ROW = 14;
-const GAP = 16;
+const SCALE = 130;
+const GROUP = 76;
 const TOP = 64;
 
 const STYLE = `
@@ -44,66 +31,50 @@ text { fill: currentColor; }
   svg { background: #0d1117; color: #e6edf3; }
 }`;
 
-/** Draws the picture as SVG, of the requests that were measured; its colours follow the reader's scheme. */
-export function drawPicture(figures: Figures): string {
-  const names = Object.keys(CONTENDERS).filter((name) => name !== BASE);
-  const cases = Object.keys(SHOWN)
-    .filter((name) => figures.has(timesBase(name, OURS)));
-  const groupHeight = names.length * ROW + GAP;
-  const height = TOP + cases.length * groupHeight + 8;
-  const groups = cases.map((name, place) =>
-    drawCase(name, names, TOP + place * groupHeight, figures)
-  );
-  const one = LEFT + scaled(1);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title">
+/** Draws the picture as SVG; its colours follow the reader's scheme. */
+export function drawPicture(measurements: readonly Measurement[]): string {
+  const [bare = "", ...contenders] = Object.keys(CONTENDERS);
+  const parts = contenders.map((contender, place) => {
+    const x = 12 + place * 110;
+    return bar(x, 36, 10, COLOURS[place]!, contender);
+  });
+  let y = TOP;
+  for (const [name, title] of Object.entries(SHOWN)) {
+    const found = measurements.find((each) => each.name === `${name}: CPU`);
+    parts.push(
+      `<text x="${LEFT - 10}" y="${y + 32}" text-anchor="end">${title}</text>`,
+    );
+    for (const [place, contender] of contenders.entries()) {
+      const ratio = found?.ratio(contender, bare)?.median ?? 0;
+      const width = Math.min(ratio, LONGEST) * SCALE;
+      const colour = COLOURS[place]!;
+      const value = ratio.toFixed(2);
+      parts.push(bar(LEFT, y + place * 14, width, colour, value));
+    }
+    y += GROUP;
+  }
+  const one = LEFT + SCALE;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 ${y}" role="img" aria-labelledby="title">
 <style>${STYLE}
 </style>
 <text id="title" class="title" x="12" y="22">CPU time of a request, as a multiple of a bare Deno.serve (shorter is better)</text>
-${legend(names)}
-<line class="base" x1="${one}" y1="${TOP - 8}" x2="${one}" y2="${height - 8}"/>
-${groups.join("\n")}
+<line class="base" x1="${one}" y1="${TOP - 8}" x2="${one}" y2="${y - 8}"/>
+${parts.join("\n")}
 </svg>
 `;
 }
 
-function legend(names: readonly string[]): string {
-  let x = 12;
-  const items = names.map((name) => {
-    const item = `<rect x="${x}" y="36" width="10" height="10" fill="${
-      COLOURS[name]
-    }"/><text x="${x + 15}" y="45">${name}</text>`;
-    x += 34 + name.length * 6.6;
-    return item;
-  });
-  return items.join("\n");
-}
-
-/** The bars of one kind of request. */
-function drawCase(
-  name: string,
-  contenders: readonly string[],
-  top: number,
-  figures: Figures,
+/** A bar with a text behind it. */
+function bar(
+  x: number,
+  y: number,
+  width: number,
+  colour: string,
+  text: string,
 ): string {
-  const bars = contenders.map((contender, place) => {
-    const { median } = figures.get(timesBase(name, contender))!;
-    const y = top + place * ROW;
-    const width = scaled(Math.min(median, MOST));
-    const value = `${median.toFixed(2)}${median > MOST ? " →" : ""}`;
-    return `<rect x="${LEFT}" y="${y}" width="${
-      width.toFixed(1)
-    }" height="${BAR}" fill="${COLOURS[contender]}"/><text class="value" x="${
-      (LEFT + width + 5).toFixed(1)
-    }" y="${y + 9}">${value}</text>`;
-  });
-  const middle = top + contenders.length * ROW / 2 + 3;
-  const label = `<text x="${LEFT - 10}" y="${middle}" text-anchor="end">${
-    SHOWN[name]
-  }</text>`;
-  return [label, ...bars].join("\n");
-}
-
-/** The length of a bar. */
-function scaled(ratio: number): number {
-  return ratio / MOST * (WIDTH - LEFT - 60);
+  const end = (x + width + 5).toFixed(1);
+  const length = width.toFixed(1);
+  return `<rect x="${x}" y="${y}" width="${length}" height="11" fill="${colour}"/><text class="value" x="${end}" y="${
+    y + 9
+  }">${text}</text>`;
 }

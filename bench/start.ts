@@ -1,64 +1,67 @@
-/** Measures the start: from the start of the process to the first response with status 200, and the import alone. */
+/** Measures the start: the first response of a process, the import alone, and how many modules it loads. */
 
-import { CASES } from "./cases.ts";
-import { Child } from "./child.ts";
-import { BASE, CONTENDERS, OURS } from "./contenders.ts";
-import { check } from "./load.ts";
-import { measureImports } from "./imports.ts";
-import { countModules } from "./modules.ts";
+import { deno, jsonOf, script } from "./command.ts";
+import { CONTENDERS, HONO, OURS } from "./contenders.ts";
+import { load } from "./load.ts";
+import { Measurement } from "./measurement.ts";
 import type { Plan } from "./plan.ts";
-import { figure, ratios, show, showRatio, table } from "./statistics.ts";
-import type { Figures } from "./targets.ts";
+import { ROWS } from "./rows.ts";
+import { Server } from "./server.ts";
 
-interface Samples {
-  /** Milliseconds by the clock. */
-  readonly clock: number[];
-  /** Milliseconds of CPU time, of all threads. */
-  readonly cpu: number[];
-}
+/** What is imported, as `bench/` imports it. */
+const IMPORTS = { [OURS]: "@framework/core", [HONO]: "npm:hono@^4" };
 
-/** Starts every contender in turns; the first round only fills the caches. */
-export async function measureStart(
+/** Measures every contender. */
+export async function* measureStart(
   { starts }: Plan,
-  figures: Figures,
-): Promise<string> {
-  const samples = new Map<string, Samples>();
-  for (let round = -1; round < starts; round++) {
-    for (const [name, script] of Object.entries(CONTENDERS)) {
-      const begin = performance.now();
-      await using server = await Child.start(script);
-      await check(server.port, CASES["text"]!);
-      const clock = performance.now() - begin;
-      if (round < 0) samples.set(name, { clock: [], cpu: [] });
-      else {
-        samples.get(name)!.clock.push(clock);
-        samples.get(name)!.cpu.push(server.cpu() / 1_000);
-      }
+): AsyncGenerator<Measurement> {
+  const response = new Measurement("start to the first response", "ms");
+  const imported = new Measurement("import", "ms");
+  for (let round = -1; round < starts; round++) { // The first one fills the caches.
+    for (const [contender, file] of Object.entries(CONTENDERS)) {
+      const time = await firstResponse(file);
+      if (round >= 0) response.add(contender, time);
+    }
+    for (const [contender, module] of Object.entries(IMPORTS)) {
+      const time = await jsonOf(script("import.ts", module)) as number;
+      if (round >= 0) imported.add(contender, time);
     }
   }
-  const ours = samples.get(OURS)!.clock;
-  for (const [name, { clock }] of samples) {
-    figures.set(`start / ${name}`, ratios(ours, clock));
-  }
-  return [
-    print(samples),
-    await measureImports(starts, figures),
-    await countModules(figures),
-  ].join("\n\n");
+  yield response;
+  yield imported;
+  const modules = new Measurement("modules loaded by the import", "count");
+  modules.add(OURS, await countModules());
+  yield modules;
 }
 
-function print(samples: ReadonlyMap<string, Samples>): string {
-  const base = samples.get(BASE)!;
-  const ours = samples.get(OURS)!;
-  return table(
-    ["", "ms to the first 200", "× bare", "framework × it", "CPU ms", "× bare"],
-    [...samples].map(([name, { clock, cpu }]) => [
-      name,
-      show(figure(clock), 0),
-      showRatio(ratios(clock, base.clock)),
-      showRatio(ratios(ours.clock, clock)),
-      show(figure(cpu), 0),
-      showRatio(ratios(cpu, base.cpu)),
-    ]),
-  );
+/** The milliseconds from the start of a process to its first response. */
+async function firstResponse(file: string): Promise<number> {
+  const begin = performance.now();
+  await using server = await Server.start("serve.ts", file);
+  await load(server.port, ROWS["text"]!, { requests: 1, seconds: 10 });
+  return performance.now() - begin;
+}
+
+/** What `deno info --json` tells of a module; what is imported for its types alone has no code. */
+interface Module {
+  readonly specifier: string;
+  readonly dependencies?: readonly {
+    readonly code?: { readonly specifier: string };
+    readonly isDynamic?: boolean;
+  }[];
+}
+
+/** Counts the modules that are loaded at once: neither for types alone nor by `import()`. */
+async function countModules(): Promise<number> {
+  const root = import.meta.resolve("@framework/core");
+  const graph = await jsonOf(deno("info", "--json", root));
+  const { modules } = graph as { modules: readonly Module[] };
+  const loaded = new Set([root]);
+  for (const specifier of loaded) { // It visits what is added meanwhile, too.
+    const found = modules.find((each) => each.specifier === specifier);
+    for (const { code, isDynamic } of found?.dependencies ?? []) {
+      if (code && !isDynamic) loaded.add(code.specifier);
+    }
+  }
+  return loaded.size;
 }

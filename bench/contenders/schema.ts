@@ -1,6 +1,6 @@
 /** The schema of the JSON that every contender validates. */
 
-import { z } from "npm:zod@4.6.7";
+import { z } from "npm:zod@^4";
 
 /** A customer with orders. */
 export const CUSTOMER = z.object({

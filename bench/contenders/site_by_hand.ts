@@ -1,25 +1,22 @@
-/**
- * The same page with Hono: its `secureHeaders`, `csrf` and `logger`, Vento, and a session in a cookie that is sealed in the
- * same way.
- */
+/** The same page with Hono: its `secureHeaders`, `csrf` and `logger`, Vento, and a session in a cookie sealed alike. */
 
-import { Hono } from "npm:hono@4.13.19";
-import { getCookie, setCookie } from "npm:hono@4.13.19/cookie";
-import { csrf } from "npm:hono@4.13.19/csrf";
-import { logger } from "npm:hono@4.13.19/logger";
-import { secureHeaders } from "npm:hono@4.13.19/secure-headers";
-import { defaults, seal, unseal } from "npm:iron-webcrypto@2.0.0";
-import vento from "npm:ventojs@2.4.0";
-import { ITEMS, SECRET, SECTIONS } from "../cases.ts";
+import { Hono } from "npm:hono@^4";
+import { getCookie, setCookie } from "npm:hono@^4/cookie";
+import { csrf } from "npm:hono@^4/csrf";
+import { logger } from "npm:hono@^4/logger";
+import { secureHeaders } from "npm:hono@^4/secure-headers";
+import { defaults, seal, unseal } from "npm:iron-webcrypto@^2.0.0";
+import vento from "ventojs";
+import { ITEMS } from "../rows.ts";
 
 interface Session {
   readonly user?: string;
 }
 
-const templates = vento({
-  autoescape: true,
-  includes: new URL("../views", import.meta.url).pathname,
-});
+const SECRET = "nobody guesses these 32 characters";
+const VIEWS = new URL("../views", import.meta.url).pathname;
+
+const templates = vento({ autoescape: true, includes: VIEWS });
 const app = new Hono<{ Variables: { session: Session } }>();
 
 app.use(logger());
@@ -44,15 +41,11 @@ app.get("/", async (context) => {
   const { content } = await templates.run("site/page.vto", {
     title: "Things",
     items: ITEMS,
-    sections: SECTIONS,
+    sections: ["home", "things", "about"],
     user,
   });
   context.header("Vary", "Cookie");
   return context.html(content);
 });
 
-Deno.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  onListen: ({ port }) => console.log(port),
-}, app.fetch);
+export const fetch = app.fetch;
