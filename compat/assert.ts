@@ -1,51 +1,67 @@
 /**
- * Stands in for `@std/assert` where JSR is out of reach: the assertions the tests use, with the
- * verdicts of the real ones. Failure messages are plainer: they show both values, not a difference.
+ * Stands in for `@std/assert` where JSR is out of reach, over `node:assert`: the assertions that tests and
+ * documentation use. Here, `0` and `-0` differ.
  */
 
-import { equal } from "./equal.ts";
+import * as node from "node:assert";
 
 // deno-lint-ignore no-explicit-any -- only `any` lets every constructor match
 type Class<Instance> = abstract new (...args: any[]) => Instance;
 
-/** What a failed assertion throws. */
-export class AssertionError extends Error {
-  override readonly name = "AssertionError";
-}
+type Comparisons = Pick<
+  typeof node,
+  "deepStrictEqual" | "notDeepStrictEqual" | "partialDeepStrictEqual"
+>;
 
-/** Fails unless the expression is truthy. */
-export function assert(expression: unknown, message = ""): asserts expression {
-  if (!expression) fail(message);
-}
+/** Deno's types do not know the class yet. Records without a prototype equal plain ones, as in `@std/assert`. */
+const { Assert } = node as unknown as {
+  Assert: new (options: { skipPrototype: boolean }) => Comparisons;
+};
+const comparisons = new Assert({ skipPrototype: true });
+
+export {
+  doesNotMatch as assertNotMatch,
+  match as assertMatch,
+  ok as assert,
+  strictEqual as assertStrictEquals,
+} from "node:assert";
 
 /** Fails unless the expression is falsy. */
 export function assertFalse(expression: unknown, message = ""): void {
-  if (expression) {
-    fail(`Expected a falsy value, got ${show(expression)}`, message);
-  }
+  require(!expression, `Expected a falsy value, got ${expression}`, message);
 }
 
 /** Fails unless both values are deeply equal. */
 export function assertEquals<T>(actual: T, expected: T, message = ""): void {
-  if (equal(actual, expected)) return;
-  fail(`Values are not equal\n${both(actual, expected)}`, message);
+  compare("deepStrictEqual", actual, expected, message);
 }
 
 /** Fails when both values are deeply equal. */
 export function assertNotEquals<T>(actual: T, expected: T, message = ""): void {
-  if (equal(actual, expected)) {
-    fail(`Both values equal ${show(actual)}`, message);
-  }
+  compare("notDeepStrictEqual", actual, expected, message);
 }
 
-/** Fails unless both values are the same one. */
-export function assertStrictEquals<T>(
-  actual: unknown,
-  expected: T,
+/** Fails unless the expected properties are there, at every depth. */
+export function assertObjectMatch(
+  actual: object,
+  expected: object,
   message = "",
-): asserts actual is T {
-  if (Object.is(actual, expected)) return;
-  fail(`Values are not strictly equal\n${both(actual, expected)}`, message);
+): void {
+  compare("partialDeepStrictEqual", actual, expected, message);
+}
+
+/** Fails unless the list contains, deeply equal, everything expected. */
+export function assertArrayIncludes<T>(
+  actual: readonly T[],
+  expected: readonly T[],
+  message = "",
+): void {
+  compare(
+    "partialDeepStrictEqual",
+    new Set(actual),
+    new Set(expected),
+    message,
+  );
 }
 
 /** Fails unless the text contains the other. */
@@ -54,70 +70,8 @@ export function assertStringIncludes(
   expected: string,
   message = "",
 ): void {
-  if (actual.includes(expected)) return;
-  fail(
-    `Expected the text to include ${show(expected)}, got ${show(actual)}`,
-    message,
-  );
-}
-
-/** Fails unless the text matches. */
-export function assertMatch(
-  actual: string,
-  expected: RegExp,
-  message = "",
-): void {
-  if (!expected.test(actual)) {
-    fail(`Expected ${show(actual)} to match ${expected}`, message);
-  }
-}
-
-/** Fails when the text matches. */
-export function assertNotMatch(
-  actual: string,
-  expected: RegExp,
-  message = "",
-): void {
-  if (expected.test(actual)) {
-    fail(`Expected ${show(actual)} not to match ${expected}`, message);
-  }
-}
-
-/** Fails unless the list contains, deeply equal, everything expected. */
-export function assertArrayIncludes<T>(
-  actual: ArrayLike<T>,
-  expected: ArrayLike<T>,
-  message = "",
-): void {
-  const missing = Array.from(expected).filter((wanted) =>
-    !Array.from(actual).some((item) => equal(item, wanted))
-  );
-  if (missing.length > 0) {
-    fail(`Missing from ${show(actual)}: ${show(missing)}`, message);
-  }
-}
-
-/** Fails unless what is expected is there, at every depth; what else is there does not matter. */
-export function assertObjectMatch(
-  actual: object,
-  expected: object,
-  message = "",
-): void {
-  if (!contains(actual, expected)) {
-    fail(`Expected ${show(actual)} to contain ${show(expected)}`, message);
-  }
-}
-
-function contains(actual: unknown, expected: unknown): boolean {
-  const isOpen = isRecord(actual) && isRecord(expected);
-  if (!isOpen) return equal(actual, expected);
-  return Object.keys(expected).every((key) =>
-    Object.hasOwn(actual, key) && contains(actual[key], expected[key])
-  );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const problem = `Expected "${actual}" to include "${expected}"`;
+  require(actual.includes(expected), problem, message);
 }
 
 /** Fails unless the value is an instance of the class. */
@@ -126,173 +80,67 @@ export function assertInstanceOf<T>(
   expected: Class<T>,
   message = "",
 ): asserts actual is T {
-  if (actual instanceof expected) return;
-  fail(
-    `Expected an instance of "${expected.name}", got ${show(actual)}`,
-    message,
-  );
+  const problem = `Expected an instance of "${expected.name}"`;
+  require(actual instanceof expected, problem, message);
 }
 
-/** Fails unless the first is greater than the second. */
-export function assertGreater<T>(actual: T, expected: T, message = ""): void {
-  if (!(actual > expected)) {
-    fail(`Expected ${show(actual)} > ${show(expected)}`, message);
-  }
-}
-
-/** Fails unless the first is greater than the second, or equal to it. */
-export function assertGreaterOrEqual<T>(
-  actual: T,
-  expected: T,
-  message = "",
-): void {
-  if (!(actual >= expected)) {
-    fail(`Expected ${show(actual)} >= ${show(expected)}`, message);
-  }
-}
-
-/** Fails unless the first is less than the second. */
-export function assertLess<T>(actual: T, expected: T, message = ""): void {
-  if (!(actual < expected)) {
-    fail(`Expected ${show(actual)} < ${show(expected)}`, message);
-  }
-}
-
-/** Fails unless the first is less than the second, or equal to it. */
-export function assertLessOrEqual<T>(
-  actual: T,
-  expected: T,
-  message = "",
-): void {
-  if (!(actual <= expected)) {
-    fail(`Expected ${show(actual)} <= ${show(expected)}`, message);
-  }
-}
-
-/** Fails unless the value is an error of the class whose message fits. */
-function assertIsError<E extends Error = Error>(
-  error: unknown,
+/** Fails unless the function throws an error of the class whose message includes the part; returns the error. */
+export function assertThrows<E = unknown>(
+  action: () => unknown,
   expected?: Class<E>,
-  part?: string | RegExp,
+  part = "",
   message = "",
-): asserts error is E {
-  if (!(error instanceof Error)) {
-    fail(`Expected an error, got ${show(error)}`, message);
-  }
-  if (expected && !(error instanceof expected)) {
-    fail(
-      `Expected an error of "${expected.name}", got "${error.constructor.name}"`,
-      message,
-    );
-  }
-  const fits = typeof part === "string"
-    ? error.message.includes(part)
-    : part?.test(error.message);
-  if (part && !fits) {
-    fail(
-      `Expected the error's message to fit ${part}, got ${show(error.message)}`,
-      message,
-    );
-  }
-}
-
-/** Fails unless the function throws; returns what it threw. */
-export function assertThrows(action: () => unknown, message?: string): unknown;
-/** Fails unless the function throws an error of the class whose message includes the part. */
-export function assertThrows<E extends Error = Error>(
-  action: () => unknown,
-  expected: Class<E>,
-  part?: string,
-  message?: string,
-): E;
-export function assertThrows(
-  action: () => unknown,
-  expected?: Class<Error> | string,
-  part?: string,
-  message?: string,
-): unknown {
+): E {
   try {
     action();
   } catch (error) {
     return checked(error, expected, part, message);
   }
-  fail(
-    "Expected the function to throw",
-    typeof expected === "string" ? expected : message,
-  );
+  return node.fail(`Expected the function to throw ${message}`);
 }
 
-/** Fails unless the promise rejects; returns its reason. */
-export function assertRejects(
+/** Fails unless the promise rejects with an error of the class whose message includes the part; returns the error. */
+export async function assertRejects<E = unknown>(
   action: () => PromiseLike<unknown>,
-  message?: string,
-): Promise<unknown>;
-/** Fails unless the promise rejects with an error of the class whose message includes the part. */
-export function assertRejects<E extends Error = Error>(
-  action: () => PromiseLike<unknown>,
-  expected: Class<E>,
-  part?: string,
-  message?: string,
-): Promise<E>;
-export async function assertRejects(
-  action: () => PromiseLike<unknown>,
-  expected?: Class<Error> | string,
-  part?: string,
-  message?: string,
-): Promise<unknown> {
-  const promise = promised(action);
+  expected?: Class<E>,
+  part = "",
+  message = "",
+): Promise<E> {
+  const promise = action();
   try {
     await promise;
   } catch (error) {
     return checked(error, expected, part, message);
   }
-  fail(
-    "Expected the promise to reject",
-    typeof expected === "string" ? expected : message,
-  );
+  return node.fail(`Expected the promise to reject ${message}`);
 }
 
-/** Fails. */
-export function fail(problem = "Failed assertion", message = ""): never {
-  throw new AssertionError(message === "" ? problem : `${problem}: ${message}`);
+function require(holds: boolean, problem: string, message: string): void {
+  node.ok(holds, message === "" ? problem : `${problem}: ${message}`);
 }
 
-/** Calls the function; one that throws, or returns no promise, did not reject. */
-function promised(action: () => PromiseLike<unknown>): PromiseLike<unknown> {
-  let result: unknown;
+function compare(
+  how: keyof Comparisons,
+  actual: unknown,
+  expected: unknown,
+  message: string,
+): void {
   try {
-    result = action();
+    comparisons[how](actual, expected);
   } catch (error) {
-    fail(`Expected a rejected promise, but the function threw ${show(error)}`);
+    if (message !== "") (error as Error).message += `\n${message}`;
+    throw error;
   }
-  if (
-    typeof (result as PromiseLike<unknown> | undefined)?.then !== "function"
-  ) {
-    fail(`Expected a rejected promise, got ${show(result)}`);
-  }
-  return result as PromiseLike<unknown>;
 }
 
-function checked(
+function checked<E>(
   error: unknown,
-  expected: Class<Error> | string | undefined,
-  part: string | undefined,
-  message: string | undefined,
-): unknown {
-  if (typeof expected === "function") {
-    assertIsError(error, expected, part, message);
-  }
+  expected: Class<E> | undefined,
+  part: string,
+  message: string,
+): E {
+  if (expected === undefined) return error as E;
+  assertInstanceOf(error, expected, message);
+  assertStringIncludes((error as Error).message, part, message);
   return error;
-}
-
-function both(actual: unknown, expected: unknown): string {
-  return `    actual: ${show(actual)}\n  expected: ${show(expected)}`;
-}
-
-function show(value: unknown): string {
-  return Deno.inspect(value, {
-    depth: 8,
-    strAbbreviateSize: 2_000,
-    sorted: true,
-  });
 }

@@ -1,65 +1,53 @@
 /**
- * Owns the gate: runs every check there is, prints a line for each and exits with 1 when one fails.
- * `--without-tests` leaves the suite out, for a caller that has run it already, and so for every other check by
- * its name: another Deno may format in another way.
+ * Owns the gate: runs every check, prints a line for each and exits with 1 when one fails. `--without-tests` leaves
+ * out the checks whose names begin with that word, for a caller that has run the tests; `--without-format` likewise.
  */
 
-import { runCommands } from "./clone.ts";
 import { deno, type Outcome } from "./command.ts";
-import { rehearse } from "./consumer.ts";
-import { checkDocumentation } from "./documentation.ts";
+import { rehearsePublishing } from "./package.ts";
+
+type Check = () => Promise<Outcome>;
 
 const { output } = await deno(["task", "-q", "flag"]);
 const flags = output.split("\n").filter((line) => line !== "");
 const withoutLock = flags.filter((flag) => !flag.startsWith("--lock="));
+const { exports } = JSON.parse(await Deno.readTextFile("deno.json"));
 
-/** The checks by name. Slow types are found by the rehearsal: `lint` would look for JSR. */
-const CHECKS: Record<string, () => Promise<Outcome>> = {
+/** Slow types are found by `publish`: `lint` would look for JSR. */
+const LINT = ["lint", "--rules-exclude=no-slow-types"];
+
+/** The checks by name. */
+const CHECKS: Readonly<Record<string, Check>> = {
   format: () => deno(["fmt", "--check"]),
-  lint: () =>
-    deno(["lint", "--rules-exclude=no-slow-types", "--ignore=mod.ts,src/"]),
+  lint: () => deno([...LINT, "--ignore=mod.ts,src/"]),
   "lint of the package": () =>
-    deno([
-      "lint",
-      "--rules-exclude=no-slow-types",
-      "--rules-include=no-console",
-      "mod.ts",
-      "src/",
-    ]),
+    deno([...LINT, "--rules-include=no-console", "mod.ts", "src/"]),
   types: () => deno(["task", "-q", "check"]),
   // What they compare with is locked nowhere: nobody should fetch it for the blog or the tests.
   "types of the benchmarks": () =>
     deno(["check", "-q", "--no-lock", ...withoutLock, "bench"]),
   tests: () => deno(["task", "-q", "test"]),
-  documentation: () => checkDocumentation(flags),
-  "commands of README": runCommands,
-  package: () => rehearse(),
+  "tests of processes and browsers": () => deno(["task", "-q", "test:e2e"]),
+  documentation: () =>
+    deno(["doc", "--lint", ...flags, ...Object.values<string>(exports)]),
+  package: rehearsePublishing,
 };
 
-for (const name of Object.keys(CHECKS)) {
-  if (Deno.args.includes(`--without-${name}`)) delete CHECKS[name];
-}
+/** How the tests tell where no terminal is that each of them has ended. */
+const DOTS = /^[.,!]\n/gm;
 
-let failed = 0;
+let [passed, failed] = [0, 0];
 for (const [name, check] of Object.entries(CHECKS)) {
-  const { success, report } = await check().catch(broken);
-  if (!success) failed++;
-  console.log(success ? `ok      ${name}` : `FAILED  ${name}\n${report}`);
-  if (success) warn(report);
+  const [kind] = name.split(" ");
+  if (Deno.args.includes(`--without-${kind}`)) continue;
+  const { success, report } = await check();
+  if (success) passed++;
+  else failed++;
+  console.log(
+    success
+      ? `ok      ${name}`
+      : `FAILED  ${name}\n${report.replace(DOTS, "")}`,
+  );
 }
-console.log(
-  `${Object.keys(CHECKS).length - failed} checks passed, ${failed} failed`,
-);
+console.log(`${passed} checks passed, ${failed} failed`);
 Deno.exit(failed === 0 ? 0 : 1);
-
-/** Prints the warnings of a check that passed. */
-function warn(report: string): void {
-  for (const line of report.split("\n")) {
-    if (line.startsWith("warning ")) console.log(`        ${line}`);
-  }
-}
-
-/** A check that could not be made has failed. */
-function broken(error: unknown): Outcome {
-  return { success: false, output: "", report: String(error) };
-}

@@ -1,46 +1,57 @@
-/**
- * Owns the rehearsal of publishing, on a registry of this machine whose `@std` are the stand-ins: first
- * without sending anything, then in earnest, so that the registry serves the package as JSR would.
- */
+/** Owns the rehearsal of publishing: without sending anything, and without JSR, whose `@std` are the stand-ins. */
 
 import { deno, type Outcome } from "./command.ts";
-import type { Registry } from "./registry.ts";
+import { ProjectCopy } from "./project_copy.ts";
 
 interface Configuration {
-  readonly publish: { readonly include: readonly string[] };
+  readonly imports: Readonly<Record<string, string>>;
 }
 
-const PUBLISH = ["publish", "--allow-dirty"];
-const IN_EARNEST = ["--no-provenance", "--token=rehearsal"];
+const CONFIGURATION = "deno.json";
 
-/** Publishes the package of this folder to the registry, after a dry run. */
-export async function publish(registry: Registry): Promise<Outcome> {
-  const folder = await Deno.makeTempDir({ prefix: "framework-package-" });
-  const surroundings = { cwd: folder, env: { JSR_URL: registry.url } };
+/** Publishes a copy of the project, as far as that goes without sending it. */
+export async function rehearsePublishing(): Promise<Outcome> {
+  await using copy = await ProjectCopy.make();
+  const std = await Deno.makeTempDir({ prefix: "std-" });
   try {
-    await copyPackage(folder);
-    const rehearsal = await deno([...PUBLISH, "--dry-run"], surroundings);
-    if (!rehearsal.success) return rehearsal;
-    return await deno([...PUBLISH, ...IN_EARNEST], surroundings);
+    const configuration = await read(CONFIGURATION);
+    const links = await writeStandins(configuration, std);
+    const text = JSON.stringify({ ...configuration, links });
+    await Deno.writeTextFile(`${copy.folder}/${CONFIGURATION}`, text);
+    return await deno(["publish", "--dry-run", "--allow-dirty"], copy.folder);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(std, { recursive: true });
   }
 }
 
-async function copyPackage(folder: string): Promise<void> {
-  const { publish }: Configuration = JSON.parse(
-    await Deno.readTextFile("deno.json"),
+/** Writes a package for each one of JSR, made of the stand-ins; returns their folders. */
+async function writeStandins(
+  { imports }: Configuration,
+  folder: string,
+): Promise<string[]> {
+  const standins = Object.entries(
+    (await read("compat/import_map.json")).imports,
   );
-  for (const path of publish.include) await copy(path, `${folder}/${path}`);
+  const links: string[] = [];
+  for (const [name, specifier] of Object.entries(imports)) {
+    const [, version] = /^jsr:.*\^(.+)$/.exec(specifier) ?? [];
+    if (version === undefined) continue;
+    const link = `${folder}/${name.split("/")[1]}`;
+    await Deno.mkdir(link);
+    for await (const file of Deno.readDir("compat")) {
+      await Deno.copyFile(`compat/${file.name}`, `${link}/${file.name}`);
+    }
+    const modules = standins.filter(([module]) =>
+      module === name || module.startsWith(`${name}/`)
+    ).map(([module, file]) => [`.${module.slice(name.length)}`, file]);
+    const exports = Object.fromEntries(modules);
+    const text = JSON.stringify({ name, version, exports });
+    await Deno.writeTextFile(`${link}/${CONFIGURATION}`, text);
+    links.push(link);
+  }
+  return links;
 }
 
-async function copy(from: string, to: string): Promise<void> {
-  if ((await Deno.stat(from)).isFile) {
-    await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
-    await Deno.copyFile(from, to);
-    return;
-  }
-  for await (const { name } of Deno.readDir(from)) {
-    await copy(`${from}/${name}`, `${to}/${name}`);
-  }
+async function read(file: string): Promise<Configuration> {
+  return JSON.parse(await Deno.readTextFile(file));
 }

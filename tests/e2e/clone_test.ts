@@ -1,10 +1,8 @@
-/** A clone: README's commands run with JSR and without, and a tag that does not fit releases nothing. */
+/** A clone: README's commands run without JSR, and a tag that does not fit releases nothing. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { Process } from "../../tasks/process.ts";
 import { ProjectCopy } from "../../tasks/project_copy.ts";
-import { Registry } from "../../tasks/registry.ts";
-import { standins } from "../../tasks/standins.ts";
 import { BlogCopy, BlogProcess, statusesOf } from "../support/blog_child.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -12,12 +10,6 @@ const STANDINS = "--import-map=compat/import_map.json\n";
 
 /** Where no registry listens. */
 const NOWHERE = "http://127.0.0.1:9/";
-
-Deno.test("`deno task flag` chooses the registry where it has every module", async () => {
-  await using registry = new Registry();
-  for (const release of await standins(ROOT)) registry.add(release);
-  assertEquals(await flag(registry.url), "--lock=.cache/deno.lock\n");
-});
 
 /** Registries that are of no use, by what they do. */
 const USELESS: Record<string, () => Response> = {

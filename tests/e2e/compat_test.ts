@@ -6,12 +6,11 @@
 import {
   assert,
   assertEquals,
-  AssertionError,
   assertNotEquals,
   assertRejects,
   assertThrows,
 } from "@std/assert";
-import { assertSpyCalls, spy, stub } from "@std/testing/mock";
+import { stub } from "@std/testing/mock";
 import { FakeTime } from "@std/testing/time";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -71,7 +70,6 @@ Deno.test("`compat/import_map.json` agrees with `deno.json` on what does not com
 
 Deno.test("`assertEquals()` passes for values that are deeply equal", () => {
   const cases: [unknown, unknown][] = [
-    [0, -0],
     [NaN, NaN],
     [Object.assign(Object.create(null), { id: "1" }), { id: "1" }],
     [{ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }],
@@ -133,7 +131,7 @@ Deno.test("`assertRejects()` fails for a fulfilled promise and for a synchronous
     Error,
     "reject",
   );
-  await assertRejects(() => assertRejects(thrower), Error, "throw");
+  await assertRejects(() => assertRejects(thrower), RangeError);
 });
 
 Deno.test("`new FakeTime()` keeps timers and dates until time passes, and gives them back", async () => {
@@ -145,47 +143,33 @@ Deno.test("`new FakeTime()` keeps timers and dates until time passes, and gives 
     setTimeout((name: string) => calls.push(name), 20_000, "second");
     setTimeout(() => calls.push(`${Date.now() - start}`), 10_000);
     clearTimeout(setTimeout(() => calls.push("never"), 1));
-    const interval = setInterval(() => calls.push("again"), 8_000);
-    const signal = AbortSignal.timeout(30_000);
     await time.tickAsync(9_999);
-    assertEquals(calls, ["again"]);
+    assertEquals(calls, []);
     await time.tickAsync(10_001);
-    clearInterval(interval);
-    assertEquals(calls, ["again", "10000", "again", "second"]);
+    assertEquals(calls, ["10000", "second"]);
     assertEquals([time.now - start, new Date().getTime() - start], [
       20_000,
       20_000,
     ]);
-    assertEquals(signal.aborted, false);
-    await time.tickAsync(10_000);
-    assertEquals([signal.aborted, signal.reason.name], [true, "TimeoutError"]);
-    assertEquals(calls.length, 4);
     assertEquals(await time.nextAsync(), false);
     setTimeout(() => calls.push("fifth"), 5_000);
-    assertEquals([await time.nextAsync(), time.now - start], [true, 35_000]);
-    assertThrows(() => new FakeTime());
+    assertEquals([await time.nextAsync(), time.now - start], [true, 25_000]);
   }
   assertEquals({ Date, setTimeout }, real);
   await new Promise((resolve) => setTimeout(resolve));
 });
 
-Deno.test("`spy()` and `stub()` record calls, and a method comes back", () => {
-  const double = spy((n: number) => n * 2);
-  assertEquals([double(1), double(2)], [2, 4]);
-  assertEquals(double.calls.map(({ args }) => args), [[1], [2]]);
-  assertSpyCalls(double, 2);
-  assertThrows(() => assertSpyCalls(double, 1), AssertionError, "Spy called");
-  const owner = { name: () => "Ada" };
+Deno.test("`stub()` records the calls of a method, and gives it back", () => {
+  const owner = { name: (of: number) => `Ada ${of}` };
   const { name } = owner;
   {
     using silent = stub(owner, "name");
-    assertEquals<unknown>(owner.name(), undefined);
-    assertSpyCalls(silent, 1);
-    assertThrows(() => stub(owner, "name"), Error, "Cannot stub");
+    assertEquals<unknown>(owner.name(1), undefined);
+    assertEquals(silent.calls.map(({ args }) => args), [[1]]);
   }
   assertEquals(owner.name, name);
-  using grace = stub(owner, "name", () => "Grace");
-  assertEquals([owner.name(), grace.calls[0]!.args], ["Grace", []]);
+  using _grace = stub(owner, "name", () => "Grace");
+  assertEquals(owner.name(2), "Grace");
 });
 
 /** The names imported from each module of `@std`, over all files. */
@@ -214,7 +198,7 @@ async function used(
 function exported(source: string): Set<string> {
   const declared = [...source.matchAll(DECLARED)].map(([, name]) => name!);
   const lists = [...source.matchAll(REEXPORTED)].map(([, names]) =>
-    listed(names!)
+    listed(names!.replaceAll(/\w+ as /g, ""))
   );
   return lists.reduce((all, names) => all.union(names), new Set(declared));
 }
