@@ -35,10 +35,10 @@ export { Framework } from "./src/framework.ts";
 export { Engine } from "./src/engine.ts";
 export type { MethodParameters, OriginalMethod } from "./src/engine.ts";
 export type { Original } from "./src/application/names.ts";
-export type { Mountable } from "./src/routing/mountable.ts";
-export type { ConnectionInfo, Fetch } from "./src/fetch.ts";
-export type { MaybePromise } from "./src/steps.ts";
-export type { CallbackForm, Class, Method } from "./src/callback.ts";
+export type { Mountable } from "./src/routing/router.ts";
+export type { ConnectionInfo, Fetch } from "./src/http.ts";
+export type { MaybePromise } from "./src/waiting.ts";
+export type { CallbackForm, Class, Method } from "./src/routing/callback.ts";
 export type { Filter, Mapped } from "./src/application/mapped_method.ts";
 export type {
   InstanceOf,
@@ -55,7 +55,7 @@ export type { Server } from "./src/server/server.ts";
 // Routing
 export { Router } from "./src/routing/router.ts";
 export type { UrlParameters } from "./src/routing/pattern.ts";
-export type { UrlQuery } from "./src/routing/url_query.ts";
+export type { UrlQuery } from "./src/routing/pattern.ts";
 export { Route } from "./src/routing/route.ts";
 export type { DeclareRoute, RouteCallback } from "./src/routing/route.ts";
 export type {
@@ -71,13 +71,14 @@ export type {
   RouteParameters,
 } from "./src/routing/middleware.ts";
 export type {
+  Controller,
   ResourceAction,
   ResourceOptions,
 } from "./src/routing/resource.ts";
 
 // Requests and responses
-export { HttpRequest } from "./src/application/http_request.ts";
-export type { Cookies } from "./src/request/cookies.ts";
+export { HttpRequest } from "./src/application/request.ts";
+export type { Cookies } from "./src/request/headers.ts";
 export type {
   Data,
   Fields,
@@ -93,7 +94,7 @@ export type {
   SchemaResult,
   ValidationIssue,
 } from "./src/request/schema.ts";
-export type { ValidationSource } from "./src/application/http_request.ts";
+export type { ValidationSource } from "./src/application/request.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";
 export type { EventsOptions, ServerSentEvent } from "./src/response/events.ts";

@@ -1,48 +1,52 @@
-/**
- * The blog: its views, its pages and its routes. `main.ts` starts it, and `serve.ts` is for `deno serve`.
- */
+/** Declares the blog: its pages and routes. `main.ts` starts it, tests call `Framework.fetch()`. */
 
 import { Framework, HttpError } from "@framework/core";
 import { files } from "@framework/core/files";
 import { guard } from "@framework/core/guard";
-import { join } from "@std/path/join";
-import { cleanText, PostFile, type PostStore } from "./posts.ts";
-import { TemplateEngine } from "./view.ts";
+import { PostFile, type PostStore } from "./posts.ts";
+import { Templates } from "./view.ts";
 
-/** The headers of every response: pages may use this site's style sheet and images, and no script at all. */
-const HEADERS = {
-  "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  "Referrer-Policy": "same-origin",
-};
+/** What the pages may load: this site's style sheet and images, and no script at all. */
+const POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const folder = import.meta.dirname!;
-const cacheControl = "public, max-age=600";
+const data = `${folder}/data`;
 
-guard(Framework, { headers: HEADERS });
-files(Framework, "/public", join(folder, "public"), { cacheControl });
+guard(Framework, { headers: { "content-security-policy": POLICY } });
+const asset = files(Framework, "/public", `${folder}/public`);
 
-Framework.register("posts", PostFile, [join(folder, "data", "posts.json")]);
-Framework.register("view", TemplateEngine, [{
-  views: join(folder, "views"),
-  cache: join(folder, "cache"),
-}]);
+Framework.register("posts", PostFile, [
+  `${data}/posts.json`,
+  `${data}/seed.json`,
+]);
+Framework.register("view", Templates, [`${folder}/views`, `${folder}/cache`]);
 
-Framework.map("render", async (template: string, data: Data) => {
-  const view = Framework.view<TemplateEngine>();
-  const page = await view.assign(data).display(template);
-  const response = Framework.response().write(page);
-  response.header("Cache-Control", "no-cache");
-  if (response.status() === 200) await Framework.etag(await hashOf(page));
+Framework.map("render", async (template: string, data: PageData) => {
+  const view = Framework.view<Templates>();
+  const page = await view.display(template, { asset, ...data });
+  Framework.response().write(page);
 });
 
 Framework.map("notFound", async () => {
   await Framework.render("404", { title: "Page not found" });
 });
 
+Framework.map("error", async (error: Error) => {
+  const message = error instanceof HttpError
+    ? error.message
+    : `Reference: ${Framework.request().id}`;
+  const status = Framework.response().status();
+  await Framework.render("error", {
+    title: "This did not work",
+    status,
+    message,
+  });
+});
+
 Framework.route("GET /", async () => {
-  const list = await posts().list(Framework.request().query);
-  await Framework.render("home", { title: "All posts", ...list });
+  const list = await posts().all();
+  await Framework.render("home", { title: "All posts", posts: list });
 });
 
 Framework.route("GET /post/@slug", async (slug) => {
@@ -56,30 +60,22 @@ Framework.route("GET /create", async () => {
 });
 
 Framework.route("POST /create", async () => {
-  await posts().create(field("title"), field("content"));
+  const { title, content } = Framework.request().data;
+  await posts().create(textOf(title), textOf(content));
   Framework.redirect("/");
-}).bodyLimit(256 * 1024);
+}).bodyLimit(1024 * 1024);
+
+export default Framework;
 
 /** What a page shows. */
-type Data = Record<string, unknown>;
+type PageData = Readonly<Record<string, unknown>>;
 
-/** The store that is registered above, or the one that `serve.ts` or a test has mapped in its place. */
+/** The store of the posts: the class above, or the method that `postgres/app.ts` or a test maps in its place. */
 function posts(): PostStore {
   return Framework.posts();
 }
 
-/** A field of the form as clean text; a field that was not sent is empty. */
-function field(name: string): string {
-  const { data, files } = Framework.request();
-  const value = data[name] ?? files[name];
-  if (typeof value === "object" && value !== null) {
-    throw new HttpError(400, `The field "${name}" must be text`);
-  }
-  return cleanText(String(value ?? ""));
-}
-
-/** The hash of a page, by which a client asks whether the one it has is current. */
-async function hashOf(page: string): Promise<string> {
-  const bytes = new TextEncoder().encode(page);
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+/** The text of a form field; a field that was not sent is empty. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

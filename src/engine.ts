@@ -22,16 +22,16 @@ import type {
   VariableValue,
   VariableValues,
 } from "./application/settings.ts";
-import type { CallbackForm, Class, Method } from "./callback.ts";
-import { FRAMEWORK_OBJECT } from "./framework_object.ts";
+import type { CallbackForm, Class, Method } from "./routing/callback.ts";
+import { FRAMEWORK_OBJECT } from "./extension_keys.ts";
 import { wrongKind } from "./errors.ts";
 import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
-import type { ConnectionInfo } from "./fetch.ts";
+import type { ConnectionInfo } from "./http.ts";
 import { defaults } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
-import type { Mountable } from "./routing/mountable.ts";
-import type { HttpRequest } from "./application/http_request.ts";
-import { webRequest } from "./request/web_request.ts";
+import type { Mountable } from "./routing/router.ts";
+import type { HttpRequest } from "./application/request.ts";
+import { webRequest } from "./request/target.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { JsonData } from "./routing/arguments.ts";
 import type { Middleware } from "./routing/middleware.ts";
@@ -42,12 +42,13 @@ import type {
   RouteCallback,
 } from "./routing/route.ts";
 import type { UrlParameters } from "./routing/pattern.ts";
-import type { Router } from "./routing/router.ts";
-import type { UrlQuery } from "./routing/url_query.ts";
+import { declareUntyped, type Router } from "./routing/router.ts";
+import type { UrlQuery } from "./routing/pattern.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
-import { endWithRuntime, whenServed } from "./server/deno_serve.ts";
-import type { MaybePromise } from "./steps.ts";
+import { configure } from "./state/current.ts";
+import { surviveErrors } from "./state/uncaught.ts";
+import type { MaybePromise } from "./waiting.ts";
 import type { View } from "./view/view.ts";
 
 /** The default of an extensible method; of `start`, the part that handles a request. */
@@ -72,17 +73,11 @@ export type MethodParameters = {
  */
 export type FilteredName<Name extends string> = Name extends
   keyof MethodParameters ? Name
-  : Lowercase<Name> extends Lowercase<Original> ? Spelt<Name>
+  : Lowercase<Name> extends Lowercase<Original> ? {
+      [Known in Original]: Lowercase<Known> extends Lowercase<Name> ? Known
+        : never;
+    }[Original]
   : keyof MethodParameters | (Name & Record<never, never>);
-
-/**
- * The extensible method whose name differs only in upper and lower case.
- *
- * @internal
- */
-type Spelt<Name extends string> = {
-  [Right in Original]: Lowercase<Right> extends Lowercase<Name> ? Right : never;
-}[Original];
 
 /**
  * A filter of the method of that name, in any form of a callback.
@@ -132,7 +127,7 @@ export class Engine {
   static {
     applicationOf = (engine) => engine.#app;
     const methods = dynamicMethods(
-      Object.prototype,
+      {},
       (engine: Engine, name) =>
         engine.#app.has(name)
           ? (...params) => engine.#app.call(name, params)
@@ -140,7 +135,9 @@ export class Engine {
     );
     Object.setPrototypeOf(Engine.prototype, methods);
     // The interface below declares them; `start` is a method of the class.
-    for (const name of [...Object.keys(defaults.methods), ...COMPONENTS]) {
+    const { ofRequest, ofApplication } = defaults;
+    const names = Object.keys({ ...ofRequest, ...ofApplication });
+    for (const name of [...names, ...COMPONENTS]) {
       if (name === "start") continue;
       defineMethod(
         Engine.prototype,
@@ -151,10 +148,18 @@ export class Engine {
         },
       );
     }
-    whenServed(
-      Engine.prototype,
-      (engine) => endWithRuntime(engine.#app),
-    );
+  }
+
+  /**
+   * `deno serve` reads this of the default export, and nothing else does: from then on, no late error of a request ends
+   * the process.
+   *
+   * @ignore
+   */
+  get onListen(): undefined {
+    this.#app.isSecure = false; // it has no TLS
+    surviveErrors(() => Deno.exit(1));
+    return undefined;
   }
 
   /** @ignore */
@@ -191,7 +196,6 @@ export class Engine {
     passRoute = false,
   ): this & Mapped<Name, Callback> {
     this.#app.map(name, callback, passRoute);
-    this.#expose(name);
     return this as this & Mapped<Name, Callback>;
   }
 
@@ -214,7 +218,6 @@ export class Engine {
     callback?: (instance: InstanceOf<Type>) => unknown,
   ): this & Registered<Name, Type> {
     this.#app.register(name, type, params, callback);
-    this.#expose(name);
     return this as this & Registered<Name, Type>;
   }
 
@@ -264,9 +267,8 @@ export class Engine {
   ): Route;
   // The parameters are `never`, so that the compiler holds a wrong call against the overloads alone.
   get(...params: never[]): unknown {
-    if (params.length === 1) return this.#app.variables.get(params[0]!);
-    const router: Record<"get", Method> = this.router();
-    return router.get(...params);
+    if (params.length === 1) return this.#app.variables.now[params[0]!];
+    return declareUntyped(this.#app.router(), "get", params);
   }
 
   /**
@@ -340,7 +342,7 @@ export class Engine {
       const rule = "the work must be a function";
       throw wrongKind("configure the application", rule, work);
     }
-    return this.#app.configure(work);
+    return configure(work);
   }
 
   /**
@@ -351,23 +353,20 @@ export class Engine {
    * permission is missing.
    */
   start(options: StartOptions = {}): Server {
-    const why = this.#app.context()
+    const app = this.#app;
+    const why = app.context()
       ? "a request is being handled"
       : this.#server && "it is already listening";
     if (why) throw new Error(`Cannot start the server: ${why}`);
-    const server = listen(
-      this.fetch,
-      options,
-      this.#app,
-    );
-    this.#app.isServing = true;
-    this.#app.warnOfMistakes();
+    const server = this.#server = listen(this.fetch, options, app);
+    app.isServing = true;
+    app.isSecure = options.cert !== undefined;
     const release = (): void => {
-      this.#server = undefined;
-      this.#app.endServing();
+      this.#server = app.isSecure = undefined;
+      app.isServing = false;
     };
     server.ended.then(release, release);
-    return this.#server = server;
+    return server;
   }
 
   /**
@@ -377,12 +376,6 @@ export class Engine {
    */
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;
-  }
-
-  /** Makes a mapped or registered name a property of the engine, so that `in` finds it. */
-  #expose(name: string): void {
-    if (name in this || this.#app.context()) return;
-    defineMethod(this, name, (...params) => this.#app.call(name, params));
   }
 }
 
@@ -412,9 +405,9 @@ export interface Engine {
   route: DeclareRoute;
 
   /** Puts a prefix and middleware in front of every route that the callback declares. */
-  group(
-    prefix: string,
-    callback: (router: Router) => void,
+  group<Prefix extends string>(
+    prefix: Prefix,
+    callback: (router: Router<NoInfer<Prefix>>) => void,
     middleware?: readonly Middleware[],
   ): void;
 

@@ -3,18 +3,10 @@
  * error, and with which page, is decided in `handling/`; its text is made in `error_text.ts`.
  */
 
-import { didYouMean } from "./suggestions.ts";
-
 /** What an {@linkcode HttpError} carries besides its status and message. */
 export interface HttpErrorOptions extends ErrorOptions {
   /** Headers for the response, such as `Allow` or `Retry-After`. */
   headers?: HeadersInit;
-  /**
-   * Members of the problem details that JSON clients get: a `type` and a `title` of your own, and any
-   * others (RFC 9457, sections 3.1 and 3.2). `status` is always that of the error, and `detail` its message, where it
-   * has one.
-   */
-  problem?: Readonly<Record<string, unknown>>;
 }
 
 /** The headers of an error, if it has any: reading an empty list takes longer than most responses. */
@@ -53,8 +45,6 @@ export class HttpError extends Error {
   override readonly name: string = "HttpError";
   /** The status of the response, 400 to 599. */
   readonly status: number;
-  /** Members of the problem details. */
-  readonly problem: Readonly<Record<string, unknown>>;
   #headers: Headers | undefined;
   #isRefusal = false;
 
@@ -67,37 +57,21 @@ export class HttpError extends Error {
     isRefusal = (error) => #isRefusal in error && error.#isRefusal;
   }
 
-  /** Throws `RangeError` when the status is not an integer from 400 to 599, `TypeError` for a misspelled option. */
+  /** Throws `RangeError` when the status is not an integer from 400 to 599, `TypeError` when the options are no record. */
   constructor(status: number, message = "", options: HttpErrorOptions = {}) {
     checkStatus("make an HttpError", status, 400, 599);
-    checkErrorOptions(options);
+    if (Object(options) !== options) {
+      const rule = "the options must be a record";
+      throw wrongKind("make an HttpError", rule, options);
+    }
     super(message, options);
     this.status = status;
-    this.problem = options.problem ?? {};
     if (options.headers) this.#headers = new Headers(options.headers);
   }
 
   /** Headers for the response. */
   get headers(): Headers {
     return this.#headers ??= new Headers();
-  }
-}
-
-const ERROR_OPTIONS: readonly string[] = ["cause", "headers", "problem"];
-
-/** Refuses a misspelled option; a class that extends `HttpError` may pass on options of its own. */
-function checkErrorOptions(options: HttpErrorOptions): void {
-  const action = "make an HttpError";
-  if (Object(options) !== options) {
-    throw wrongKind(action, "the options must be a record", options);
-  }
-  for (const name in options) {
-    if (ERROR_OPTIONS.includes(name)) continue;
-    const hint = didYouMean(name, ERROR_OPTIONS);
-    if (hint === "") continue;
-    throw new TypeError(
-      `Cannot ${action}: there is no option "${name}"${hint}`,
-    );
   }
 }
 
@@ -131,34 +105,19 @@ export function wrongKind(
   return new TypeError(`Cannot ${action}: ${rule}, got ${got}`);
 }
 
-/** A line of a file, counted from 1, and the whole text of the file. */
-export type SourcePlace = Readonly<
-  { file: string; line: number; source: string }
->;
-
-/** An error in a template, with its place: the stack leads into compiled code. */
+/** An error in a template, with its place, and the text of that line: the stack leads into compiled code. */
 export class TemplateError extends Error {
-  /** Where the template is wrong. */
-  readonly place: SourcePlace;
-  /** What is wrong, without the line of the template, which the message ends with. */
-  readonly summary: string;
-
-  /** The message is what is wrong there. */
-  constructor(message: string, place: SourcePlace, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    /** Where the template is wrong; the line is counted from 1. */
+    readonly place: { file: string; line: number; source: string },
+    options?: ErrorOptions,
+  ) {
     const { file, line, source } = place;
     const text = source.split("\n")[line - 1]?.trimEnd();
     const summary = `Cannot render "${file}" at line ${line}: ${message}`;
     super(`${summary}\n  ${line} | ${text}`, options);
-    this.place = place;
-    this.summary = summary;
-  }
-}
-
-/** The error for a template without a file: the message names what was tried. */
-export class MissingTemplate extends Error {
-  /** The error with the place of the call in its message: its stack no longer leads there. */
-  calledAt(place: string): Error {
-    return place === "" ? this : new MissingTemplate(this.message + place);
+    Object.defineProperty(this, "place", { enumerable: false });
   }
 }
 
@@ -190,6 +149,9 @@ export function throwStop(): never {
 export function isStop(thrown: unknown): boolean {
   return thrown === stopSignal;
 }
+
+/** The reason with which a server that shuts down aborts its streams. */
+export const ABORTED = new Deno.errors.Interrupted("The server has shut down");
 
 /** Thrown to work that outlives its request: it gets nothing, least of all another request's data. */
 export class EndedError extends Error {

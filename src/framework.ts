@@ -3,8 +3,8 @@
  * the engine's order, as static ones.
  */
 
-import type { CallbackForm, Class, Method } from "./callback.ts";
-import { FRAMEWORK_OBJECT } from "./framework_object.ts";
+import type { CallbackForm, Class, Method } from "./routing/callback.ts";
+import { FRAMEWORK_OBJECT } from "./extension_keys.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/registered_class.ts";
 import { wrongKind } from "./errors.ts";
@@ -14,10 +14,8 @@ import {
   defineMethod,
   dynamicMethods,
 } from "./application/names.ts";
-import { whenServed } from "./server/deno_serve.ts";
 
 let engine = new Engine();
-applicationOf(engine).isStatic = true;
 
 // Lets the compiler accept any static name, for mapped methods and registered classes. A static index signature
 // says the same, but Deno drops it where the package comes from JSR.
@@ -48,6 +46,11 @@ const /** @internal */ AnyMember: any = class {};
 export class Framework extends AnyMember {
   /** @ignore */
   static readonly [FRAMEWORK_OBJECT] = true;
+
+  /** @ignore */
+  static get onListen(): undefined {
+    return engine.onListen;
+  }
 
   /** @ignore */
   static get [IS_HANDLING](): boolean {
@@ -127,9 +130,7 @@ export class Framework extends AnyMember {
           "because the framework cannot detect it",
       );
     }
-    applicationOf(engine).isStatic = false;
     engine = replacement;
-    applicationOf(engine).isStatic = true;
     return engine;
   }
 
@@ -223,14 +224,16 @@ for (const name of Object.getOwnPropertyNames(Engine.prototype)) {
   });
 }
 
-// Reading the property of the engine calls back for the engine: see `server/deno_serve.ts`. This takes the place of the
-// method that the loop has made of the property.
-whenServed(Framework, () => Reflect.get(engine, "onListen"));
-
 // Any other name is looked up when it is called: it may be mapped for the current request alone, or on an
 // engine before `app()` put it behind this class.
 const methods = dynamicMethods(
-  Function.prototype,
+  class {
+    constructor() {
+      throw new TypeError(
+        "Cannot make a Framework: it is static, use new Engine() for an application as an object",
+      );
+    }
+  },
   (_, name) => (...params) => applicationOf(engine).call(name, params),
   (name) => applicationOf(engine).has(name),
 );

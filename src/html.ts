@@ -1,7 +1,7 @@
 /** Owns HTML as text: escaping values, and marking text that is HTML already. */
 
-import { isPlainRecord } from "./plain_record.ts";
-import { isThenable } from "./steps.ts";
+import { isPlainRecord } from "./options.ts";
+import { isThenable } from "./waiting.ts";
 
 /**
  * Text that is already HTML and is printed unescaped; a `String` object in every other respect. Made by

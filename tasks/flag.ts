@@ -32,7 +32,7 @@ const BLOG: Program = {
 };
 const BLOG_OVER_POSTGRES: Program = {
   lock: "blog/postgres/deno.lock",
-  modules: ["blog/main.ts", "blog/postgres/import.ts"],
+  modules: ["blog/postgres/main.ts", "blog/postgres/import.ts"],
   isTold: false,
 };
 const NAMED: Readonly<Record<string, Program>> = {

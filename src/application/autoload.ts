@@ -1,13 +1,13 @@
 /**
- * Owns finding a class by its name: the class `UserStore` is the export `UserStore`, or the default
- * export, of `UserStore.ts` or `user_store.ts` in one of the added folders, tried in the order in
- * which they were added. It also makes the instances of classes whose methods are callbacks.
+ * Owns finding a class by its name: the class `UserStore` is the export `UserStore`, or the default export, of
+ * `UserStore.ts` or `user_store.ts` in one of the added folders.
  */
 
-import type { Class, Classes } from "../callback.ts";
-import { inside } from "../inside.ts";
-import { Layered, type LayerSource } from "../state/layer.ts";
-import { withoutRequest } from "../without_request.ts";
+import type { Class, Classes } from "../routing/callback.ts";
+import { wrongKind } from "../errors.ts";
+import { inside } from "../paths.ts";
+import { Layered, type LayerOwner } from "../state/layer.ts";
+import { withoutRequest } from "../waiting.ts";
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
@@ -18,65 +18,75 @@ const FOREIGN = /^(?!file:)[a-z][a-z0-9+.-]+:/i;
 const WORD = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g;
 
 export class Autoload implements Classes {
-  readonly #source: LayerSource;
+  readonly #owner: LayerOwner;
   readonly #folders: Layered<string[]>;
-  /** The classes in the application's folders; a request that has added folders searches each time. */
+  /** The classes in the application's folders. */
   readonly #found = new Map<string, Promise<Class>>();
 
-  constructor(source: LayerSource) {
-    this.#source = source;
-    this.#folders = new Layered<string[]>(() => [], source);
+  constructor(owner: LayerOwner) {
+    this.#owner = owner;
+    this.#folders = new Layered<string[]>(owner, [], (folders) => [...folders]);
   }
 
   /** Adds a folder. A relative one is resolved against the working directory at each search. */
   add(folder: string | URL): void {
     const path = folder instanceof URL ? folder.href : folder;
     if (typeof path !== "string" || path === "" || FOREIGN.test(path)) {
-      throw new TypeError(
-        `Cannot add the path "${path}": it must be a folder on this machine`,
+      throw wrongKind(
+        "add the path",
+        "it must be a folder on this machine",
+        path,
       );
     }
-    const { writable } = this.#folders;
-    if (!writable.includes(path)) writable.push(path);
+    this.#folders.writable().push(path);
   }
 
-  /** Finds a class and remembers it; when there is none, the message names the files that were tried and why. */
+  /** Finds a class and remembers it; when there is none, the message names the files that were tried. */
   find(name: string): Promise<Class> {
-    const added = this.#folders.ofRequest();
-    const found = added ? new Map<string, Promise<Class>>() : this.#found;
-    const known = found.get(name);
+    const folders = this.#folders.now;
+    const isShared = folders === this.#folders.shared;
+    const known = isShared ? this.#found.get(name) : undefined;
     if (known !== undefined) return known;
-    const folders = [...this.#folders.shared, ...added ?? []];
     // What a module does while it loads must not belong to the request that happens to need it first.
     const finding = withoutRequest(() => search(name, folders));
-    found.set(name, finding);
-    finding.catch(() => found.delete(name)); // the next call tries again
+    if (isShared) this.#found.set(name, finding);
+    finding.catch(() => this.#found.delete(name)); // the next call tries again
     return finding;
   }
 
   /** The current request's instance of a class whose methods are callbacks, made on first use. */
   make(type: Class): object {
-    const layer = this.#source.requestLayer();
-    const known = layer?.get(type) as object | undefined;
+    const known = this.#owner.layer?.get(type) as object | undefined;
     if (known !== undefined) return known;
     const made = new type();
-    layer?.set(type, made);
+    this.#owner.ownLayer?.set(type, made);
     return made;
   }
 }
 
-async function search(name: string, folders: Iterable<string>): Promise<Class> {
+async function search(
+  name: string,
+  folders: readonly string[],
+): Promise<Class> {
   if (!NAME.test(name)) {
-    const state = "it is not the name of a class";
-    throw new TypeError(`Cannot load the class "${name}": ${state}`);
+    throw new TypeError(
+      `Cannot load the class "${name}": it is not the name of a class`,
+    );
   }
+  // Only an application that autoloads needs these modules.
+  const { fromFileUrl } = await import("@std/path/from-file-url");
+  const { resolve } = await import("@std/path/resolve");
+  const { toFileUrl } = await import("@std/path/to-file-url");
   const tried: string[] = [];
   const snakeCase = name.replace(WORD, "_").toLowerCase();
   for (const folder of folders) {
+    const isUrl = folder.startsWith("file:");
+    const root = isUrl ? fromFileUrl(folder) : resolve(folder);
     for (const file of new Set([`${name}.ts`, `${snakeCase}.ts`])) {
-      const found = await locate(folder, file);
-      if (found instanceof URL) return await load(found.href, name);
-      tried.push(found);
+      const path = resolve(root, file);
+      const found = await inside(root, path).catch((error) => error);
+      if (found?.path) return await load(toFileUrl(found.path).href, name);
+      tried.push(`"${path}" ${whyNot(found, root)}`);
     }
   }
   const where = tried.join(", ") ||
@@ -84,25 +94,12 @@ async function search(name: string, folders: Iterable<string>): Promise<Class> {
   throw new ReferenceError(`Cannot load the class "${name}": ${where}`);
 }
 
-/** The URL of a file in a folder, or why there is none; a link must not lead out of the folder. */
-async function locate(folder: string, file: string): Promise<URL | string> {
-  // Only an application that autoloads needs these modules.
-  const { fromFileUrl } = await import("@std/path/from-file-url");
-  const { resolve } = await import("@std/path/resolve");
-  const { toFileUrl } = await import("@std/path/to-file-url");
-  const isUrl = folder.startsWith("file:");
-  const root = isUrl ? fromFileUrl(folder) : resolve(folder);
-  const path = resolve(root, file);
-  try {
-    const found = await inside(root, path);
-    if (found !== undefined) return toFileUrl(found.path);
-    return `"${path}" leads outside its folder`;
-  } catch (error) {
-    const { NotFound, NotCapable } = Deno.errors;
-    if (error instanceof NotFound) return `"${path}" does not exist`;
-    if (!(error instanceof NotCapable)) throw error;
-    return `"${path}" needs the permission --allow-read=${root}`;
-  }
+function whyNot(error: unknown, root: string): string {
+  const { NotFound, NotCapable } = Deno.errors;
+  if (error === undefined) return "leads outside its folder";
+  if (error instanceof NotFound) return "does not exist";
+  if (error instanceof NotCapable) return `needs --allow-read=${root}`;
+  throw error;
 }
 
 async function load(url: string, name: string): Promise<Class> {

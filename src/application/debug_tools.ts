@@ -1,16 +1,11 @@
-/**
- * Owns loading `src/debug/`, which helps during development: for the first request under `framework.debug`, and never
- * without. `DebugTools` lists what it does for the folders below it.
- */
+/** Owns loading `src/debug/`, which helps at the desk: for the first request under `framework.debug`, never without. */
 
 import type { Reply } from "../response/reply.ts";
-import { withoutRequest } from "../without_request.ts";
-import type { MaybePromise, Waiting } from "../steps.ts";
-import type { TemplateTools } from "../view/view.ts";
-import type { Application } from "./application.ts";
-import type { Context, Exchange } from "./exchange.ts";
+import { withoutRequest } from "../waiting.ts";
+import type { MaybePromise } from "../waiting.ts";
+import type { Exchange } from "./exchange.ts";
 
-/** What the page of an error shows under debug. */
+/** What the page of an error shows besides its message. */
 export interface Details {
   /** For the page as HTML. */
   readonly html: string;
@@ -19,49 +14,32 @@ export interface Details {
 }
 
 /** What `src/debug/` brings. */
-export interface DebugTools extends TemplateTools {
-  /** A reply that reports calls which come after the seal. */
-  readonly Reply: typeof Reply;
-
+export interface DebugTools {
   /** Handles a request by `handle`, times it, and adds live reload. */
   handle(
-    context: Context,
-    handle: (context: Context) => MaybePromise<Response>,
+    exchange: Exchange,
+    handle: () => MaybePromise<Response>,
   ): MaybePromise<Response>;
 
-  /** Calls `start`, and notes how long that and the body took, for a request that `handle` times. */
-  timedStart(context: Context, start: (context: Context) => Waiting): Waiting;
-
-  /** What the page of that status shows; without an error, the page of a path that was not found. */
+  /** What the page of that status shows; without an error, that of a path that was not found. */
   detailsOf(
     exchange: Exchange,
     status: number,
     error?: Error,
   ): Promise<Details>;
 
-  /** An error with its causes for the terminal. */
-  errorText(error: Error): string;
+  /** Notes which line has sealed a reply. */
+  sealed(reply: Reply): void;
 
-  /**
-   * Wraps what fetches the text of a template: times it, and names the line that asked for a missing template, which is
-   * the one that runs when this is called.
-   */
-  timedRender(
-    exchange: Exchange,
-    file: string,
-    fetch: () => Promise<string>,
-  ): () => Promise<string>;
-
-  /** Warns, once, of mistakes in an application that begins to serve. */
-  warn(app: Application): void;
+  /** Reports a call that responds although the reply is sealed, with both lines. */
+  ignored(reply: Reply, method: string): void;
 }
 
-/** The tools, once they were loaded. Only `plan.ts` reads this, and calls `loadDebugTools()`. */
-export let debugTools: DebugTools | undefined;
+let loaded: DebugTools | undefined;
 
-/** Loads the tools. */
-export async function loadDebugTools(): Promise<DebugTools> {
-  if (debugTools !== undefined) return debugTools;
-  const { tools } = await withoutRequest(() => import("../debug/mod.ts"));
-  return debugTools = tools;
+/** The tools; a promise when they are not loaded yet. */
+export function debugTools(): MaybePromise<DebugTools> {
+  return loaded ??
+    withoutRequest(() => import("../debug/mod.ts"))
+      .then(({ tools }) => loaded = tools);
 }

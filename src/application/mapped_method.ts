@@ -1,8 +1,10 @@
 /** Owns a mapped method with its filters. Which names are allowed is decided in `names.ts`. */
 
-import type { Method } from "../callback.ts";
-import { isStop } from "../errors.ts";
-import { run, type Steps } from "../steps.ts";
+import { wrongKind } from "../errors.ts";
+import { isFrameworkObject } from "../extension_keys.ts";
+import type { Method } from "../routing/callback.ts";
+import { noRequest } from "../state/current.ts";
+import { isThenable, run, type Steps } from "../waiting.ts";
 import type { Context } from "./exchange.ts";
 
 /**
@@ -21,23 +23,12 @@ export type Mapped<Name extends string, Callback> = string extends Name
   ? unknown
   : { [Key in Name]: Callback extends Method ? Callback : Method };
 
-/** What a wrapper adds between the filters of a method and the method itself; ignored where that has no filters. */
-export interface Between {
-  /** Checks what a filter before the method returned, unless that is `false`: other values have no meaning. */
-  check?(returned: unknown): void;
-  /** Runs once the filters before the method have, which may have changed `params`. The method waits for it. */
-  beforeMethod?(): unknown;
-  /** Whether the filters after the method run even where it ends the request, as `halt` and `stop` do. */
-  readonly runsAfterStop?: boolean;
-}
-
-/** How a method of the framework runs in a request once it is mapped or filtered. */
-export interface Wrapper {
-  /** Whether it is to respond: where it fails, a guard lets nobody pass, not even one that catches the error. */
-  readonly responds: boolean;
-  /** Runs the method where its output belongs: `render` in a section, `error` on a page. */
-  run(method: MappedMethod, params: unknown[], context: Context): unknown;
-}
+/** How a method of the framework runs in a request, mapped or not: `json` seals the response, for one. */
+export type Rule = (
+  context: Context,
+  method: MappedMethod,
+  params: unknown[],
+) => unknown;
 
 type Filters = Readonly<Record<"before" | "after", readonly Filter[]>>;
 
@@ -45,68 +36,93 @@ const NO_FILTERS: Filters = { before: [], after: [] };
 
 /** A method with its filters. Immutable: a further filter makes another object. */
 export class MappedMethod {
-  /** Whether it is to respond: see `Wrapper`. */
-  readonly responds: boolean;
-  readonly hasFilters: boolean;
-  /** Whether it is the default, without filters. */
-  readonly isUnchanged: boolean;
-
   constructor(
+    readonly name: string,
     readonly method: Method,
     readonly isDefault: boolean,
-    readonly wrapper: Wrapper | undefined,
+    /** Whether the context of a request is the first argument of `method`. */
+    readonly takesContext: boolean,
+    readonly rule: Rule | undefined,
     readonly filters: Filters = NO_FILTERS,
-  ) {
-    this.responds = wrapper?.responds ?? false;
-    this.hasFilters = filters !== NO_FILTERS;
-    this.isUnchanged = isDefault && !this.hasFilters;
+  ) {}
+
+  /** Whether it is the default, without filters. */
+  get isUnchanged(): boolean {
+    return this.isDefault && this.filters === NO_FILTERS;
   }
 
-  /** Runs the method with its filters; inside a request, unless it is unchanged, by its wrapper. */
-  call(params: unknown[], context?: Context): unknown {
-    const { wrapper } = this;
-    return wrapper === undefined || context === undefined || this.isUnchanged
-      ? this.run(params)
-      : wrapper.run(this, params, context);
+  /** Calls it by the rule of its name. The response waits for a promise that it returns. */
+  call(params: unknown[], context: Context | undefined): unknown {
+    if (context === undefined) {
+      if (this.takesContext) throw withoutContext(this.name, params);
+      return this.run(params, undefined);
+    }
+    const result = this.rule === undefined
+      ? this.run(params, context)
+      : this.rule(context, this, params);
+    // Not any thenable: calling `then` of one, such as a query, may begin its work.
+    return result instanceof Promise
+      ? context.track(this.name, result)
+      : result;
   }
 
-  /** Runs the method with its filters. */
-  run(params: unknown[], between?: Between): unknown {
-    return this.hasFilters
-      ? run(this.#steps(params, between))
-      : this.method(...params);
+  /** Runs it with its filters. It stays synchronous as long as these are. */
+  run(params: unknown[], context: Context | undefined): unknown {
+    return this.filters === NO_FILTERS
+      ? this.#invoke(params, context)
+      : run(this.#filtered(params, context));
   }
 
   /** The same method with one more filter. */
   filtered(moment: "before" | "after", filter: Filter): MappedMethod {
-    const { method, isDefault, wrapper, filters } = this;
+    const { name, method, isDefault, takesContext, rule, filters } = this;
     const more = { ...filters, [moment]: [...filters[moment], filter] };
-    return new MappedMethod(method, isDefault, wrapper, more);
+    return new MappedMethod(name, method, isDefault, takesContext, rule, more);
   }
 
-  /** `send` runs its filters by the same rules, but each on its own: `handling/send.ts`. */
-  *#steps(params: unknown[], between?: Between): Steps<unknown> {
+  *#filtered(
+    params: unknown[],
+    context: Context | undefined,
+  ): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
     for (const filter of this.filters.before) {
-      const returned = yield filter(params, output);
-      // The method is called all the same, without the filters that follow, even those that refuse requests:
-      // `guard` asks to be added before such a filter.
-      if (returned === false) break;
-      between?.check?.(returned);
+      if ((yield filter(params, output)) === false) break;
     }
-    yield between?.beforeMethod?.();
-    let end: unknown;
-    try {
-      output.value = yield this.method(...params);
-    } catch (thrown) {
-      if (!between?.runsAfterStop || !isStop(thrown)) throw thrown;
-      end = thrown;
-      output.value = undefined; // what filters may set from here on
-    }
+    output.value = yield this.#invoke(params, context);
     for (const filter of this.filters.after) {
       if ((yield filter(params, output)) === false) break;
     }
-    if (end !== undefined && output.value === undefined) throw end;
     return output.value;
   }
+
+  #invoke(params: unknown[], context: Context | undefined): unknown {
+    return this.takesContext
+      ? this.method(context, ...params)
+      : this.method(...params);
+  }
+}
+
+/** A filter before `start`, whose responses by mistake are an error: they would let everybody in. */
+export function passing(filter: Filter): Filter {
+  const check = (returned: unknown): unknown => {
+    const isResponse = typeof returned === "string" ||
+      typeof returned === "object" && returned !== null &&
+        !isFrameworkObject(returned);
+    if (!isResponse) return returned;
+    const rule =
+      "it must return nothing or a boolean (call halt() or redirect() to respond)";
+    throw wrongKind('continue after a filter before "start"', rule, returned);
+  };
+  return (params, output) => {
+    const returned = filter(params, output);
+    return isThenable(returned) ? returned.then(check) : check(returned);
+  };
+}
+
+/** In other frameworks, `notFound(function)` declares what responds: the error says how here. */
+function withoutContext(name: string, [first]: unknown[]): Error {
+  if (typeof first !== "function") return noRequest(`${name}()`);
+  return new TypeError(
+    `Cannot call ${name}() with a function: use map("${name}", ...) to set its handler`,
+  );
 }

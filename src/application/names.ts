@@ -3,23 +3,13 @@
  * how an object gets a method for each name.
  */
 
-import type { Method } from "../callback.ts";
+import type { Method } from "../routing/callback.ts";
 
 /** The core methods, which can be neither replaced nor filtered. */
 const CORE = [
-  "map",
-  "register",
-  "before",
-  "after",
-  "path",
-  "get",
-  "set",
-  "has",
-  "clear",
-  "init",
-  "app",
-  "configure",
-] as const;
+  ...["map", "register", "before", "after", "path", "get", "set"] as const,
+  ...["has", "clear", "init", "app", "configure"] as const,
+];
 
 /** The members that `map` and `register` cannot replace either. */
 const MEMBERS = ["fetch", "original"] as const;
@@ -35,27 +25,9 @@ export const COMPONENTS = ["request", "response", "router", "view"] as const;
  * `Engine.start()`, which has its name, begins to listen.
  */
 export type Original =
-  | "start"
-  | "stop"
-  | "halt"
-  | "route"
-  | "group"
-  | "redirect"
-  | "render"
-  | "error"
-  | "notFound"
-  | "etag"
-  | "lastModified"
-  | "json"
-  | "jsonp"
-  | "getUrl"
-  | "post"
-  | "put"
-  | "patch"
-  | "delete"
-  | "defer"
-  | "send"
-  | "mount";
+  | ("start" | "stop" | "halt" | "redirect" | "render" | "error" | "notFound")
+  | ("etag" | "lastModified" | "json" | "jsonp" | "defer" | "send" | "mount")
+  | ("route" | "group" | "getUrl" | "post" | "put" | "patch" | "delete");
 
 /**
  * The names of members that `map`, `register` and filters refuse: the core methods and two others.
@@ -81,32 +53,24 @@ export type DeclaredName<Name extends string> =
   | ComponentName
   | (Name & Record<never, never>);
 
-/** The names that are not allowed, by the reason. */
-const RESERVED: Readonly<Record<string, readonly string[]>> = {
-  "it is a core method": CORE,
-  "it is a member of the framework itself": MEMBERS,
-  "tools look up this name to find out what a value is": [
-    "default",
-    "onListen",
-    "onError",
-    "asymmetricMatch",
-    "$$typeof",
-  ],
-  "this name has a special meaning in JavaScript": [
-    "then",
-    "toJSON",
-    "prototype",
-    "__proto__",
+/** Why the names are not allowed that cannot be mapped. */
+const reserved: ReadonlyMap<unknown, string> = new Map([
+  ...reasons("it is a core method", CORE),
+  ...reasons("it is a member of the framework itself", MEMBERS),
+  ...reasons(
+    "tools look up this name to find out what a value is",
+    ["default", "onListen", "onError", "asymmetricMatch", "$$typeof"],
+  ),
+  ...reasons("this name has a special meaning in JavaScript", [
+    ...["then", "toJSON", "prototype", "__proto__"],
     ...Object.getOwnPropertyNames(Object.prototype),
     ...Object.getOwnPropertyNames(Function.prototype),
-  ],
-};
+  ]),
+]);
 
-const reserved: ReadonlyMap<unknown, string> = new Map(
-  Object.entries(RESERVED).flatMap(([why, names]) =>
-    names.map((name) => [name, why] as const)
-  ),
-);
+function reasons(why: string, names: readonly string[]): [string, string][] {
+  return names.map((name) => [name, why]);
+}
 
 /** Throws `TypeError` when a name is not allowed; the action goes into the message. */
 export function checkName(name: string, action: string): void {
@@ -129,14 +93,14 @@ export function defineMethod(
 
 /**
  * A prototype that has every allowed name: `find` returns the method of that name. Members of the object
- * itself and of the given prototype take precedence.
+ * itself and of the target take precedence.
  */
 export function dynamicMethods<Receiver>(
-  prototype: object,
+  target: object,
   find: (receiver: Receiver, name: string) => Method | undefined,
   has: (name: string) => boolean = () => false,
 ): object {
-  return new Proxy(Object.create(prototype), {
+  return new Proxy(target, {
     get: (target, name, receiver) =>
       typeof name === "symbol" || name in target || reserved.has(name)
         ? Reflect.get(target, name, receiver)

@@ -5,8 +5,8 @@
  */
 
 import { wrongKind } from "../errors.ts";
-import { isHost } from "../request/host.ts";
-import { suggestions } from "../suggestions.ts";
+import { isHost } from "../request/headers.ts";
+import { suggestions } from "../options.ts";
 
 /**
  * The settings by name, with the type of each. Durations are seconds, sizes are bytes.
@@ -35,13 +35,11 @@ export interface Settings {
   "framework.body_limit": number;
   /** Time limit for receiving a request body, in seconds (408); 0 for none. */
   "framework.body_timeout": number;
-  /** Whether text bodies of 400 to 32,768 characters are sent in one write with the headers: cheaper, but chunked. */
-  "framework.coalesce": boolean;
   /**
-   * Whether the `X-Forwarded-*` and `X-Request-Id` of a proxy decide `ip`, `scheme`, `secure`, `host`, `origin`, `id`
-   * and what `framework.hosts` compares.
+   * How many proxies are in front, `true` for one: their `X-Forwarded-*` and `X-Request-Id` decide `ip`, `scheme`,
+   * `secure`, `host`, `origin`, `id` and what `framework.hosts` compares.
    */
-  "framework.trust_proxy": boolean;
+  "framework.trust_proxy": boolean | number;
   /** Whether a path whose routes name only other methods is a 405 instead of a 404. */
   "framework.method_not_allowed": boolean;
   /** Whether the field `_method` of a POST form replaces its method with PUT, PATCH or DELETE. */
@@ -50,8 +48,6 @@ export interface Settings {
   "framework.wait_timeout": number;
   /** How many seconds requests, uploads and deferred work get to finish when the server shuts down. */
   "framework.shutdown_timeout": number;
-  /** How many bytes may wait for the client of a WebSocket before it is closed with 1013. */
-  "framework.socket_limit": number;
   /** The form of error pages: HTML, JSON, or with "auto" what the client prefers. */
   "framework.error_format": "auto" | "html" | "json";
   /** The link of error pages under debug that opens your editor; `{file}` and `{line}` are replaced. */
@@ -142,24 +138,26 @@ export const defaultSettings: Readonly<Settings> = Object.freeze({
   "framework.debug": false,
   "framework.body_limit": 8 * 1024 * 1024,
   "framework.body_timeout": 30,
-  "framework.coalesce": true,
   "framework.trust_proxy": false,
   "framework.method_not_allowed": false,
   "framework.method_override": false,
   "framework.wait_timeout": 10,
   "framework.shutdown_timeout": 10,
-  "framework.socket_limit": 16 * 1024 * 1024,
   "framework.error_format": "auto",
   "framework.editor": "vscode://file/{file}:{line}",
   "framework.hosts": null,
 });
 
+export function isSetting(name: string): name is keyof Settings {
+  return Object.hasOwn(defaultSettings, name);
+}
+
 /** Throws `TypeError` when a value does not fit the setting of that name; null is the default. */
 export function checkSetting(key: string, value: unknown): void {
-  if (!Object.hasOwn(defaultSettings, key)) return checkUnknown(key);
+  if (!isSetting(key)) return checkUnknown(key);
   if (value === null || value === undefined) return;
-  const kindOfDefault = typeof defaultSettings[key as keyof Settings];
-  const known: Readonly<Record<string, Rule | undefined>> = rules;
+  const kindOfDefault = typeof defaultSettings[key];
+  const known: Readonly<Record<string, Check | undefined>> = rules;
   const [kind, fits] = (known[key] ?? known[kindOfDefault])!;
   if (fits(value)) return;
   throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
@@ -170,10 +168,10 @@ export function checkSetting(key: string, value: unknown): void {
  * added to it later; for null, which is a value of the setting only where it is the default, nothing.
  */
 export function keptValue(key: string, value: unknown): unknown {
-  if (!Object.hasOwn(defaultSettings, key)) return value;
+  if (!isSetting(key)) return value;
   if (Array.isArray(value)) return Object.freeze([...value]);
   const isOther = value === null &&
-    defaultSettings[key as keyof Settings] !== null;
+    defaultSettings[key] !== null;
   return isOther ? undefined : value;
 }
 
@@ -190,7 +188,7 @@ function checkUnknown(key: string): void {
   throw new TypeError(`Cannot set "${key}": there is no such setting: ${hint}`);
 }
 
-type Rule = readonly [kind: string, fits: (value: unknown) => boolean];
+type Check = readonly [kind: string, fits: (value: unknown) => boolean];
 
 /**
  * Whether a value is a path, or an http or https URL with a host. URLs would be made of other text, too, but wrong
@@ -203,7 +201,7 @@ function isBaseUrl(value: unknown): boolean {
   return !/^[^/]*:/.test(value); // in front of the first slash, it ends a scheme or a host
 }
 
-const TEXT: Rule = ["a string", (value) => typeof value === "string"];
+const TEXT: Check = ["a string", (value) => typeof value === "string"];
 
 /** The settings whose default may be null, which has no type to go by. */
 type NullableSetting = {
@@ -212,8 +210,8 @@ type NullableSetting = {
 
 /** The values that settings take, by the name of a setting, or else by the type of its default. */
 const rules: Readonly<
-  & Record<NullableSetting | "string" | "boolean" | "number", Rule>
-  & Partial<Record<keyof Settings, Rule>>
+  & Record<NullableSetting | "string" | "boolean" | "number", Check>
+  & Partial<Record<keyof Settings, Check>>
 > = {
   "framework.base_url": [
     'a path such as "/shop" or a URL such as "https://example.com/shop", without query and hash',
@@ -228,6 +226,12 @@ const rules: Readonly<
   "framework.error_format": [
     '"auto", "html" or "json"',
     (value) => value === "auto" || value === "html" || value === "json",
+  ],
+  "framework.trust_proxy": [
+    "true, false or a number of proxies",
+    (value) =>
+      typeof value === "boolean" ||
+      Number.isInteger(value) && (value as number) >= 0,
   ],
   string: TEXT,
   boolean: ["true or false", (value) => typeof value === "boolean"],

@@ -1,10 +1,13 @@
 /**
- * Writes a new site: a program with a route and a page, its test, and the tasks that run them.
+ * Writes a new site: routes and a page with its layout, a test, an icon, the tasks that run them, and notes for a
+ * coding assistant.
  *
  *     deno create jsr:@framework/core -- my-site
  *
  * writes it into the folder `my-site`, and without a name into the current one. It asks nothing, and it writes
- * nothing when one of its files already exists.
+ * nothing when one of its files already exists. From a clone, the site imports the clone:
+ *
+ *     deno run --allow-read --allow-write src/create/mod.ts my-site
  *
  * Guide: [docs/development.md](./docs/development.md)
  *

@@ -1,97 +1,72 @@
 /**
- * Owns what the page of an error, or of a path that was not found, shows a developer: the error with its reference and
- * the code around it, the route, what was sent, the settings, and the request as a test. Secrets are masked.
+ * Owns what the page of an error, or of a path that was not found, shows a developer: the error with the code around
+ * it, the route, its parameters, and what was sent. Secrets are masked.
  */
 
-import type { Details } from "../application/debug_tools.ts";
 import type { Exchange } from "../application/exchange.ts";
-import { defaultSettings, type Settings } from "../application/settings.ts";
-import { TemplateError } from "../errors.ts";
-import { errorTitle } from "../error_text.ts";
+import type { Details } from "../application/debug_tools.ts";
+import { shown } from "../errors.ts";
 import { escape } from "../html.ts";
+import { MASK, masked, maskedIfSecret, SECRETS } from "../report.ts";
 import { declarationOf } from "../routing/route.ts";
-import { MASK, masked, maskedIfSecret } from "../secrets.ts";
-import { framesOf } from "../stack.ts";
-import { codeHtml, placeHtml, placeInCode, preformatted } from "./code.ts";
-import { applicationFrames, chainOf, folded } from "./frames.ts";
-import { maskedPath } from "./masked_path.ts";
+import { placeHtml, placeOf, preformatted } from "./code.ts";
+import { debugPath } from "./desk.ts";
+import { chainOf, framesOf } from "./frames.ts";
 import { nearRoutes } from "./near_routes.ts";
-import { testOf } from "./reproduction.ts";
-import { type SentBody, sentBody } from "./sent_body.ts";
-import { styleHtml } from "./style.ts";
 
-type Row = readonly [name: string, value: string | null];
+type Row = readonly [name: string, value: unknown];
 
 /** The details of an error or, without one, of a path that was not found. */
-export async function detailsOf(
+export function detailsOf(
   exchange: Exchange,
-  status: number,
+  _status: number,
   error?: Error,
 ): Promise<Details> {
-  const { raw, method, target, match, wholePath } = exchange;
-  const { settings } = exchange.plan;
-  const parameters = Object.entries(match?.params ?? {})
-    .map(([name, value]): Row => [`@${name}`, value]);
-  const asked = `${method} ${maskedPath(wholePath, exchange)}${target.search}`;
+  const { id, match, settings } = exchange;
+  const style = escape(debugPath(exchange, "style.css"));
+  const errors = chainOf(error).map((thrown, index) => {
+    const title = index === 0 ? "Error" : "Caused by";
+    return section(title, thrownHtml(thrown, settings["framework.editor"]));
+  });
   const html = [
-    styleHtml(exchange),
-    error ? `<p>Reference: ${exchange.id}</p>\n` : "",
-    errorHtml(error, settings["framework.editor"]),
+    `<link rel="stylesheet" href="${style}">\n`,
+    error ? `<p>Reference: ${id}</p>\n` : "",
+    ...errors,
     error || match ? "" : missesHtml(exchange),
-    match
-      ? table("Route", [
-        ["Pattern", match.declaration.pattern.text],
-        ...parameters,
-      ])
-      : "",
-    bodyHtml(await sentBody(exchange, MASK)),
-    error && status >= 500 ? testHtml(await testOf(exchange)) : "",
-    settingsHtml(settings),
-    table("Request", [["Target", asked], ...raw.headers]),
+    table("Route", routeRows(exchange)),
+    table("Fields", fieldRows(exchange)),
   ];
-  return {
-    html: html.join(""),
-    problem: error ? problemOf(exchange, error) : {},
-  };
+  const problem = error ? problemOf(id, error) : {};
+  return Promise.resolve({ html: html.join(""), problem });
 }
 
 /** The members that an error adds to the problem details. */
-function problemOf({ id }: Exchange, error: Error): Details["problem"] {
-  const place = placeInCode(error);
-  const at = place && `${place.path}:${place.line}`;
-  const frames = applicationFrames(error);
-  const isTemplate = error instanceof TemplateError;
-  const stack = isTemplate ? [`at ${at}`, ...frames] : frames;
-  return { reference: id, stack: stack.map((frame) => masked(frame)), at };
+function problemOf(reference: string, error: Error): Details["problem"] {
+  const errors = chainOf(error).filter((each) => each instanceof Error);
+  const stack = errors.map(framesOf).find((frames) => frames.length > 0) ?? [];
+  const place = placeOf(error);
+  const at = place && `${place.file}:${place.line}`;
+  return { reference, stack: stack.map((frame) => masked(frame)), at };
 }
 
-/** An error and its causes, each with its stack and the code of the application around it. */
-function errorHtml(error: Error | undefined, editor: string): string {
-  return chainOf(error).map((thrown, index) =>
-    thrownHtml(index === 0 ? "Error" : "Caused by", thrown, editor)
-  ).join("");
-}
-
-function thrownHtml(title: string, thrown: unknown, editor: string): string {
-  if (!(thrown instanceof Error)) {
-    return section(title, preformatted(escape(masked(Deno.inspect(thrown)))));
-  }
+/** An error with its stack and the code of the application around it; or whatever else was thrown. */
+function thrownHtml(thrown: unknown, editor: string): string {
+  if (!(thrown instanceof Error)) return textHtml(shown(thrown));
   const { name, message } = thrown;
-  const lines = [errorTitle(name, message), ...folded(framesOf(thrown))];
-  const place = placeInCode(thrown);
-  return section(
-    title,
-    preformatted(escape(masked(lines.join("\n")))) +
-      (place ? placeHtml(place, editor) + codeHtml(place) : ""),
-  );
+  const frames = framesOf(thrown).map((frame) => `\n    ${frame}`);
+  const place = placeOf(thrown);
+  return textHtml(`${name}: ${message}${frames.join("")}`) +
+    (place ? placeHtml(place, editor) : "");
+}
+
+function textHtml(text: string): string {
+  return preformatted(escape(masked(text)));
 }
 
 /** Which routes nearly matched, and why they did not. */
-function missesHtml(exchange: Exchange): string {
-  const { app, method, pathBelowBase, plan } = exchange;
-  const caseSensitive = plan.settings["framework.case_sensitive"];
-  const routes = app.router().routes();
-  const near = nearRoutes(routes, method, pathBelowBase, caseSensitive);
+function missesHtml({ app, layer, method, path }: Exchange): string {
+  const { routes } = app.routes.of(layer);
+  const near = path === undefined ? [] : nearRoutes(routes, method, path);
   if (near.length === 0) return "";
   const items = near.map(({ route, reason }) =>
     `<li>${escape(`${declarationOf(route).pattern.text}: ${reason}`)}</li>\n`
@@ -99,46 +74,47 @@ function missesHtml(exchange: Exchange): string {
   return section("Routes that nearly match", `<ul>\n${items.join("")}</ul>\n`);
 }
 
-/** The fields of a form, or the text of another body. */
-function bodyHtml(body: SentBody | undefined): string {
-  if (body === undefined) return "";
-  if (body.kind === "fields") {
-    const rows = body.fields.map(([name, value]): Row => [
-      name,
-      typeof value === "string"
-        ? value
-        : `${value.name} (${value.type}, ${value.size} bytes)`,
-    ]);
-    return table("Form", rows);
-  }
-  const text = body.kind === "JSON"
-    ? JSON.stringify(body.value, undefined, 2)
-    : body.kind === "text"
-    ? body.text
-    : `${body.length} bytes`;
-  return section("Body", preformatted(escape(text.slice(0, MAX_LENGTH))));
+function routeRows({ match, target: { search } }: Exchange): Row[] {
+  if (match === undefined) return [];
+  const params = Object.entries(match.params);
+  return [
+    ["Pattern", match.route.pattern.text],
+    ...params.map(([name, value]): Row => [`@${name}`, value]),
+    ...search === "" ? [] : [["Query", search] as const],
+  ];
 }
 
-/** How many characters of a body are shown. */
+/** The fields and files of a form, and the members of JSON. */
+function fieldRows(exchange: Exchange): Row[] {
+  if (exchange.body === undefined) return [];
+  try {
+    const { data, files } = exchange.http;
+    const fields = { ...data, ...files };
+    return Object.entries(fields).map(([name, value]) => [name, field(value)]);
+  } catch {
+    return []; // the body is malformed, as the message says; or the application's own request() has failed
+  }
+}
+
+/** The longest text of a field that is shown, in characters. */
 const MAX_LENGTH = 10_000;
 
-/** The settings that differ from their defaults. */
-function settingsHtml(settings: Readonly<Settings>): string {
-  const rows = Object.entries(settings)
-    .filter(([name, value]) =>
-      value !== defaultSettings[name as keyof Settings]
-    )
-    .map(([name, value]): Row => [name, Deno.inspect(value)]);
-  return table("Settings", rows);
+function field(value: unknown): string {
+  const whole = typeof value === "string"
+    ? value
+    : JSON.stringify(value, maskedMember, 2);
+  return whole.slice(0, MAX_LENGTH);
 }
 
-function testHtml(code: string | undefined): string {
-  if (code === undefined) return "";
-  return section("This request as a test", preformatted(escape(code)));
+function maskedMember(name: string, value: unknown): unknown {
+  if (SECRETS.test(name)) return MASK;
+  if (!(value instanceof File)) return value;
+  return `${value.name} (${value.type}, ${value.size} bytes)`;
 }
 
-/** Names with their values, those of secrets hidden. */
+/** Names with their values, those of secrets hidden; "" when there is none. */
 function table(title: string, rows: readonly Row[]): string {
+  if (rows.length === 0) return "";
   const html = rows.map(([name, value]) => {
     const shown = escape(maskedIfSecret(name, String(value)));
     return `<tr><th>${escape(name)}</th><td>${shown}</td></tr>\n`;

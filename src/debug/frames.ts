@@ -1,47 +1,44 @@
-/** Owns stacks as a developer reads them: the frames of the application, and how many others there are. */
+/** Owns stacks as a developer reads them: the frames of the application. */
 
-import { errorText, MAX_CAUSES } from "../error_text.ts";
-import { counted } from "../report.ts";
-import { framesOf, framesWithin, isForeignFrame } from "../stack.ts";
+const FRAMEWORK = import.meta.resolve("../");
+const HANDLING = import.meta.resolve("../handling/handle.ts");
 
-/** An error with its causes for the terminal. */
-export function foldedErrorText(error: Error): string {
-  return errorText(error, (each) => folded(framesOf(each)));
-}
+/** The frames of packages and of the runtime, whose own functions have no place. */
+const FOREIGN =
+  /\/node_modules\/|\/ventojs[@/]\d|\b(?:ext|node):|<anonymous>\)?$/;
 
-/** The lines of a stack without the frames of the framework, of Vento and of the runtime, which are counted. */
-export function folded(lines: readonly string[]): string[] {
-  const shown = lines.filter((line) => !isForeignFrame(line));
-  const hidden = lines.length - shown.length;
-  if (hidden > 0) {
-    shown.push(`    (${counted(hidden, "frame")} of the framework)`);
-  }
-  return shown;
-}
+/** How many causes of an error are shown. */
+const MAX_CAUSES = 8;
 
-/** The frames of the application in an error's stack, or else in that of a cause. */
-export function applicationFrames(error: Error): string[] {
-  const found = chainOf(error).filter((each) => each instanceof Error)
-    .map((each) => framesOf(each).filter((frame) => !isForeignFrame(frame)))
-    .find((frames) => frames.length > 0);
-  return (found ?? []).map((frame) => frame.trim());
-}
-
-/** What was thrown and its causes, as many as are shown. */
+/** What was thrown, and its causes. */
 export function chainOf(thrown: unknown, limit = MAX_CAUSES): unknown[] {
   if (thrown === undefined || limit === 0) return [];
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   return [thrown, ...chainOf(cause, limit - 1)];
 }
 
-/** The line of the request's code that called the framework, for messages; "" where the framework has called itself. */
+/** The frames of the application in an error's stack, such as `at show (file:///srv/app.ts:12:9)`. */
+export function framesOf({ stack, message }: Error): string[] {
+  if (typeof stack !== "string") return [];
+  const begin = Math.max(0, stack.indexOf(message));
+  return stack.slice(begin + message.length).split("\n")
+    .filter((line) => /^\s+at /.test(line) && !isForeign(line))
+    .map((line) => line.trim());
+}
+
+function isForeign(line: string): boolean {
+  return line.includes(FRAMEWORK) || FOREIGN.test(line);
+}
+
+/** The line of the request's code that has called the framework, for messages; "" where the framework has called itself. */
 export function callSite(): string {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 50;
   const lines = new Error().stack?.split("\n").slice(1) ?? [];
   Error.stackTraceLimit = limit;
-  const found = framesWithin(lines).find((line) =>
-    line.includes("://") && !isForeignFrame(line)
-  );
-  return found ? ` (${found.trim()})` : "";
+  // What stands below has called `fetch`.
+  const end = lines.findIndex((line) => line.includes(HANDLING));
+  const found = lines.slice(0, end === -1 ? undefined : end)
+    .find((line) => !isForeign(line));
+  return found === undefined ? "" : ` (${found.trim()})`;
 }

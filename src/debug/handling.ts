@@ -1,58 +1,104 @@
 /**
- * Owns what debug adds around the handling of a request from this machine: addresses of debug itself, live reload
- * and timing.
+ * Owns what debug adds around the handling of a request: warnings, addresses of its own, times, and the script of live
+ * reload. Of applications that are mounted in each other, the outermost one under debug does it.
  */
 
-import type { DebugTools } from "../application/debug_tools.ts";
-import type { Context, Exchange } from "../application/exchange.ts";
-import { seesDetails } from "../handling/client.ts";
+import type { Application } from "../application/application.ts";
+import type { Exchange } from "../application/exchange.ts";
+import { isFromProgram, seesDetails } from "../handling/client.ts";
+import { withoutBase } from "../paths.ts";
+import { report, reportError } from "../report.ts";
 import { targetOf } from "../request/target.ts";
 import { mutable } from "../response/web_response.ts";
-import type { MaybePromise } from "../steps.ts";
-import { addLiveReload, respondLive } from "./live.ts";
-import { respondStyle } from "./style.ts";
-import { Timing } from "./timing.ts";
-import { warn } from "./warnings.ts";
+import { routeName } from "../routing/tree.ts";
+import { type MaybePromise, withoutRequest } from "../waiting.ts";
+import { deskOf, FOLDER } from "./desk.ts";
+import { events, liveState, withScript } from "./live.ts";
+import { LIVE_SCRIPT } from "./live_script.ts";
+import { STYLE } from "./style.ts";
+import { beginTiming } from "./timing.ts";
 
-type Handle = Parameters<DebugTools["handle"]>[1];
-
-/** Handles a request by `handle`, with what debug adds for a client who sees details. */
-export function handleUnderDebug(
-  context: Context,
-  handle: Handle,
-): MaybePromise<Response> {
-  const { exchange } = context;
-  if (exchange.isServed) warn(exchange.app);
-  // An application around this one that is under debug, too, does the same.
-  const isAroundDebugging = exchange.outerContext?.exchange.nesting
-    .some(({ plan }) => plan.debug !== undefined);
-  if (isAroundDebugging || !seesDetails(exchange)) return handle(context);
-  return handleTimed(exchange, handle);
+export async function handleAtDesk(
+  exchange: Exchange,
+  handle: () => MaybePromise<Response>,
+): Promise<Response> {
+  const isOutermost = deskOf(exchange) === exchange;
+  if (isOutermost && exchange.isServed) warn(exchange.app);
+  const response = isOutermost && seesDetails(exchange)
+    ? await handleForDeveloper(exchange, handle)
+    : await handle();
+  reportNothing(exchange, response);
+  return response;
 }
 
-async function handleTimed(
+async function handleForDeveloper(
   exchange: Exchange,
-  handle: Handle,
+  handle: () => MaybePromise<Response>,
 ): Promise<Response> {
-  const timing = new Timing(exchange);
   const tool = respondTool(exchange);
   if (tool !== undefined) {
-    exchange.conclude(); // nothing else does: a drain would wait for it
+    exchange.conclude(); // nothing else does
     return tool;
   }
-  const response = await handle(exchange.context);
-  if (response.status === 101) return response; // a WebSocket is open already: see `runtime.ts`
-  const finished = mutable(await addLiveReload(exchange, response));
-  finished.headers.append("server-timing", timing.header());
+  const state = liveState(); // before the templates are read
+  const endTiming = beginTiming(exchange);
+  const response = await handle();
+  if (response.status === 101) return response; // the WebSocket is open already
+  const finished = isFromProgram(exchange)
+    ? mutable(response)
+    : withScript(exchange, mutable(response));
+  const times = `live;desc="${state}", ${endTiming()}`;
+  finished.headers.append("server-timing", times);
   return finished;
 }
 
-/** The response for an address of debug itself, such as live reload; undefined for any other. */
+/** The response for an address of debug itself; undefined for any other. */
 function respondTool(exchange: Exchange): Response | undefined {
+  if (exchange.method !== "GET") return undefined;
+  switch (pathBelowBase(exchange)) {
+    case `${FOLDER}style.css`:
+      return responseOf(STYLE, "text/css; charset=utf-8");
+    case `${FOLDER}live.js`:
+      return responseOf(LIVE_SCRIPT, "text/javascript; charset=utf-8");
+    case `${FOLDER}live`:
+      return responseOf(events(exchange), "text/event-stream");
+  }
+}
+
+function pathBelowBase({ raw, base }: Exchange): string | undefined {
   try {
-    exchange.target = targetOf(exchange.raw);
+    return withoutBase(targetOf(raw).path, base);
   } catch {
     return undefined; // the target is malformed, and will be refused
   }
-  return respondStyle(exchange) ?? respondLive(exchange);
+}
+
+function responseOf(body: BodyInit, type: string): Response {
+  const headers = { "cache-control": "no-store", "content-type": type };
+  return new Response(body, { headers });
+}
+
+/** Says that a callback has returned nothing, where that may be a mistake. */
+function reportNothing(
+  { isHead, match, reply: { body, sealedBy }, title }: Exchange,
+  response: Response,
+): void {
+  const isEmpty = body.length === 0 && response.body === null;
+  const isUnsaid = response.status === 200 &&
+    sealedBy === "the end of the request";
+  if (match === undefined || isHead || !isEmpty || !isUnsaid) return;
+  const why = `${routeName(match)} returned and wrote nothing`;
+  report(`${title} Sent an empty response: ${why} (if meant, set status 204)`);
+}
+
+const warned = new WeakSet<Application>();
+
+/** Warns, once, of routes that can never be reached. */
+function warn(app: Application): void {
+  if (warned.has(app)) return;
+  warned.add(app);
+  withoutRequest(() => app.router().check()).then(
+    (warnings) => warnings.forEach((each) => report(`Warning: ${each}`)),
+    (error) => reportError(error, "while checking the routes"),
+  );
 }

@@ -3,56 +3,34 @@
  * of them from matching.
  */
 
-import { OVERRIDES } from "../methods.ts";
-import { Path } from "../routing/path.ts";
+import { suggestions } from "../options.ts";
+import type { Path } from "../routing/path.ts";
 import { declarationOf, type Route } from "../routing/route.ts";
 import type { Segment } from "../routing/segment.ts";
-import { suggestions } from "../suggestions.ts";
 
-/** A route that nearly matches, and why it does not. */
-export interface NearRoute {
-  /** The route as declared. */
-  readonly route: Route;
-  /** Why it does not match, as a clause: `the path ends before "/edit"`. */
-  readonly reason: string;
-}
-
-/** How near a route is, in segments, and what keeps it from matching. */
+/** Why a route does not match. */
 interface Miss {
+  /** How near it is, in segments. */
   readonly nearness: number;
+  /** What keeps it from matching, as a clause: `the path ends before "/edit"`. */
   readonly reason: string;
 }
 
 const MAX_ROUTES = 5;
 
-/** The longest path that is compared with every route, in characters: nobody mistypes a longer one. */
-const MAX_LENGTH = 300;
-
 /** The nearest routes to a path: those that share its beginning, up to a misspelled segment. */
 export function nearRoutes(
   routes: readonly Route[],
   method: string,
-  sent: string,
-  caseSensitive: boolean,
-): NearRoute[] {
-  const path = new Path(sent, caseSensitive);
+  path: Path,
+): (Miss & { readonly route: Route })[] {
   return routes
-    .filter((route) => sent.length <= MAX_LENGTH || isTooLong(path, route))
     .map((route) => ({ route, ...missOf(route, method, path) }))
     .filter(({ nearness }) => nearness > 0)
     .sort((a, b) => b.nearness - a.nearness)
-    .slice(0, MAX_ROUTES)
-    .map(({ route, reason }) => ({ route, reason }));
+    .slice(0, MAX_ROUTES);
 }
 
-/** Whether a segment of a path is longer than the expression of a route is tried on. */
-function isTooLong({ segments: texts }: Path, route: Route): boolean {
-  return declarationOf(route).pattern.choices.some((segments) =>
-    segments.some(({ longest }, at) => longest < (texts[at]?.length ?? 0))
-  );
-}
-
-/** How near a route is to a path, and why it does not match. */
 function missOf(route: Route, method: string, path: Path): Miss {
   const { pattern } = declarationOf(route);
   if (pattern.match(path)) {
@@ -63,15 +41,9 @@ function missOf(route: Route, method: string, path: Path): Miss {
 }
 
 function methodReason(method: string, { methods }: Route): string {
-  if (methods.includes(method) || methods[0] === "*") {
-    return "it matches, but may pass the request on to a later route";
-  }
-  const reason = `the method ${method} is not ${methods.join(" or ")}`;
-  const isOfForm = method === "POST" &&
-    methods.some((each) => OVERRIDES.includes(each));
-  const hint =
-    "a form can name that method in its _method field if framework.method_override is set";
-  return isOfForm ? `${reason} (${hint})` : reason;
+  return methods.includes(method) || methods[0] === "*"
+    ? "it matches, but may pass the request on to a later route"
+    : `the method ${method} is not ${methods.join(" or ")}`;
 }
 
 /**
@@ -83,16 +55,15 @@ function missAmong(segments: readonly Segment[], path: Path): Miss {
   let nearness = segments.length === texts.length ? 0 : -1 / 4;
   let reason: string | undefined;
   for (const [at, segment] of segments.entries()) {
-    const text = texts[at] ?? "";
-    const isMatch = !segment.isStar &&
-      segment.match(text, path.compared(at), []);
-    if (isMatch) nearness += 1;
-    else {
-      reason ??= reasonFor(segment, texts[at]);
-      const [meant] = suggestions(text, [segment.literal ?? ""]);
-      if (meant === undefined && text.length <= segment.longest) break;
-      nearness += 1 / 2;
+    const text = texts[at];
+    if (text && segment.match(text, path.compared(at), [])) {
+      nearness += 1;
+      continue;
     }
+    reason ??= reasonFor(segment, text);
+    const [meant] = suggestions(text ?? "", [segment.literal ?? ""]);
+    if (meant === undefined) break;
+    nearness += 1 / 2;
   }
   reason ??= `the path continues with "/${path.text(segments.length)}"`;
   return { nearness, reason };
@@ -102,9 +73,5 @@ function missAmong(segments: readonly Segment[], path: Path): Miss {
 function reasonFor(segment: Segment, text?: string): string {
   if (segment.isStar) return 'what follows "*" does not match';
   if (text === undefined) return `the path ends before "/${segment}"`;
-  if (text.length > segment.longest) {
-    return `a segment of ${text.length} characters is too long for "${segment}", ` +
-      `which matches at most ${segment.longest}`;
-  }
   return `the segment "${text}" does not match "${segment}"`;
 }

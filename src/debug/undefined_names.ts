@@ -3,8 +3,8 @@
  * errors. The compiled code is searched for them, under debug only.
  */
 
+import { didYouMean } from "../options.ts";
 import { report } from "../report.ts";
-import { didYouMean } from "../suggestions.ts";
 import type { Template } from "../view/vento.ts";
 
 /** The names that are read from the variables, by Vento itself and by `view/vento.ts`. */
@@ -52,7 +52,8 @@ function reportUndefined(
   const body = code.replaceAll(LOCALS, "").replace(END, "");
   const exempt = EXEMPTIONS.flatMap((each) => body.match(each) ?? [])
     .flatMap(wordsOf);
-  const used = wordsOf(tagsOf(source).join(" ").replace(STRING, ""));
+  const tags = source.match(TAG) ?? [];
+  const used = wordsOf(tags.join(" ").replace(STRING, ""));
   for (const name of names) {
     if (!used.includes(name)) continue;
     const key = `${path}\0${name}`;
@@ -63,10 +64,6 @@ function reportUndefined(
     const fault = `uses the undefined name "${name}" at line ${line}`;
     report(`The template "${path.slice(1)}" ${fault}${hint}`);
   }
-}
-
-function tagsOf(source: string): string[] {
-  return source.match(TAG) ?? [];
 }
 
 function wordsOf(code: string): string[] {

@@ -1,29 +1,20 @@
 /** Owns which files of a folder are served: those inside of it that are not hidden. */
 
-import { type Inside, inside, insideSync } from "../inside.ts";
+import type { FoundFile } from "../file_response.ts";
+import { type Inside, inside, insideSync, noteFile } from "../paths.ts";
 
-/** A file or folder that may be served. */
-export interface VisibleFile {
-  /** The real path. */
-  readonly path: string;
-  /** The part of the real path below the folder. */
-  readonly name: string;
-  readonly fileInfo: Deno.FileInfo;
-}
-
-/** A name that begins with a dot, or an empty one in front of another. */
+/** A part of a name that is empty or begins with a dot. */
 export const HIDDEN: RegExp = /(?:^|[/\\])[./\\]/;
 
-/** Finds a file or folder; undefined when it is missing or hidden, or a link leads out of the folder. */
+/** Finds a file; undefined when it is missing, hidden or no file, or a link leads out of the folder. */
 export async function visibleFile(
   folder: string,
   name: string,
-): Promise<VisibleFile | undefined> {
+): Promise<FoundFile | undefined> {
+  if (HIDDEN.test(name)) return undefined;
   try {
-    const found = await inside(folder, `${folder}/${name}`);
-    if (found === undefined || isHidden(name, found)) return undefined;
-    const { path, below } = found;
-    return { path, name: below, fileInfo: await Deno.stat(path) };
+    const found = await inside(folder, noted(folder, name));
+    return found && visible(found, await Deno.stat(found.path));
   } catch (error) {
     return missing(error);
   }
@@ -33,20 +24,29 @@ export async function visibleFile(
 export function visibleFileSync(
   folder: string,
   name: string,
-): VisibleFile | undefined {
+): FoundFile | undefined {
+  if (HIDDEN.test(name)) return undefined;
   try {
-    const found = insideSync(folder, `${folder}/${name}`);
-    if (found === undefined || isHidden(name, found)) return undefined;
-    const { path, below } = found;
-    return { path, name: below, fileInfo: Deno.statSync(path) };
+    const found = insideSync(folder, noted(folder, name));
+    return found && visible(found, Deno.statSync(found.path));
   } catch (error) {
     return missing(error);
   }
 }
 
-/** Whether a name, or the path that it leads to, has a part that begins with a dot. */
-function isHidden(name: string, { below }: Inside): boolean {
-  return HIDDEN.test(name) || HIDDEN.test(below);
+/** The path of a name in a folder, noted as used. */
+function noted(folder: string, name: string): string {
+  const path = `${folder}/${name}`;
+  noteFile(path);
+  return path;
+}
+
+/** The file by its real path, whose part below the folder must not be hidden, either: a link may name it. */
+function visible(
+  { path, below }: Inside,
+  info: Deno.FileInfo,
+): FoundFile | undefined {
+  return info.isFile && !HIDDEN.test(below) ? { path, info } : undefined;
 }
 
 /** Treats an error, such as that of a name that is too long, as a missing file; rethrows a missing permission. */

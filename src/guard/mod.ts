@@ -19,6 +19,9 @@
  * | `Cross-Origin-Opener-Policy` | `same-origin` |
  * | `X-Frame-Options` | `SAMEORIGIN` |
  *
+ * With `nonce: true`, a Content Security Policy allows the inline scripts and styles of the site's own templates: the
+ * nonce of the request is in the header, and in every template, as in `<script nonce="{{ nonce }}">`.
+ *
  * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
  *
  * @example
@@ -40,6 +43,24 @@
  * const response = await app.fetch(request);
  * assertEquals(response.status, 403);
  * assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+ * ```
+ *
+ * @example A policy with a nonce
+ * ```ts
+ * import { Engine } from "@framework/core";
+ * import { guard } from "@framework/core/guard";
+ * import { assertMatch } from "@std/assert";
+ *
+ * const app = new Engine();
+ * guard(app, {
+ *   nonce: true,
+ *   headers: { "content-security-policy": "default-src 'self'" },
+ * });
+ * app.route("/", () => `<script nonce="${app.view().get("nonce")}">…</script>`);
+ *
+ * const { headers } = await app.fetch("/");
+ * const policy = headers.get("content-security-policy")!;
+ * assertMatch(policy, /^default-src 'self' 'nonce-[\w-]+'$/);
  * ```
  *
  * @example An API with tokens for another site, beside pages with sessions
@@ -74,14 +95,11 @@
  * @module
  */
 
-import type { Engine, Framework } from "../../mod.ts";
+import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
-import { checkDeclaring } from "../extension_keys.ts";
+import { checkOrigin, SAFE_METHODS } from "../http.ts";
 import { checkOptions, checkRecord } from "../options.ts";
-import { checkOrigin } from "../origin.ts";
 import { report } from "../report.ts";
-import { SAFE_METHODS } from "../methods.ts";
-import { isThenable } from "../steps.ts";
 
 /** Decides whether an origin is trusted: only `true` means yes. */
 export type TrustsOrigin = (origin: string) => boolean | Promise<boolean>;
@@ -95,6 +113,13 @@ export interface GuardOptions {
   readonly trusted?: TrustsOrigin | readonly (string | TrustsOrigin)[];
   /** Further headers for every response, or other values of the usual ones; null leaves one out. */
   readonly headers?: Readonly<Record<string, string | null>>;
+  /**
+   * Whether each request has a nonce: in `view().get("nonce")`, and in the sources of scripts and styles of the
+   * `content-security-policy` in `headers`, unless these allow `'unsafe-inline'`, which a nonce would switch off.
+   * Without such a header, the policy is `script-src 'self' 'nonce-…'; object-src 'none'; base-uri 'none'`. False by
+   * default.
+   */
+  readonly nonce?: boolean;
 }
 
 /** The headers that every response gets. */
@@ -105,43 +130,68 @@ const HEADERS: Readonly<Record<string, string>> = {
   "x-frame-options": "SAMEORIGIN",
 };
 
+const POLICY = "content-security-policy";
+
+/** The policy of a nonce where none is given. */
+const NONCE_POLICY = "script-src 'self'; object-src 'none'; base-uri 'none'";
+
+/** The directives that take a nonce (CSP, section 6.1); `default-src` stands for those that are not named. */
+const WITH_NONCE =
+  /^\s*(?:default-src|(?:script|style)-src(?:-elem)?)(?![-\w])(?!.*'unsafe-inline')/i;
+
 /** The `Sec-Fetch-Site` of requests by the site's own pages and by the visitor (Fetch Metadata, section 2.2). */
 const THIS_SITE: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
  * Guards an application against requests from other sites, and sets security headers.
  *
- * Throws `Error` in a request of the application. Throws `TypeError` when an option has an unknown name, a trusted
- * origin is malformed, or a header cannot be sent.
+ * Throws `TypeError` when an option has an unknown name, a trusted origin is malformed, a header cannot be sent, or
+ * `nonce` is not a boolean.
  */
 export function guard(
   app: Engine | typeof Framework,
   options: GuardOptions = {},
 ): void {
-  checkDeclaring(app, "guard");
-  checkOptions("guard the application", options, ["trusted", "headers"]);
+  checkGuard(options);
+  const { nonce = false } = options;
   const trusted = [options.trusted ?? []].flat();
-  for (const origin of trusted) {
-    if (typeof origin !== "function") checkOrigin("trust", origin);
-  }
   const headers = [...guardHeaders(options)]; // a list, since reading Headers takes longer
+  const nonces = new WeakMap<HttpRequest, string>();
   app.before("start", () => {
-    if (!mayChange(app) || isFromThisSite(app)) return;
-    const isTrusted = trusts(trusted, app.request().getHeader("origin"));
-    return isTrusted instanceof Promise
-      ? isTrusted.then((late) => refuseUnless(late, app))
-      : refuseUnless(isTrusted, app);
+    const request = app.request();
+    if (nonce) {
+      const made = crypto.randomUUID();
+      nonces.set(request, made);
+      app.view().set("nonce", made);
+    }
+    if (!mayChange(request) || isFromThisSite(request)) return;
+    return refuseUntrusted(app, trusted);
   });
   app.after("send", (_params, { value: sent }) => {
     for (const [name, value] of headers) {
-      if (!sent.headers.has(name)) sent.headers.set(name, value);
+      const takesNonce = nonce && name.startsWith(POLICY);
+      // After a 304, a client shows the page that it has, with the nonce of that.
+      if (sent.headers.has(name) || takesNonce && sent.status === 304) continue;
+      const made = takesNonce && nonces.get(app.request());
+      sent.headers.set(name, made ? withNonce(value, made) : value);
     }
   });
 }
 
-function guardHeaders(options: GuardOptions): Headers {
+function checkGuard(options: GuardOptions): void {
+  const action = "guard the application";
+  checkOptions(action, options, ["trusted", "headers", "nonce"]);
+  for (const origin of [options.trusted ?? []].flat()) {
+    if (typeof origin !== "function") checkOrigin("trust", origin);
+  }
+  const { nonce = false } = options;
+  if (typeof nonce === "boolean") return;
+  throw wrongKind(action, '"nonce" must be true or false', nonce);
+}
+
+function guardHeaders({ headers: given = {}, nonce }: GuardOptions): Headers {
   const headers = new Headers(HEADERS);
-  const { headers: given = {} } = options;
+  if (nonce) headers.set(POLICY, NONCE_POLICY);
   const rule = 'they must be a record such as { "x-frame-options": "DENY" }';
   checkRecord("set the headers of every response", rule, given);
   for (const [name, value] of Object.entries(given)) {
@@ -155,16 +205,21 @@ function guardHeaders(options: GuardOptions): Headers {
   return headers;
 }
 
+/** A policy whose sources of scripts and styles include a nonce. */
+function withNonce(policy: string, nonce: string): string {
+  return policy.split(";").map((directive) =>
+    WITH_NONCE.test(directive) ? `${directive} 'nonce-${nonce}'` : directive
+  ).join(";");
+}
+
 /** Whether a request may change something. A WebSocket begins with a GET, and may then send anything. */
-function mayChange(app: Engine | typeof Framework): boolean {
-  const request = app.request();
+function mayChange(request: HttpRequest): boolean {
   return !SAFE_METHODS.has(request.method) ||
     request.getHeader("upgrade") !== "";
 }
 
 /** Whether a request comes from this site's own pages, from the visitor, or not from a browser. */
-function isFromThisSite(app: Engine | typeof Framework): boolean {
-  const request = app.request();
+function isFromThisSite(request: HttpRequest): boolean {
   const site = request.getHeader("sec-fetch-site");
   if (site !== "") return THIS_SITE.has(site);
   const sent = request.getHeader("origin");
@@ -179,31 +234,23 @@ function isFromThisSite(app: Engine | typeof Framework): boolean {
   return asked?.host === origin.host;
 }
 
-/** Whether a list names an origin, or a function in it trusts it; the functions are asked one by one. */
-function trusts(
-  [first, ...others]: readonly (string | TrustsOrigin)[],
-  origin: string,
-): boolean | Promise<boolean> {
-  if (first === undefined || origin === "") return false;
-  const isTrusted = typeof first === "string"
-    ? first === origin
-    : first(origin);
-  if (isThenable(isTrusted)) {
-    return Promise.resolve(isTrusted)
-      .then((late) => late === true || trusts(others, origin));
-  }
-  return isTrusted === true || trusts(others, origin);
-}
-
-function refuseUnless(
-  isTrusted: boolean,
+/** Throws the refusal of a request unless its origin is trusted; functions are asked one by one. */
+async function refuseUntrusted(
   app: Engine | typeof Framework,
-): void {
-  if (isTrusted) return;
+  trusted: readonly (string | TrustsOrigin)[],
+): Promise<void> {
+  const origin = app.request().getHeader("origin");
+  for (const each of origin === "" ? [] : trusted) {
+    const isTrusted = typeof each === "string"
+      ? each === origin
+      : await each(origin) === true;
+    if (isTrusted) return;
+  }
   if (app.get("framework.debug")) {
-    const origin = app.request().getHeader("origin") || "an unknown origin";
     report(
-      `The guard refused a request from ${origin}: to allow an origin to make changes, add it to "trusted"`,
+      `The guard refused a request from ${
+        origin || "an unknown origin"
+      }: to allow an origin to make changes, add it to "trusted"`,
     );
   }
   throw refusal(403, "Requests from other sites are refused here");

@@ -6,12 +6,11 @@
  * also at one inside a tag.
  */
 
-import type { Application } from "../application/application.ts";
 import type { Context } from "../application/exchange.ts";
 import { throwStop, wrongKind } from "../errors.ts";
-import { messagePage } from "./default_page.ts";
+import { messagePage } from "./pages.ts";
 import { CONTENT_HEADERS, PAGE_HEADERS } from "../response/header.ts";
-import { headerOf } from "../runtime.ts";
+import { headerOf } from "../request/runtime.ts";
 
 /** The last second that a date in a header can name: a larger number is most likely milliseconds. */
 const LAST_SECOND = 253_402_300_799;
@@ -20,7 +19,7 @@ const LAST_SECOND = 253_402_300_799;
 const DATE = /^\w{3,9},? [\w -]+ \d\d:\d\d:\d\d (?:GMT|\d{4})$/;
 
 /** Sets the ETag and checks `If-Match` and `If-None-Match` (sections 13.1.1 and 13.1.2). */
-export function etag(app: Application, id: string, type = "string"): void {
+export function etag(context: Context, id: string, type = "string"): void {
   if (!["string", "strong", "weak"].includes(type)) {
     const rule = 'the type must be "strong", "string" or "weak"';
     throw wrongKind("set the ETag", rule, type);
@@ -32,8 +31,7 @@ export function etag(app: Application, id: string, type = "string"): void {
   }
   const [strong, weak] = [`"${id}"`, `W/"${id}"`];
   const isWeak = type === "weak";
-  const context = app.context("etag()");
-  context.setHeader("etag", isWeak ? weak : strong);
+  context.reply.setHeader("etag", isWeak ? weak : strong);
   if (heldBefore(context, "etag")) return;
   const match = condition(context, "if-match");
   // What is weak on either side is not the same (section 8.8.3.2).
@@ -49,7 +47,7 @@ export function etag(app: Application, id: string, type = "string"): void {
  * Sets Last-Modified and checks `If-Unmodified-Since` and `If-Modified-Since`, each unless the client sent the
  * condition on tags in its place, which is the more exact (sections 13.1.3 and 13.1.4).
  */
-export function lastModified(app: Application, time: number): void {
+export function lastModified(context: Context, time: number): void {
   if (!Number.isFinite(time) || Math.abs(time) > LAST_SECOND) {
     throw new RangeError(
       `Cannot set Last-Modified: it must be a UNIX timestamp in seconds, got "${time}"`,
@@ -57,8 +55,7 @@ export function lastModified(app: Application, time: number): void {
   }
   const modified = Math.floor(Math.min(time, Date.now() / 1000)) * 1000;
   const date = new Date(modified).toUTCString();
-  const context = app.context("lastModified()");
-  context.setHeader("last-modified", date);
+  context.reply.setHeader("last-modified", date);
   if (heldBefore(context, "last-modified")) return;
   if (condition(context, "if-match") === null) {
     const until = dateOf(condition(context, "if-unmodified-since"));
@@ -77,7 +74,7 @@ export function lastModified(app: Application, time: number): void {
  * only reads changes nothing.
  */
 function heldBefore(context: Context, validator: string): boolean {
-  const held = context.exchange.heldValidators ??= new Set();
+  const held = context.exchange.held ??= new Set();
   const isLater = held.has(validator);
   held.add(validator); // where they do not hold, the request ends
   return isLater && !isReading(context);
@@ -113,12 +110,10 @@ function endWith(
   status: 304 | 412,
 ): never {
   const without = status === 304 ? CONTENT_HEADERS : PAGE_HEADERS;
-  if (!reply.isSealed) {
-    for (const name of without) reply.setHeader(name, null);
-  }
-  const init = status === 304
-    ? { status }
-    : messagePage(exchange, status, "", reply.header("vary"));
-  reply.respond(by, init);
+  for (const name of without) reply.setHeader(name, null);
+  reply.replace(
+    status === 304 ? { status } : messagePage(exchange, status, ""),
+  );
+  reply.seal(by);
   throwStop();
 }

@@ -1,29 +1,31 @@
-/**
- * Owns the table of what the extensible methods do by default. The application maps each of them as it maps
- * a user's method, so each can be replaced and filtered by its name.
- */
+/** Owns the tables of what an application declares first, by the same ways as its author. */
 
-import type {
-  Application,
-  DefaultMethod,
-  Defaults,
-} from "../application/application.ts";
-import type { Method } from "../callback.ts";
-import { etag, lastModified } from "./caching.ts";
-import { components } from "./components.ts";
-import { defer } from "./deferred.ts";
-import { error, notFound, onPage } from "./pages.ts";
-import { render, renderInPlace } from "./render.ts";
-import { json, jsonp } from "./json.ts";
-import { ending, sealing } from "./mapped_response.ts";
-import { halt, redirect, stop } from "./respond.ts";
-import { start, startBehindFilters } from "./dispatch.ts";
+import type { Application, Defaults } from "../application/application.ts";
+import type { Component } from "../application/registered_class.ts";
+import type { ComponentName } from "../application/names.ts";
+import { basePath } from "../paths.ts";
+import type { Method } from "../routing/callback.ts";
+import { HttpRequest } from "../application/request.ts";
+import { Reply } from "../response/reply.ts";
+import { HttpResponse } from "../response/response.ts";
 import type { UrlParameters } from "../routing/pattern.ts";
-import type { UrlQuery } from "../routing/url_query.ts";
+import { declareUntyped, Router } from "../routing/router.ts";
+import type { UrlQuery } from "../routing/pattern.ts";
+import { Store } from "../state/layer.ts";
+import { View } from "../view/view.ts";
+import { etag, lastModified } from "./caching.ts";
+import { defer } from "./unfinished.ts";
+import { start } from "./dispatch.ts";
+import { sendFile } from "./file.ts";
+import { json, jsonp } from "./json.ts";
+import { mountingOf } from "./mount.ts";
+import { error, halt, notFound, onPage } from "./pages.ts";
+import { inPlace, render } from "./render.ts";
+import { ending, redirect, sealing, stop } from "./respond.ts";
 
 export const defaults: Defaults = {
   components,
-  methods: {
+  ofRequest: {
     start,
     stop,
     halt,
@@ -35,42 +37,56 @@ export const defaults: Defaults = {
     lastModified,
     json,
     jsonp,
-    getUrl,
-    route: onRouter("route"),
-    group: onRouter("group"),
-    post: onRouter("post"),
-    put: onRouter("put"),
-    patch: onRouter("patch"),
-    delete: onRouter("delete"),
-    mount: onRouter("mount"),
     defer,
+  },
+  ofApplication: {
+    route: declaring("route"),
+    group: onRouter("group"),
+    post: declaring("post"),
+    put: declaring("put"),
+    patch: declaring("patch"),
+    delete: declaring("delete"),
+    mount: onRouter("mount"),
+    getUrl,
     send: (_app, response) => response,
   },
-  wrappers: {
-    start: startBehindFilters,
-    stop: ending("stop"),
-    halt: ending("halt"),
-    redirect: sealing("redirect"),
-    render: renderInPlace,
-    error: onPage("error"),
-    notFound: onPage("notFound"),
-    // These two end a request whose client has the content already: no guard refuses one by them.
-    etag: undefined,
-    lastModified: undefined,
-    json: sealing("json"),
-    jsonp: sealing("jsonp"),
-    getUrl: undefined,
-    route: undefined,
-    group: undefined,
-    post: undefined,
-    put: undefined,
-    patch: undefined,
-    delete: undefined,
-    mount: undefined,
-    defer: undefined,
-    send: undefined, // `handling/send.ts` runs it
+  rules: {
+    stop: ending,
+    halt: ending,
+    redirect: sealing,
+    json: sealing,
+    jsonp: sealing,
+    render: inPlace,
+    error: onPage,
+    notFound: onPage,
   },
 };
+
+function components(app: Application): Record<ComponentName, Component> {
+  const variables = new Store<unknown>(app);
+  return {
+    request: {
+      type: HttpRequest,
+      params: ({ exchange }) => [exchange],
+      keeper: ({ exchange }) => exchange,
+    },
+    response: {
+      type: HttpResponse,
+      params: (context, isNew) => {
+        const of = {
+          isSecure: () => context.exchange.isSecure,
+          sendFile: (path: string) =>
+            context.track("file", sendFile(context, path)),
+        };
+        const { reply, section } = context;
+        return isNew ? [new Reply(), of] : [reply, of, section];
+      },
+      keeper: (context) => context,
+    },
+    router: { type: Router, params: () => [app, mountingOf(app)] },
+    view: { type: View, params: () => [variables, app] },
+  };
+}
 
 /** The URL of a route: the base, and the path of the route below it. */
 function getUrl(
@@ -79,16 +95,24 @@ function getUrl(
   params?: UrlParameters,
   query?: UrlQuery,
 ): string {
-  const base = app.context()?.exchange.base ?? app.plan.strippedBase;
+  const base = app.context()?.exchange.base ??
+    basePath(app.settings["framework.base_url"]);
   return base + app.router().getUrl(alias, params, query);
 }
 
-/** The router's method of the same name. The router that a group passes is called past this, and past its filters. */
+/** The router's method of the same name. */
 function onRouter(
-  name: "route" | "group" | "post" | "put" | "patch" | "delete" | "mount",
-): DefaultMethod {
+  name: "group" | "mount",
+): (app: Application, ...params: unknown[]) => unknown {
   return (app, ...params) => {
     const router: Record<typeof name, Method> = app.router();
     return router[name](...params);
   };
+}
+
+/** The same for a method that declares a route. */
+function declaring(
+  name: Parameters<typeof declareUntyped>[1],
+): (app: Application, ...params: unknown[]) => unknown {
+  return (app, ...params) => declareUntyped(app.router(), name, params);
 }

@@ -1,284 +1,214 @@
 /**
- * Owns dispatching a request: calling the method `start`, and what that does by default. It
- *
- * - finds the route,
- * - calls its callback between its middleware,
- * - passes on to the next route, when the callback returns true and has not responded,
- * - responds when no route matches.
- *
- * What a callback returns is sent by `respond.ts`. A mapped `start` may stop waiting for all this, such as after a
- * time-out, and respond by `halt()`: what goes on after a wait asks first whether the response is certain
- * (`hasResponded`), or whether the request is over (`checkNotOver`).
+ * Owns calling the routes: the method `start`, whose default calls the callback of the first route that matches between
+ * its middleware, the next one when it passes, and `notFound` when none is left.
  */
 
-import type { Application } from "../application/application.ts";
 import type { Context, Exchange } from "../application/exchange.ts";
-import type { Wrapper } from "../application/mapped_method.ts";
-import { isFrameworkObject } from "../framework_object.ts";
-import { isStop, refusal, wrongKind } from "../errors.ts";
-import { enter } from "../state/current.ts";
-import { hooksOf, type Middleware, nameOf } from "../routing/middleware.ts";
-import { type Match, routeName } from "../routing/match.ts";
+import type { MappedMethod } from "../application/mapped_method.ts";
+import { HttpError, isStop, refusal, toError, wrongKind } from "../errors.ts";
+import { isFrameworkObject } from "../extension_keys.ts";
 import {
-  isThenable,
-  run,
-  type Steps,
-  type Waiting,
-  waitingFor,
-} from "../steps.ts";
-import { onMiddlewareError } from "./pages.ts";
+  hooksOf,
+  type Middleware,
+  type MiddlewareHooks,
+  nameOf,
+  type RouteParameters,
+} from "../routing/middleware.ts";
+import { type Match, routeName } from "../routing/tree.ts";
+import { isThenable, type Waiting, waitingFor } from "../waiting.ts";
+import { noteError } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
-import {
-  checkInTime,
-  discardReturned,
-  isResponse,
-  kindOfResult,
-  respondWith,
-  sendReturned,
-} from "./respond.ts";
-import { firstRoute, forgetMatch, methodsOfPath, nextRoute } from "./search.ts";
-import { awaitCalls } from "./unawaited.ts";
+import { discardReturned, kindOf, sendReturned } from "./respond.ts";
+import { settle } from "./unfinished.ts";
 
-/** Dispatches a request: by the method `start` where that is mapped or filtered, which by default calls the routes. */
-export function dispatch({ context, plan }: Exchange): Waiting {
-  const { debug, start } = plan;
-  const call = start === undefined ? callRoutes : callStart;
-  return debug === undefined ? call(context) : debug.timedStart(context, call);
+/** Calls the routes, by the method `start` where that is mapped or filtered. */
+export function dispatch(exchange: Exchange): Waiting {
+  const start = exchange.app.method("start", exchange.layer);
+  return start === undefined || start.isUnchanged
+    ? callRoutes(exchange.main)
+    : callStart(exchange, start);
 }
 
-/** Calls the method `start`, and sends what it returns like the result of a callback. */
-function callStart(context: Context): Waiting {
-  const { exchange } = context;
-  firstRoute(exchange); // filters can ask for the route
-  // Not by `app.call`, which would note it as a call of the request: guards inside of `start` would wait for `start`.
-  const returned = exchange.plan.start?.call([], context);
-  const isWaiting = isThenable(returned) || exchange.routesBegun !== undefined;
-  return isWaiting
-    ? run(endStart(context, returned))
-    : sendReturned(context, returned);
+async function callStart(
+  exchange: Exchange,
+  start: MappedMethod,
+): Promise<void> {
+  exchange.firstRoute(); // filters can ask for it
+  const returned = await start.run([], exchange.main);
+  await sendReturned(exchange.main, returned);
+  await exchange.routesBegun; // a mapped `start` may not have awaited them
 }
 
-/**
- * Waits for a mapped `start` and, unless that has responded or returned a response, for the routes that it has begun: it
- * may have forgotten to await the default one. What is written by then may be theirs.
- */
-function* endStart(context: Context, started: unknown): Steps<undefined> {
-  const { exchange } = context;
-  const returned = yield started;
-  yield sendReturned(context, returned);
-  if (!hasResponded(context) && !isResponse(returned)) {
-    yield exchange.routesBegun;
+/** The default `start`. When a filter before it has responded, no route is called. */
+export function start({ exchange }: Context): Promise<void> {
+  return exchange.routesBegun = callRoutesAfterFilters(exchange);
+}
+
+async function callRoutesAfterFilters({ main }: Exchange): Promise<void> {
+  if (await mayGoOn(main, 'the before("start") filters')) {
+    await callRoutes(main);
   }
-  return undefined;
 }
 
-/**
- * Runs `start` with its filters: a response that one of them returns is an error, since nothing would send it, and the
- * calls that they did not await end first.
- */
-export const startBehindFilters: Wrapper = {
-  responds: false,
-  run: (method, params, context) =>
-    method.run(params, {
-      check: checkFiltered,
-      beforeMethod: () => awaitCalls(context, 'the before("start") filters'),
-    }),
-};
-
-/** Of what such a filter returns, only `false` has a meaning: it skips the filters after it, but not `start`. */
-function checkFiltered(returned: unknown): void {
-  if (!isResponse(returned)) return;
-  discardReturned(returned);
-  const rule =
-    "it must not return a response (call halt() or redirect() instead)";
-  throw wrongKind('continue after a before("start") filter', rule, returned);
-}
-
-/**
- * The default `start`. When a filter before it has responded, no route is called. A mapped `start` may wait for the
- * routes in a call of its own, such as one with a time-out: the routes get another scope, so that they do not wait for
- * that call.
- */
-export function start(app: Application): Waiting {
-  const context = app.context("start()");
-  const { exchange, section } = context;
-  if (hasResponded(context)) return undefined;
-  // With filters alone, this is the only call. A mapped one, also for this request alone, may make several.
-  if (exchange.plan.start?.isDefault) return callRoutes(context);
-  forgetMatch(exchange);
-  exchange.pending?.takeFailure(); // of code that has called the routes all the same
-  return exchange.routesBegun = enter(context.part({ section }), callRoutes);
-}
-
-/** Calls the first matching route, the next ones while they pass, or `notFound`. */
 function callRoutes(context: Context): Waiting {
-  const match = firstRoute(context.exchange);
+  const match = context.exchange.firstRoute();
   return match === undefined
     ? respondUnmatched(context)
-    : follow(context, match, callRoute(context, match));
+    : callRoute(context, match);
 }
 
-/** Calls a route, once its body has arrived. Returns what is to be sent, true to pass on, or nothing: it was sent. */
-function callRoute(context: Context, match: Match): unknown {
-  const { exchange } = context;
-  const receiving = exchange.hasBody ? receiveFor(exchange, match) : undefined;
-  return receiving === undefined
-    ? callGuarded(context, match)
-    : receiving.then(() => callGuarded(context, match));
+/** Calls a route and sends what it returns; when that is `true`, calls the next route. */
+function callRoute(context: Context, match: Match): Waiting {
+  const { middleware } = match.route;
+  if (context.exchange.hasBody || middleware.length > 0) {
+    return callRouteLater(context, match);
+  }
+  const returned = match.call();
+  if (typeof returned === "string") { // the most frequent one comes first
+    return context.reply.write(returned, context.section);
+  }
+  return returned === true || isThenable(returned)
+    ? follow(context, match, returned)
+    : sendReturned(context, returned, match);
 }
 
-/** Calls the callback of a route, between its middleware; not after a response that came while a body was awaited. */
-function callGuarded(context: Context, match: Match): unknown {
-  if (hasResponded(context)) return undefined;
-  const { middleware } = match.declaration;
-  return middleware.length === 0
-    ? match.call()
-    : run(guarded(context, match, middleware));
+async function callRouteLater(context: Context, match: Match): Promise<void> {
+  if (context.exchange.hasBody) await receiveFor(context.exchange, match);
+  const passes = await callGuarded(context, match, match.params, 0);
+  if (passes) await passOn(context, match);
+}
+
+async function follow(
+  context: Context,
+  match: Match,
+  returned: unknown,
+): Promise<void> {
+  const value = await returned;
+  if (value === true) await passOn(context, match);
+  else await sendReturned(context, value, match);
+}
+
+async function passOn(context: Context, match: Match): Promise<void> {
+  if (!await mayGoOn(context, routeName(match))) return;
+  const next = context.exchange.nextRoute(match);
+  await (next ? callRoute(context, next) : respondUnmatched(context));
 }
 
 /**
- * Calls a callback between the given middleware and sends what it returns. Returns true when the callback passes to
- * the next route, otherwise undefined. When a `before` responds, the middleware inside of it and the callback are
- * skipped; its own `after` and those around it still run.
+ * Calls a callback between its middleware from an index on. Returns whether the callback passes on. When a `before`
+ * responds, the middleware inside of it and the callback are skipped.
  */
-function* guarded(
+async function callGuarded(
   context: Context,
   match: Match,
-  [first, ...others]: readonly Middleware[],
-): Steps<true | undefined> {
-  const { exchange } = context;
-  if (first === undefined) {
-    const returned = yield match.call();
-    if (returned === true) return true;
-    yield sendReturned(context, returned, match);
-    return undefined;
+  params: RouteParameters,
+  index: number,
+): Promise<boolean> {
+  const middleware = match.route.middleware[index];
+  if (middleware === undefined) {
+    const returned = await match.call();
+    if (returned !== true) await sendReturned(context, returned, match);
+    return returned === true;
   }
-  const { params } = match;
-  const hooks = hooksOf(first);
-  const allowed = yield hooks.before?.(params);
-  const responds = isHookResponse(allowed);
-  // Settled or not: a failure that the hook has caught counts, too, unless it responds in another way.
-  if (exchange.pending !== undefined) {
-    yield awaitCalls(context, nameOf(first), !responds && allowed !== false);
-  }
-  let passes: true | undefined;
-  if (responds) {
-    yield respondWith(context, allowed); // its calls have ended
-  } else if (!hasResponded(context)) {
-    checkAllowed(allowed, first, match);
+  const hooks = hooksOf(middleware);
+  let passes = false;
+  if (await isAllowed(context, match, middleware, hooks, params)) {
     try {
-      passes = yield* guarded(context, match, others);
+      passes = await callGuarded(context, match, params, index + 1);
     } catch (thrown) {
-      const isForHook = !isStop(thrown) && !exchange.isOver;
-      if (!isForHook || hooks.error === undefined) throw thrown;
-      const respond = () => hooks.error!(thrown, params);
-      yield* onMiddlewareError(context, thrown, respond);
+      if (isStop(thrown) || hooks.error === undefined) throw thrown;
+      await showByHook(context, thrown, () => hooks.error!(thrown, params));
     }
-  } else discardReturned(allowed);
-  exchange.checkNotOver();
-  yield hooks.after?.(params);
+  }
+  await hooks.after?.(params);
   return passes;
 }
 
 /**
- * Whether the response is certain: this one, that of another application by which code of this one has responded or,
- * until this one has responded where it is mounted, that of the application around it. So it is of a request that is
- * over: code that is to get an error then, and not just stop, asks `checkNotOver`.
+ * Whether middleware lets the request go on. It fails closed: a value that is not recognized, a status of 400 or above
+ * and a response each keep the request out.
  */
-function hasResponded({ exchange, reply }: Context): boolean {
-  return reply.isSealed || exchange.isOver ||
-    exchange.responder?.reply.isSealed || outerHasResponded(exchange);
-}
-
-function outerHasResponded({ mountPoint, outerContext }: Exchange): boolean {
-  return mountPoint?.isDone === false && outerContext !== undefined &&
-    hasResponded(outerContext);
-}
-
-/** Whether middleware has returned a response in place of everything inside of it. */
-function isHookResponse(value: unknown): boolean {
-  return value instanceof Response || kindOfResult(value) === "text";
-}
-
-/** Throws unless middleware lets the request go on. Fails closed: an unrecognized value must not admit anyone. */
-function checkAllowed(
-  value: unknown,
-  middleware: Middleware,
+async function isAllowed(
+  context: Context,
   match: Match,
-): void {
-  if (value === undefined || value === true || isFrameworkObject(value)) return;
-  if (value === false) {
+  middleware: Middleware,
+  hooks: MiddlewareHooks,
+  params: RouteParameters,
+): Promise<boolean> {
+  const allowed = await hooks.before?.(params);
+  const goesOn = await mayGoOn(context, nameOf(middleware));
+  if (allowed instanceof Response || kindOf(allowed) === "text") {
+    await sendReturned(context, allowed);
+    return false;
+  }
+  if (!goesOn) {
+    discardReturned(allowed);
+    return false;
+  }
+  if (allowed === undefined || allowed === true || isFrameworkObject(allowed)) {
+    return true;
+  }
+  if (allowed === false) {
     throw refusal(403, "You are not allowed to make this request");
   }
-  discardReturned(value);
+  discardReturned(allowed);
   throw wrongKind(
     `continue after ${nameOf(middleware)} of ${routeName(match)}`,
     "it must return nothing, true, false, text or a Response",
-    value,
+    allowed,
   );
 }
 
-/**
- * Sends what a route returned; for `true`, passes on. Routes with middleware have sent it already: they return true or
- * nothing.
- */
-function follow(context: Context, match: Match, returned: unknown): Waiting {
-  const { exchange } = context;
-  if (returned === true) return run(passOn(context, match));
-  if (!isThenable(returned)) return sendReturned(context, returned, match);
-  return Promise.resolve(returned).then((late) => {
-    checkInTime(exchange, late);
-    return follow(context, match, late);
-  });
+/** Waits for the calls that code has not awaited. Returns false once it has responded, or set the status of an error. */
+async function mayGoOn(context: Context, before: string): Promise<boolean> {
+  const { exchange, reply } = context;
+  if (exchange.pending !== undefined) await settle(context, before);
+  return reply.status < 400 && !hasResponded(exchange);
 }
 
-/**
- * Calls the routes behind one that has passed, until one does not pass, or has responded: what it sealed, or a call
- * that it did not await, may forbid the rest. When none is left, it responds as if none had matched.
- */
-function* passOn(context: Context, passing: Match): Steps<undefined> {
-  const { exchange } = context;
-  for (let match = passing;;) {
-    if (exchange.pending !== undefined) { // settled or not: a failure that code has caught counts, too
-      yield awaitCalls(context, routeName(match));
-      exchange.checkNotOver();
-    }
-    if (hasResponded(context)) return undefined;
-    const next = nextRoute(exchange, match);
-    if (next === undefined) return void (yield respondUnmatched(context));
-    match = next;
-    const returned = yield callRoute(context, match);
-    checkInTime(exchange, returned);
-    if (returned !== true) {
-      return void (yield sendReturned(context, returned, match));
-    }
+/** Whether the response is certain. */
+function hasResponded({ isOver, reply }: Exchange): boolean {
+  return isOver || reply.isSealed;
+}
+
+/** Lets the `error` of middleware respond to what was thrown; rethrows when it does nothing. */
+async function showByHook(
+  context: Context,
+  thrown: unknown,
+  callHook: () => unknown,
+): Promise<void> {
+  const { exchange, reply } = context;
+  const { isSealed } = reply;
+  if (!isSealed) {
+    reply.startPage(thrown instanceof HttpError ? thrown.status : 500);
   }
+  await sendReturned(context, await callHook());
+  if (exchange.pending !== undefined) await settle(context, "the error hook");
+  if (isSealed || !reply.isSealed && reply.isEmpty) throw thrown;
+  noteError(exchange, toError(thrown));
 }
 
-/**
- * Responds when no route matches, or all that match have passed: with the methods of the path where its routes name
- * others only, else by `notFound`.
- */
+/** Responds with the methods of the path where its routes name others only, else by `notFound`. */
 function respondUnmatched(context: Context): Waiting {
   const { exchange, reply } = context;
-  const { method, plan: { settings } } = exchange;
-  const named = methodsOfPath(exchange);
-  const isOther = named.length > 0 && !named.includes(method);
-  if (!isOther) return callNotFound(context);
-  const methods = [...new Set([...named, "OPTIONS"])].join(", ");
-  const headers = { allow: methods };
-  if (method === "OPTIONS") {
-    const init = { status: 204, headers };
-    return void reply.respond("the response to OPTIONS", init);
+  const { app, method } = exchange;
+  const named = new Set<string>();
+  for (const { route } of exchange.allRoutes()) {
+    for (const name of route.pattern.methods) named.add(name);
   }
-  if (settings["framework.method_not_allowed"]) {
-    const message = `${method} is not allowed here; use ${methods}`;
-    throw refusal(405, message, { headers });
+  if (named.has("GET")) named.add("HEAD");
+  if (named.size > 0 && !named.has(method)) {
+    const methods = [...named.add("OPTIONS")].join(", ");
+    const headers = { allow: methods };
+    if (method === "OPTIONS") {
+      reply.replace({ status: 204, headers });
+      return reply.seal("the response to OPTIONS"), undefined;
+    }
+    if (exchange.settings["framework.method_not_allowed"]) {
+      const message = `${method} is not allowed here; use ${methods}`;
+      throw refusal(405, message, { headers });
+    }
+    reply.setHeader("allow", methods);
   }
-  reply.setHeader("allow", methods);
-  return callNotFound(context);
-}
-
-function callNotFound(context: Context): Waiting {
-  return waitingFor(context.exchange.app.call("notFound", [], context));
+  return waitingFor(app.call("notFound", [], context));
 }

@@ -1,46 +1,22 @@
-/**
- * Owns the lifecycle of a request: the order of its steps, and what happens when one throws.
- *
- * | step       | does                                                                       |
- * | ---------- | -------------------------------------------------------------------------- |
- * | `targetOf` | takes the target (`request/target.ts`)                                     |
- * | `endLoop`  | ends a loop of applications that call each other                           |
- * | `admit`    | refuses what the server must not take                                      |
- * | `receive`  | reads the body, if there is one and a route takes it (`receive.ts`)        |
- * | `dispatch` | calls the routes, or `notFound` (`dispatch.ts`)                            |
- * | `settle`   | waits for calls that a callback did not await (`unawaited.ts`)             |
- * | `finish`   | makes the response of the reply, and passes it through `send`              |
- * | `complete` | starts deferred work, concludes the exchange, opens or refuses a WebSocket |
- *
- * Each is synchronous as long as nothing has to be waited for. `src/stack.ts` knows this file by its name: what stands
- * below it in a stack has called `fetch`, and is no place of an error.
- */
+/** Owns the lifecycle of a request: the order of its steps, and what happens when one throws. */
 
 import type { Application } from "../application/application.ts";
+import { debugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
-import type { MappedMethod } from "../application/mapped_method.ts";
-import { HttpError, isRefusal, isStop, refusal, toError } from "../errors.ts";
-import type { ConnectionInfo } from "../fetch.ts";
-import { checkHost } from "../request/host.ts";
+import { isRefusal, isStop, refusal, toError } from "../errors.ts";
+import type { ConnectionInfo } from "../http.ts";
+import { reportError } from "../report.ts";
+import { checkHost } from "../request/headers.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
-import { departuresNoticed, finishUpgrade } from "../runtime.ts";
+import { webResponse } from "../response/web_response.ts";
 import { enter } from "../state/current.ts";
-import { UNAWAITED } from "../state/uncaught.ts"; // which notices rejected calls that nobody awaits
-import { type MaybePromise, run, type Steps } from "../steps.ts";
-import { startDeferred } from "./deferred.ts";
-import {
-  AFTER_SEAL,
-  forgetError,
-  logError,
-  logNotedErrors,
-  reportLate,
-} from "./error_log.ts";
-import { respondPlainly } from "./pages.ts";
-import { receive } from "./receive.ts";
-import { firstRoute } from "./search.ts";
-import { send } from "./send.ts";
+import "../state/uncaught.ts"; // which notices rejected promises that nobody awaits
+import type { MaybePromise, Waiting } from "../waiting.ts";
 import { dispatch } from "./dispatch.ts";
-import { settle, settleAll } from "./unawaited.ts";
+import { settle, startDeferred } from "./unfinished.ts";
+import { logErrors, noteError, showPlainly } from "./pages.ts";
+import { receive } from "./receive.ts";
+import { send } from "./send.ts";
 
 /** How deeply requests may be nested, mounted or by `fetch`: deeper counts as a loop. */
 const MAX_NESTING = 100;
@@ -51,215 +27,144 @@ export function handleRequest(
   raw: Request,
   info?: ConnectionInfo,
 ): MaybePromise<Response> {
-  const { plan } = app;
-  if (plan.isDebugging && plan.debug === undefined) {
-    return loadThenHandle(app, raw, info);
-  }
   const exchange = new Exchange(app, raw, info);
   if (!app.isServing && exchange.isServed) app.isServing = true;
-  const { debug } = plan;
-  return enter(
-    exchange.context,
-    debug === undefined ? handle : (context) => debug.handle(context, handle),
-  );
+  return exchange.settings["framework.debug"]
+    ? enter(exchange.main, handleUnderDebug)
+    : enter(exchange.main, handle);
 }
 
-async function loadThenHandle(
-  app: Application,
-  raw: Request,
-  info?: ConnectionInfo,
-): Promise<Response> {
-  await app.plan.loadDebug();
-  return handleRequest(app, raw, info);
+async function handleUnderDebug(context: Context): Promise<Response> {
+  const { exchange } = context;
+  const debug = exchange.debug = await debugTools();
+  return debug.handle(exchange, () => handle(context));
 }
 
-/** Handles a request; what neither `error` nor the default page can show rejects. */
+/** The steps of a request. What throws leads to `recover`, everything to `finish`. */
 function handle({ exchange }: Context): MaybePromise<Response> {
+  let waiting: Waiting;
   try {
-    return run(lifecycle(exchange));
-  } catch (unhandled) {
-    return Promise.reject(unhandled);
+    exchange.target = targetOf(exchange.raw, exchange.method);
+    admit(exchange);
+    waiting = exchange.hasBody
+      ? receiveAndDispatch(exchange)
+      : dispatch(exchange);
+  } catch (thrown) {
+    return recover(exchange, thrown);
   }
+  return waiting === undefined && exchange.pending === undefined
+    ? finish(exchange)
+    : handleLater(exchange, waiting);
 }
 
-/**
- * The steps of a request. When one throws, the method `error` responds: `runError`. As long as none has, only what has
- * to be waited for is yielded: a `yield` costs time even without a promise. However they end, the request is completed:
- * a server that shuts down would wait for it otherwise.
- */
-function* lifecycle(exchange: Exchange): Steps<Response> {
-  let response: Response | undefined;
-  try {
-    try {
-      exchange.target = targetOf(exchange.raw);
-      const isNested = exchange.outerContext !== undefined;
-      if (isNested && isInLoop(exchange)) return response = endLoop(exchange);
-      admit(exchange);
-      if (exchange.hasBody) yield receive(exchange, firstRoute(exchange));
-      const waiting = dispatch(exchange);
-      if (waiting !== undefined) yield waiting;
-      if (exchange.pending?.isUnsettled) yield settle(exchange);
-      const finished = finish(exchange);
-      return response = finished instanceof Promise ? yield finished : finished;
-    } catch (thrown) {
-      if (isStop(thrown)) yield* endStopped(exchange);
-      else yield* runError(exchange, thrown);
-      yield* settleAll(exchange, (late) => failLate(exchange, late));
-      const finished = finish(exchange);
-      return response = finished instanceof Promise ? yield finished : finished;
-    }
-  } catch (unhandled) {
-    logNotedErrors(exchange, 500);
-    exchange.context.reply.reopen(); // which cancels what was to be sent
-    throw unhandled;
-  } finally {
-    complete(exchange, response?.status ?? 500);
-  }
-}
-
-/**
- * Throws {@linkcode HttpError} for a request that has the scheme or host of another server, and while the server shuts
- * down. Its target is known by then: the page, the log and `cors` ask for it.
- */
+/** Throws {@linkcode HttpError} for what the server must not take, and for a loop of applications. */
 function admit(exchange: Exchange): void {
-  const { app, plan, raw } = exchange;
-  if (app.isSecure !== undefined) checkScheme(raw, app.isSecure);
-  if (app.unfinished.isDraining) checkDraining(exchange);
-  const hosts = plan.settings["framework.hosts"];
-  if (hosts !== null) checkHost(raw, hosts, exchange.trustsProxy);
+  const { isSecure } = exchange.app;
+  if (isSecure !== undefined) checkScheme(exchange.raw, isSecure);
+  const hosts = exchange.settings["framework.hosts"];
+  if (hosts !== null) checkHost(exchange.raw, hosts, exchange.proxies);
+  let depth = 0;
+  for (let { outer } = exchange; outer; outer = outer.exchange.outer) {
+    if (++depth < MAX_NESTING) continue;
+    throw refusal(508, "The applications call each other in a loop");
+  }
 }
 
-/** Whether a request is one of a loop of applications that hand requests to each other, each waiting for the next. */
-function isInLoop({ nesting }: Exchange): boolean {
-  const waiting = nesting.filter(({ isConcluded }) => !isConcluded);
-  return waiting.length > MAX_NESTING;
+async function receiveAndDispatch(exchange: Exchange): Promise<void> {
+  await receive(exchange);
+  await dispatch(exchange);
 }
 
-/** Ends a loop by the plain page: `error`, `send` or a filter may be what loops. */
-function endLoop({ context }: Exchange): Response {
-  const error = new HttpError(
-    508,
-    "The applications call each other in a loop",
-  );
-  logError(context.exchange, error);
-  respondPlainly(context, error);
-  return context.reply.toResponse(context.exchange);
+/** Waits for the routes, and for the calls of the framework that no code has awaited. */
+async function handleLater(
+  exchange: Exchange,
+  waiting: Waiting,
+): Promise<Response> {
+  try {
+    if (waiting !== undefined) await waiting;
+    if (exchange.pending !== undefined) await settle(exchange.main);
+  } catch (thrown) {
+    return recover(exchange, thrown);
+  }
+  return finish(exchange);
+}
+
+async function recover(
+  exchange: Exchange,
+  thrown: unknown,
+): Promise<Response> {
+  try {
+    await showError(exchange, thrown);
+  } catch (unhandled) {
+    complete(exchange);
+    throw unhandled;
+  }
+  return finish(exchange);
 }
 
 /**
- * Refuses a request that comes while the server drains. That of `start()` listens on, but only to receive bodies. One
- * that another application hands on was taken before.
+ * Shows the page of what was thrown; the signal of `halt` and `stop` is no error. Rethrows under
+ * `framework.handle_errors` false.
  */
-function checkDraining(
-  { app, hasConnectionInfo, outerContext }: Exchange,
-): void {
-  const isNested = outerContext !== undefined;
-  if (!hasConnectionInfo || isNested || app.isUnderDenoServe) return;
-  const headers = { connection: "close" };
-  throw refusal(503, "The server is shutting down", { headers });
+async function showError(exchange: Exchange, thrown: unknown): Promise<void> {
+  const error = toError(thrown);
+  const isHandled = isStop(thrown) || isRefusal(error) ||
+    exchange.settings["framework.handle_errors"];
+  if (!isHandled) throw thrown;
+  try {
+    if (!isStop(thrown)) await callError(exchange, error);
+    if (exchange.pending !== undefined) await settle(exchange.main);
+  } catch (late) {
+    if (isStop(late)) return;
+    if (isStop(thrown)) return await showError(exchange, late);
+    noteError(exchange, toError(late));
+    showPlainly(exchange, exchange.errors![0]!); // `error` itself has failed
+  }
+}
+
+/** Calls `error`; after the seal, only logs. */
+function callError(exchange: Exchange, error: Error): unknown {
+  if (!exchange.reply.isSealed) {
+    return exchange.app.call("error", [error], exchange.main);
+  }
+  reportError(error, "after the response was sealed", exchange.title);
 }
 
 /** Makes the response, and passes it through `send`. */
 function finish(exchange: Exchange): MaybePromise<Response> {
-  const { context: { reply }, plan } = exchange;
-  const response = reply.toResponse(exchange);
-  if (exchange.errors !== undefined) logNotedErrors(exchange, response.status);
-  if (plan.send !== undefined || response.status === 101) {
-    return run(finishLate(exchange, response, plan.send));
+  const response = makeResponse(exchange);
+  if (exchange.errors !== undefined) logErrors(exchange, response.status);
+  const method = exchange.app.method("send", exchange.layer);
+  if (method !== undefined && !method.isUnchanged) {
+    return send(exchange, method, response)
+      .then((sent) => sendUpgrade(exchange, sent))
+      .finally(() => complete(exchange));
   }
+  complete(exchange);
+  return sendUpgrade(exchange, response);
+}
+
+function makeResponse(exchange: Exchange): Response {
+  try {
+    return webResponse(exchange.reply, exchange);
+  } catch (thrown) { // a body that was read since it was given, for one
+    noteError(exchange, toError(thrown));
+    showPlainly(exchange, toError(thrown));
+    return webResponse(exchange.reply, exchange);
+  }
+}
+
+/** Once a request is a WebSocket, Deno closes its server when anything else is sent: the socket is closed instead. */
+function sendUpgrade({ upgrade }: Exchange, sent: Response): Response {
+  if (upgrade === undefined) return sent;
+  const { response, socket } = upgrade;
+  if (sent.status !== 101) socket.onopen = () => socket.close(1011);
   return response;
 }
 
-/** Calls `send`, and waits for a WebSocket until the runtime knows whether its client has left (see `runtime.ts`). */
-function* finishLate(
-  exchange: Exchange,
-  made: Response,
-  changedSend: MappedMethod | undefined,
-): Steps<Response> {
-  const response = changedSend === undefined
-    ? made
-    : yield* send(exchange, changedSend, made);
-  if (response.status === 101) yield departuresNoticed();
-  return response;
-}
-
-/**
- * Logs what came too late, starts deferred work, which holds the request from then on, and concludes it: without a
- * hold, it is over. Then a WebSocket opens, or is refused.
- */
-function complete(exchange: Exchange, status: number): void {
-  if (exchange.pending !== undefined) reportUncaught(exchange);
+/** Starts deferred work. The request is over, unless that or a stream holds it. */
+function complete(exchange: Exchange): void {
+  exchange.pending?.report();
   if (exchange.deferred !== undefined) startDeferred(exchange);
   exchange.conclude();
-  const { outerContext, raw } = exchange;
-  if (outerContext?.exchange.handles(raw)) return; // the status may change
-  finishUpgrade(raw, status);
-}
-
-/**
- * Waits for what is left after `halt` or `stop`. When one of them fails before it has responded, the reply is open
- * again.
- */
-function* endStopped(exchange: Exchange): Steps<void> {
-  try {
-    yield settle(exchange);
-  } catch (late) {
-    if (exchange.context.reply.isSealed) failLate(exchange, late);
-    else yield* runError(exchange, late);
-  }
-}
-
-/**
- * Calls `error`; when that fails too, responds with the default page. A sealed reply has its response: a page, or a
- * method that responds, opens it again when it fails before its response is whole.
- */
-function* runError(exchange: Exchange, thrown: unknown): Steps<void> {
-  const { app, context } = exchange;
-  const { reply } = context;
-  const error = handledError(exchange, thrown);
-  forgetError(exchange, thrown); // logged here, or noted again by `error`
-  exchange.pending?.drop(thrown); // a filtered `json` may have kept what it has thrown: see `mapped_response.ts`
-  if (reply.isSealed) {
-    reply.hasIgnored = true; // the page of this error
-    return reportLate(exchange, error, AFTER_SEAL);
-  }
-  try {
-    yield app.call("error", [error]);
-  } catch (second) {
-    if (isStop(second)) return;
-    logError(exchange, error);
-    forgetError(exchange, second);
-    if (second !== error) logError(exchange, toError(second));
-    reply.reopen();
-    respondPlainly(context, error);
-  }
-}
-
-/** What was thrown, as the error of a page; rethrows it under `framework.handle_errors` false, unless it is a refusal. */
-function handledError({ plan }: Exchange, thrown: unknown): Error {
-  const error = toError(thrown);
-  if (plan.settings["framework.handle_errors"] || isRefusal(error)) {
-    return error;
-  }
-  throw thrown;
-}
-
-/**
- * Takes an error of a call that nobody awaited, after the request has responded. Where the page that was to be the
- * response has failed by it, the reply is open again, and the default page is sent.
- */
-function failLate(exchange: Exchange, thrown: unknown): void {
-  const { context } = exchange;
-  if (context.reply.isSealed) return reportLate(exchange, thrown, UNAWAITED);
-  const error = handledError(exchange, thrown);
-  forgetError(exchange, thrown);
-  logError(exchange, error);
-  respondPlainly(context, error);
-}
-
-/** Logs the errors that came too late for the response. */
-function reportUncaught(exchange: Exchange): void {
-  for (const { reason } of exchange.pending!.takeUncaught()) {
-    reportLate(exchange, reason, UNAWAITED);
-  }
 }

@@ -1,82 +1,65 @@
-/**
- * Owns making a response of the value that a callback returns, and the default `stop`, `halt` and
- * `redirect`.
- */
+/** Owns making a response of what code returns, the methods that respond, and when they seal the response. */
 
-import type { Application } from "../application/application.ts";
-import type { Context, Exchange } from "../application/exchange.ts";
-import { isFrameworkObject } from "../framework_object.ts";
-import { checkStatus, throwStop, wrongKind } from "../errors.ts";
+import type { Context } from "../application/exchange.ts";
+import type { MappedMethod, Rule } from "../application/mapped_method.ts";
+import { checkStatus, isStop, throwStop, wrongKind } from "../errors.ts";
+import { isFrameworkObject } from "../extension_keys.ts";
 import { Markup } from "../html.ts";
-import { isPlainRecord } from "../plain_record.ts";
-import { locationOf } from "../response/location.ts";
+import { JSON_UTF8 } from "../http.ts";
+import { isPlainRecord } from "../options.ts";
+import { baseOrigin } from "../paths.ts";
+import { locationOf } from "../response/header.ts";
 import { type BodyContent, discard, streamOf } from "../response/stream.ts";
-import { type Match, routeName } from "../routing/match.ts";
-import { run, type Steps, type Waiting, waitingFor } from "../steps.ts";
-import { messagePage } from "./default_page.ts";
-import { hasJson } from "./json.ts";
-import { settle } from "./unawaited.ts";
+import { type Match, routeName } from "../routing/tree.ts";
+import { enter } from "../state/current.ts";
+import { run, type Steps, type Waiting, waitingFor } from "../waiting.ts";
+import { hasJson, SCRIPT } from "./json.ts";
+import { settle } from "./unfinished.ts";
 
-/**
- * Sends what code of the application returned, once the calls end that it did not await: the error of one is the response.
- * Text does not wait: it seals nothing, and the request waits for them before its end.
- */
+/** Sends what code returned, once the calls have ended that it did not await: one may fail, and be the response. */
 export function sendReturned(
   context: Context,
   returned: unknown,
   match?: Match,
 ): Waiting {
-  const { exchange: { pending }, reply } = context;
-  const mustWait = pending?.isUnsettled && !reply.isSealed &&
-    ["json", "body"].includes(kindOfResult(returned));
-  return mustWait
-    ? run(sendSettled(context, returned, match))
-    : respondWith(context, returned, match);
+  const { exchange, reply } = context;
+  const isFinal = exchange.pending === undefined || reply.isSealed ||
+    typeof returned !== "object";
+  if (isFinal) return respondWith(context, returned, match);
+  return settle(context).then(() => respondWith(context, returned, match));
 }
 
-function* sendSettled(
-  context: Context,
-  returned: unknown,
-  match?: Match,
-): Steps<undefined> {
-  const { exchange, scope } = context; // a call of another scope may wait for this one
-  try {
-    yield settle(exchange, scope);
-  } catch (thrown) {
-    discardReturned(returned);
-    throw thrown;
-  }
-  checkInTime(exchange, returned);
-  yield respondWith(context, returned, match);
-  return undefined;
-}
-
-/**
- * Makes a response of what code returned, at once; `sendReturned` waits for its calls before. Throws `TypeError` for a
- * value that cannot be sent. Code that calls this runs in the context: the method `json` writes to the current one.
- */
-export function respondWith(
+/** Makes a response of a value. Throws `TypeError` for one that cannot be sent. */
+function respondWith(
   context: Context,
   returned: unknown,
   match?: Match,
 ): Waiting {
-  const { reply, section } = context;
-  switch (kindOfResult(returned)) {
+  const { exchange, reply, section } = context;
+  switch (kindOf(returned)) {
     case "text":
-      return void reply.write(String(returned), section);
-    case "json":
-      return sendJson(context, returned);
+      return reply.write(textOf(returned), section);
+    case "json": {
+      const hasStatus = reply.status !== 200; // a mapped `json` may have a default of its own
+      const params = hasStatus ? [returned, reply.status] : [returned];
+      return waitingFor(exchange.app.call("json", params, context));
+    }
     case "body":
-      return void reply.setBody(bodyOf(returned));
-    case "unsendable":
-      throw unsendable(returned, match);
+      return reply.setContent(bodyOf(returned));
+    case "unsendable": {
+      const action = `send what ${
+        match ? routeName(match) : "the code"
+      } returned`;
+      const rule = "it must be text, JSON data, bytes, a stream or a Response";
+      throw wrongKind(action, rule, returned);
+    }
   }
 }
 
-/** What a value is that code returns as a response: nothing that is sent, text, what JSON represents, or a body. */
-export function kindOfResult(
-  value: unknown,
-): "nothing" | "text" | "json" | "body" | "unsendable" {
+type Kind = "nothing" | "text" | "json" | "body" | "unsendable";
+
+/** What a returned value is: nothing that is sent, text, what JSON represents, or a body. */
+export function kindOf(value: unknown): Kind {
   if (typeof value === "string" || value instanceof Markup) return "text";
   // `true` means passing on; `false` and the application itself are what an expression body such as
   // `() => list.delete(id)` or `() => app` happens to return.
@@ -85,88 +68,150 @@ export function kindOfResult(
     isFrameworkObject(value)
   ) return "nothing";
   if (typeof value !== "object") return "unsendable";
+  if (Array.isArray(value)) return isMarkupList(value) ? "text" : "json";
   const isStream = Symbol.asyncIterator in value;
-  const isPlain = isPlainRecord(value) || Array.isArray(value);
-  if (isPlain && !isStream) return "json"; // the most frequent ones come first
+  if (isPlainRecord(value) && !isStream) return "json"; // the most frequent one comes first
   if (isStream || isWebContent(value)) return "body";
   return hasJson(value) ? "json" : "unsendable";
 }
 
-/** Whether `respondWith` makes a response of a value. */
-export function isResponse(value: unknown): boolean {
-  const kind = kindOfResult(value);
-  return kind !== "nothing" && kind !== "unsendable";
+function isMarkupList(value: readonly unknown[]): boolean {
+  return value.length > 0 && value.every((item) => item instanceof Markup);
 }
 
-/**
- * Calls the method `json`. A mapped one may be asynchronous, and gets the status that was set: it may have a default.
- */
-function sendJson(context: Context, data: unknown): Waiting {
-  const { exchange: { app }, reply: { status } } = context;
-  const hasStatus = status !== 200 && app.isMapped("json", context);
-  const params = hasStatus ? [data, status] : [data];
-  return waitingFor(app.call("json", params, context));
-}
-
-/** Ends the request with the content so far. */
-export function stop(app: Application, code?: number): never {
-  const { reply, section } = app.context("stop()");
-  if (code !== undefined) reply.setStatus(code);
-  reply.seal("stop()", section); // `halt` drops the body, and its sections with it
-  throwStop();
-}
-
-/**
- * Ends the request with a message instead of the content so far; from status 400 on, in the format that the client
- * prefers.
- */
-export function halt(app: Application, code = 200, message = ""): never {
-  const { exchange, reply } = app.context("halt()");
-  const text = String(message);
-  const init = code >= 400
-    ? messagePage(exchange, code, text, reply.header("vary"))
-    : { status: code, text };
-  reply.respond("halt()", init);
-  throwStop();
-}
-
-/** Responds with a redirect instead of the content so far. */
-export function redirect(app: Application, url: string, code = 303): void {
-  const { exchange, reply } = app.context("redirect()");
-  checkStatus("redirect", code, 300, 399);
-  const { base, origin } = exchange;
-  const headers = { location: locationOf(url, base, origin) };
-  reply.respond("redirect()", { status: code, headers });
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.join("") : String(value);
 }
 
 function isWebContent(value: unknown): value is BodyContent | Response {
-  // A list of these classes would have the runtime load all of them at the start.
   return value instanceof Response || value instanceof Blob ||
     value instanceof ReadableStream || value instanceof ArrayBuffer ||
     ArrayBuffer.isView(value);
 }
 
-/** The body that a value of that kind is. */
-function bodyOf(value: unknown): BodyContent | Response {
+function bodyOf(value: unknown): Exclude<BodyContent, string> | Response {
   return isWebContent(value)
-    ? value
+    ? value as Exclude<BodyContent, string>
     : streamOf(value as AsyncIterable<unknown>);
 }
 
-/** Throws once the request is over: what its code has returned by then is not sent. */
-export function checkInTime(exchange: Exchange, returned: unknown): void {
-  if (exchange.isOver) discardReturned(returned);
-  exchange.checkNotOver();
-}
-
-/** Cancels the stream that a callback returned, if any, where something else is sent. */
+/** Cancels a stream that code returned, where something else is sent. */
 export function discardReturned(returned: unknown): void {
-  if (kindOfResult(returned) === "body") discard(bodyOf(returned));
+  if (kindOf(returned) === "body") discard(bodyOf(returned));
 }
 
-function unsendable(value: unknown, match?: Match): TypeError {
-  const by = match ? routeName(match) : "a callback";
-  const rule =
-    "it must be text, bytes, a stream, a Response, or an object or a list that JSON can represent";
-  return wrongKind(`send what ${by} returned`, rule, value);
+// The methods that respond: the response is sealed when they are done, and the first seal wins. A mapped or filtered one
+// responds alone: it has a reply of its own, which is sent in place of the one so far.
+
+/** The rule of `json`, `jsonp` and `redirect`: the calling code goes on. */
+export const sealing: Rule = (context, method, params) => {
+  const { exchange, reply } = context;
+  if (reply.isSealed) exchange.debug?.ignored(reply, method.name);
+  else if (!method.isUnchanged) return respondAlone(context, method, params);
+  const returned = method.run(params, context);
+  reply.seal(`${method.name}()`);
+  exchange.debug?.sealed(reply);
+  return returned;
+};
+
+/** The rule of `halt` and `stop`: the calling code does not go on. The request waits for an asynchronous one. */
+export const ending: Rule = (context, method, params) => {
+  const { name } = method;
+  const isAlone = name === "halt" && !method.isUnchanged &&
+    !context.reply.isSealed;
+  const ended = untilStop(() =>
+    isAlone
+      ? respondAlone(context, method, params)
+      : run(endBy(context, method, params))
+  );
+  if (ended instanceof Promise) context.track(name, ended);
+  throwStop();
+};
+
+function* endBy(
+  context: Context,
+  method: MappedMethod,
+  params: unknown[],
+): Steps<void> {
+  yield sendReturned(context, yield method.run(params, context));
+  context.reply.seal(`${method.name}()`);
+}
+
+/** Does work, which the signal that ends a request ends as well as its own end does. */
+function untilStop(work: () => unknown): unknown {
+  const ignore = (thrown: unknown): void => {
+    if (!isStop(thrown)) throw thrown;
+  };
+  try {
+    const ended = work();
+    return ended instanceof Promise ? ended.catch(ignore) : ended;
+  } catch (thrown) {
+    ignore(thrown);
+  }
+}
+
+/** Runs a mapped or filtered method that responds. Inside of itself, its name means the default. */
+export function respondAlone(
+  context: Context,
+  method: MappedMethod,
+  params: unknown[],
+  begin?: (own: Context) => void,
+): unknown {
+  const { name } = method;
+  if (context.isInside(name)) {
+    return context.exchange.app.original(name)(...params);
+  }
+  const own = context.alone(name);
+  begin?.(own);
+  return enter(own, () => run(respondBy(own, method, params)));
+}
+
+/** The caller's reply is that of the method from now on. When the method fails, the caller may still respond. */
+function* respondBy(
+  own: Context,
+  method: MappedMethod,
+  params: unknown[],
+): Steps<unknown> {
+  const { reply, parent } = own;
+  const by = `${method.name}()`;
+  const release = parent!.reply.claim(by);
+  try {
+    const returned = yield method.run(params, own);
+    const kind = kindOf(returned);
+    const isResponse = kind !== "nothing" && kind !== "unsendable";
+    if (isResponse) {
+      reply.clearBody();
+      yield respondWith(own, returned);
+    }
+    const isPlainText = kind === "text" && !(returned instanceof Markup);
+    if (isPlainText && !reply.isSealed) reply.type ??= TYPES[method.name];
+    if (own.exchange.pending !== undefined) yield settle(own);
+    parent!.reply.adopt(reply, by);
+    return isResponse ? undefined : returned;
+  } catch (thrown) {
+    if (isStop(thrown)) parent!.reply.adopt(reply, by);
+    else release();
+    throw thrown;
+  }
+}
+
+/** The content types of text that a mapped method returns. */
+const TYPES: Readonly<Record<string, string>> = {
+  json: JSON_UTF8,
+  jsonp: SCRIPT,
+};
+
+export function stop({ reply }: Context, code?: number): void {
+  if (code !== undefined) reply.setStatus(code);
+}
+
+export function redirect(
+  { exchange, reply }: Context,
+  url: string,
+  code = 303,
+): void {
+  checkStatus("redirect", code, 300, 399);
+  const origin = baseOrigin(exchange.settings["framework.base_url"]);
+  const location = locationOf(url, exchange.base, origin);
+  reply.replace({ status: code, headers: { location } });
 }

@@ -3,8 +3,8 @@
  *
  * The limit is middleware for a route or a group. A request beyond it goes to `error` as a 429 with
  * `Retry-After`; JSON clients get problem details. The window of a key begins with its first request and ends
- * `seconds` later; refused requests do not extend it. Routes that share a limit count together: make one limit
- * for each if you do not want that.
+ * `seconds` later; refused requests do not extend it. Each run of the middleware counts. Routes that share a limit count
+ * together: make one limit for each if you do not want that.
  *
  * By default the key is the client's `ip`. IPv6 addresses count by their /64, which usually belongs to one
  * household; an IPv4 address mapped to IPv6 counts as IPv4. Behind a proxy, set `framework.trust_proxy`, or all
@@ -33,16 +33,11 @@
  * @module
  */
 
-import type {
-  Engine,
-  Framework,
-  HttpRequest,
-  MaybePromise,
-} from "../../mod.ts";
+import type { Engine, Framework, MaybePromise } from "../../mod.ts";
 import { refusal, wrongKind } from "../errors.ts";
 import { TRACK } from "../extension_keys.ts";
 import { checkOptions, MAX_SECONDS } from "../options.ts";
-import { isThenable, run, type Steps } from "../steps.ts";
+import { run, type Steps } from "../waiting.ts";
 
 /** The options of {@linkcode limit}. */
 export interface LimitOptions {
@@ -76,30 +71,17 @@ export interface LimitCount {
   readonly resets: Date;
 }
 
-const OPTIONS: readonly (keyof LimitOptions)[] = [
-  "requests",
-  "seconds",
-  "key",
-  "store",
-];
-
 /** How many keys are kept in memory. */
 const MAX_KEYS = 10_000;
-
-/** The shortest window: a date has milliseconds. */
-const MIN_SECONDS = 0.001;
 
 /** In characters: a longer key is hashed. */
 const MAX_KEY_LENGTH = 256;
 
 /**
- * Makes middleware that refuses further requests of a key. Routes with the same middleware count together; a request
- * that meets it several times, as in a group and on a route of it, counts once for each key. Once it has its response,
- * each call counts, as for the messages of a WebSocket.
- *
- * Middleware and filters that call it without `await` let nobody in either: it throws at once, unless its `key` or
- * `store` returns a promise, or the key is long; then it returns a promise, for which the request waits. A callback has
- * run by then, and what it has sealed, as by `json()`, is sent: await it there.
+ * Makes middleware that refuses further requests of a key. A handler may call it, too, such as for each message of a
+ * WebSocket. Without `await`, it lets nobody in either: it throws at once, unless its `key` or `store` returns a
+ * promise, or the key is long; then it returns a promise, for which the request waits. A callback has run by then, and
+ * what it has sealed, as by `json()`, is sent: await it there.
  *
  * Throws `TypeError` for an unknown option, a `key` that is no function and a `store` without `add`, and `RangeError`
  * when `requests` is not a whole number, or below 1, or `seconds` is below 0.001 or above 1,000,000,000,000. A store
@@ -112,50 +94,16 @@ export function limit(
   checkLimit(options);
   const { requests, seconds, store = memoryStore() } = options;
   const { key = () => networkOf(app.request().ip) } = options;
-  const windows = new WeakMap<HttpRequest, Windows>();
-  const check = function* (request?: HttpRequest): Steps<void> {
+  const check = function* (): Steps<void> {
     const counted: string = yield countedKey(yield key());
-    // Behind the response, such as for each message of a WebSocket, a call counts by itself.
-    const known = request && !app.response().sent
-      ? windowsOf(request, windows)
-      : undefined;
-    const counting = known?.get(counted) ??
-      windowIn(store.add(counted, seconds));
-    known?.set(counted, counting);
-    const window: LimitCount = yield counting;
+    const window = checkedCount(yield store.add(counted, seconds));
     if (window.count > requests) throw tooMany(window);
   };
   return () => {
-    const request = requestOf(app);
-    const checking = run(check(request));
-    if (!(checking instanceof Promise)) return;
-    return request?.[TRACK]("limit", checking) ?? checking;
-  };
-}
-
-/**
- * The current request. Undefined outside of requests, where a `key` that needs none still counts, and where a mapped
- * `request` returns something else.
- */
-function requestOf(app: Engine | typeof Framework): HttpRequest | undefined {
-  try {
     const request = app.request();
-    return TRACK in request ? request : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** What the store has returned for the keys of a request, which may meet a limit again. */
-type Windows = Map<string, MaybePromise<LimitCount>>;
-
-function windowsOf(
-  request: HttpRequest,
-  windows: WeakMap<HttpRequest, Windows>,
-): Windows {
-  const known: Windows = windows.get(request) ?? new Map();
-  windows.set(request, known);
-  return known;
+    const checking = run(check());
+    if (checking instanceof Promise) return request[TRACK]("limit", checking);
+  };
 }
 
 function tooMany({ resets }: LimitCount): Error {
@@ -182,26 +130,19 @@ async function hashOf(text: string): Promise<string> {
 
 function checkLimit(options: LimitOptions): void {
   const action = "limit requests";
-  checkOptions(action, options, OPTIONS);
-  const { requests, seconds, key, store } = { ...options };
+  checkOptions(action, options, ["requests", "seconds", "key", "store"]);
+  const { requests, seconds, key, store } = options;
   if (key !== undefined && typeof key !== "function") {
     throw wrongKind(action, "the key must be a function", key);
   }
-  if (store !== undefined && typeof store?.add !== "function") {
+  if (store !== undefined && typeof store.add !== "function") {
     throw wrongKind(action, 'the store must have a method "add"', store);
   }
   const why = !(Number.isInteger(requests) && requests > 0)
     ? `"requests" must be a whole number, at least 1, got "${requests}"`
-    : !(Number.isFinite(seconds) && seconds >= MIN_SECONDS &&
-      seconds <= MAX_SECONDS) &&
-      `"seconds" must be from ${MIN_SECONDS} to ${MAX_SECONDS}, got "${seconds}"`;
+    : !(seconds >= 0.001 && seconds <= MAX_SECONDS) &&
+      `"seconds" must be from 0.001 to ${MAX_SECONDS}, got "${seconds}"`;
   if (why) throw new RangeError(`Cannot limit requests: ${why}`);
-}
-
-/** The window that a store has returned: a copy, since the store may go on counting in its own. */
-function windowIn(added: MaybePromise<LimitCount>): MaybePromise<LimitCount> {
-  if (!isThenable(added)) return { ...checkedCount(added) };
-  return Promise.resolve(added).then((window) => ({ ...checkedCount(window) }));
 }
 
 /** What a store returned. Throws `TypeError` unless that is a window: compared with a limit, it would admit anybody. */
@@ -214,32 +155,23 @@ function checkedCount(window: LimitCount): LimitCount {
   throw wrongKind("limit requests", rule, window);
 }
 
-/** A store in the memory of this process, for windows of one length. */
+/** A store in the memory of this process, for windows of one length: the first in the map is the first to end. */
 function memoryStore(): LimitStore {
-  const counts = new Map<string, { count: number; resets: Date }>();
+  const windows = new Map<string, { count: number; resets: Date }>();
   return {
     add(key, seconds) {
       const now = Date.now();
-      const end = now + seconds * 1000;
-      // A window that ends later than one that begins now is from before the clock was put back.
-      const isOver = ({ resets }: LimitCount): boolean =>
-        resets.getTime() <= now || resets.getTime() > end;
-      // Windows are as long as each other, so the first in the map is the first to end.
-      for (const [known, window] of counts) {
-        if (!isOver(window)) break;
-        counts.delete(known);
+      for (const [known, { resets }] of windows) {
+        if (resets.getTime() > now) break;
+        windows.delete(known);
       }
-      const known = counts.get(key);
-      // After the clock was put back, a window that is over may stand behind another.
-      if (known !== undefined && !isOver(known)) {
-        return { ...known, count: ++known.count };
-      }
-      counts.delete(key);
-      const [oldest] = counts.keys();
-      if (counts.size >= MAX_KEYS) counts.delete(oldest!);
-      const window = { count: 1, resets: new Date(end) };
-      counts.set(key, window);
-      return { ...window };
+      const known = windows.get(key);
+      if (known !== undefined) return { ...known, count: ++known.count };
+      const [oldest] = windows.keys();
+      if (windows.size >= MAX_KEYS) windows.delete(oldest!);
+      const window = { count: 1, resets: new Date(now + seconds * 1000) };
+      windows.set(key, window);
+      return window;
     },
   };
 }

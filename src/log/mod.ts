@@ -10,11 +10,11 @@
  *
  * Requests do not wait for a stalled reader of the standard output: up to a million characters are kept for it,
  * further lines are dropped, and the log says how many. If `console.log` has been replaced, or exports to
- * OpenTelemetry (`OTEL_DENO`), it gets the lines at once.
+ * OpenTelemetry (`OTEL_DENO`), it gets the lines at once, and so it does for requests that the program itself makes,
+ * as in tests.
  *
  * Unless the reader stalls, no line is lost when the process ends by itself, or on a signal that the server drains
- * on. `Deno.exit()` in your own code may lose the write that is under way, of 4,096 characters or one longer line:
- * Deno does not tell whether it has begun.
+ * on. `Deno.exit()` in your own code loses the lines that wait.
  *
  * Filters of `send` that are added later may still replace the response: call `log` after the other
  * extensions.
@@ -45,16 +45,12 @@
  * @module
  */
 
-import type { Engine, Framework, HttpRequest } from "../../mod.ts";
+import type { Engine, Framework } from "../../mod.ts";
 import { wrongKind } from "../errors.ts";
-import { checkDeclaring, ROUTE_PATTERNS } from "../extension_keys.ts";
+import { NULL_BODY } from "../http.ts";
 import { checkOptions } from "../options.ts";
-import { reportError } from "../report.ts";
-import { NULL_BODY } from "../null_body.ts";
-import { wholePattern } from "../route_patterns.ts";
-import { MASK, maskedPair, SECRETS } from "../secrets.ts";
-import { isThenable } from "../steps.ts";
-import { settlesWithin } from "../timer.ts";
+import { maskedPair, reportError, SECRETS } from "../report.ts";
+import { isThenable } from "../waiting.ts";
 import { lines } from "./lines.ts";
 
 /** The record of a request and its response. */
@@ -64,8 +60,8 @@ export interface LogRecord {
   /** The method. */
   readonly method: string;
   /**
-   * The path with its query, encoded; `/` for a malformed one. Values of secrets are masked, and so is all that follows
-   * 1,000 fields.
+   * The path with its query, encoded, of which at most 8,192 characters are kept; `/` for a malformed one. Values of
+   * secrets are masked.
    */
   readonly url: string;
   /** The status of the response. */
@@ -74,10 +70,7 @@ export interface LogRecord {
   readonly milliseconds: number;
   /** The length of the response's body in bytes; undefined for a stream of unknown length. */
   readonly bytes?: number | undefined;
-  /**
-   * The pattern of the route, with the prefixes of groups and, in a mounted engine, of its mounts; null where no
-   * route matched, such as in a mounted engine, and where a mapped `request` returns something else.
-   */
+  /** The pattern of the route, with the prefixes of groups; null where no route matched. */
   readonly route: string | null;
   /** The address of the client, or "": `request().ip`. */
   readonly ip: string;
@@ -96,24 +89,14 @@ export interface LogOptions {
   readonly secrets?: RegExp;
 }
 
-/** How many names of a query are matched: more fields are refused by `query`. */
-const MAX_NAMES = 1_000;
+/** How many characters of a URL are logged. */
+const MAX_URL = 8_192;
 
-/** How long a request, and so a server that drains, waits for a record to be kept by `write`. */
-const WRITE_SECONDS = 10;
-
-/** How long a server that drains waits for the reader of the log: one that reads takes far less. */
-const STALLED_SECONDS = 0.1;
-
-/**
- * Logs each request of an application. Throws `TypeError` for an unknown option, or one of the wrong type, and `Error`
- * in a request of the application.
- */
+/** Logs each request of an application. Throws `TypeError` for an unknown option, or one of the wrong type. */
 export function log(
   app: Engine | typeof Framework,
   options: LogOptions = {},
 ): void {
-  checkDeclaring(app, "log");
   checkOptions("log requests", options, ["write", "secrets"]);
   const { write = printer(app), secrets = SECRETS } = options;
   if (typeof write !== "function") {
@@ -124,20 +107,20 @@ export function log(
     throw wrongKind("log requests", rule, secrets);
   }
   app.after("send", (_params, { value: sent }) => {
-    // An error must not take the response with it.
-    const fail = (error: unknown): void =>
-      reportError(error, "while writing the log");
     try {
       const written = write(recordOf(app, sent, secrets));
       if (!isThenable(written)) return;
-      const writing = Promise.resolve(written).catch(fail);
-      if (hasClient(app)) {
-        app.defer(() => settlesWithin(writing, WRITE_SECONDS));
-      }
+      const writing = Promise.resolve(written).catch(reportFailure);
+      if (hasClient(app)) app.defer(() => writing); // a server that drains waits for it
     } catch (error) {
-      fail(error);
+      reportFailure(error);
     }
   });
+}
+
+/** An error of the log must not take the response with it. */
+function reportFailure(error: unknown): void {
+  reportError(error, "while writing the log");
 }
 
 function recordOf(
@@ -155,61 +138,39 @@ function recordOf(
     url: maskedUrl(request.url, secrets),
     status,
     milliseconds: request.elapsed ?? 0,
-    bytes: isEmpty ? 0 : bytesOf(app, sent),
-    route: routeOf(request),
+    bytes: isEmpty ? 0 : lengthOf(app, sent),
+    route: request.route?.pattern ?? null,
     ip: request.ip,
     id: request.id,
   };
 }
 
-/** The whole pattern of the route; null where none matched, or a mapped `request` returns something else. */
-function routeOf(request: HttpRequest): string | null {
-  if (!(ROUTE_PATTERNS in request)) return null;
-  const patterns = request[ROUTE_PATTERNS];
-  const isMatched = patterns.every((pattern) => pattern !== null);
-  return isMatched ? wholePattern(patterns) : null;
-}
-
-function bytesOf(
+/** How many bytes the body has; undefined where nobody knows before it is sent. */
+function lengthOf(
   app: Engine | typeof Framework,
-  sent: Response,
+  { headers }: Response,
 ): number | undefined {
-  const length = sent.headers.get("content-length");
-  // Also of a response that an earlier filter has put in place of another one.
+  const length = headers.get("content-length");
   return length === null ? app.response().length : Number(length);
 }
 
-/**
- * A URL with the values of secrets in its query masked. Their names are matched decoded; what follows more names than a
- * request may have is masked unread: a long URL would take too long.
- */
+/** The beginning of a URL, with the values of secrets in its query masked. */
 function maskedUrl(url: string, secrets: RegExp): string {
-  const [path, query] = url.split(/\?(.*)/s, 2);
-  if (!query) return url;
-  const pairs = query.split("&", MAX_NAMES + 1);
-  if (pairs.length > MAX_NAMES) pairs[MAX_NAMES] = MASK;
-  let names = 0; // addresses in a value have further ones
-  const isSecret = (name: string): boolean =>
-    ++names > MAX_NAMES || decodedName(name).search(secrets) !== -1;
-  return `${path}?${pairs.map((pair) => maskedPair(pair, isSecret)).join("&")}`;
-}
-
-/** The name of a query parameter, decoded, which takes long and is seldom needed. */
-function decodedName(encoded: string): string {
-  if (!/[%+]/.test(encoded)) return encoded;
-  const [name = ""] = new URLSearchParams(encoded).keys();
-  return name;
+  const [path, query] = url.slice(0, MAX_URL).split(/\?(.*)/s, 2);
+  const cut = url.length > MAX_URL ? "\u2026" : "";
+  if (!query) return path + cut;
+  const isSecret = (name: string): boolean => name.search(secrets) !== -1;
+  const pairs = query.split("&").map((pair) => maskedPair(pair, isSecret));
+  return `${path}?${pairs.join("&")}${cut}`;
 }
 
 /** Returns a writer of lines to the standard output. */
 function printer(app: Engine | typeof Framework): (record: LogRecord) => void {
   return (record) => {
     const line = lineOf(record);
+    if (hasClient(app)) lines.print(line);
     // deno-lint-ignore no-console -- this is the log
-    if (!hasClient(app)) return console.log(line);
-    const writing = lines.print(line);
-    if (writing === undefined) return;
-    app.defer(() => settlesWithin(writing, STALLED_SECONDS));
+    else console.log(line);
   };
 }
 

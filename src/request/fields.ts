@@ -3,7 +3,7 @@
  * names nest them. Reading and parsing a body is in `body.ts`.
  */
 
-import { type HttpError, unreadable } from "../errors.ts";
+import { unreadable } from "../errors.ts";
 import type { UploadedFile } from "./upload.ts";
 
 /** Named values as the client has nested them: a record without a prototype, so that any name is data. */
@@ -27,6 +27,8 @@ export type Data = Record<string, unknown>;
 /** The data of a body, and its uploads. */
 export interface Form {
   readonly data: Data;
+  /** The fields in their order; none of JSON. */
+  readonly entries: readonly (readonly [name: string, value: string])[];
   readonly files: Files;
   /** The data and the uploads in one record. */
   whole(): Data;
@@ -40,23 +42,32 @@ const LIMITS = { fields: 1_000, files: 100 } as const;
 /** How many brackets a name may have: `a[b][c]` has two. */
 const MAX_DEPTH = 8;
 
-/**
- * Parses `a=1&b[]=2` by the form decoder of the URL standard, which accepts any text and drops one "?" at
- * the start. Throws {@linkcode HttpError} of the given status beyond 1,000 fields.
- */
+/** Parses `a=1&b[]=2` into nested fields; throws as `entriesOf` and `nest` do. */
 export function parseFields(
   text: string,
   source: string,
   status: number,
 ): Fields {
+  return nest(entriesOf(text, source, status));
+}
+
+/**
+ * Parses `a=1&b[]=2` by the form decoder of the URL standard, which accepts any text and drops one "?" at
+ * the start. Throws {@linkcode HttpError} of the given status beyond 1,000 fields.
+ */
+export function entriesOf(
+  text: string,
+  source: string,
+  status: number,
+): [string, string][] {
   const { length } = text.split("&", LIMITS.fields + 1);
   checkCount("fields", length, source, status);
-  const fields: [string, string][] = [];
+  const entries: [string, string][] = [];
   // Its iterator is slower.
   new URLSearchParams(text).forEach((value, name) =>
-    fields.push([name, value])
+    entries.push([name, value])
   );
-  return nest(fields);
+  return entries;
 }
 
 /** Throws {@linkcode HttpError} of the given status when there are more fields, or files, than allowed. */
@@ -117,18 +128,12 @@ function childOf(parent: AnyRecord, key: string, path: string): AnyRecord {
   if (isRecord(old)) return old;
   const child: AnyRecord = Object.create(null);
   const refuse = (): never => {
-    throw recordRefusal(path);
+    throw unreadable(400, fieldName(path), "it is a record, not text");
   };
-  // A property of the record, since a prototype would make it differ from a plain one for assertions and
-  // libraries; only enumerable properties are copied and compared.
+  // Not a prototype: that would make the record differ from a plain one for assertions and libraries.
   Object.defineProperty(child, Symbol.toPrimitive, { value: refuse });
   if (typeof old === "object") child[0] = old;
   return parent[key] = child;
-}
-
-/** The error for `String()` of a record, which a client has sent in place of text; `path` is that of its field. */
-export function recordRefusal(path: string): HttpError {
-  return unreadable(400, fieldName(path), "it is a record, not text");
 }
 
 function isRecord(value: unknown): value is AnyRecord {

@@ -1,13 +1,9 @@
-/**
- * Owns server-sent events (HTML standard, section 9.2): the stream of an iterable's events, with heartbeats
- * while there are none, and their text. That of `@std/http` has no space after the colon: clients would drop the
- * first space of a value.
- */
+/** Owns server-sent events (HTML standard, section 9.2): their text, and heartbeats while there are none. */
 
 import { wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { checkOptions } from "../options.ts";
-import { settlesWithin } from "../timer.ts";
+import { settlesWithin } from "../waiting.ts";
 import { streamOf } from "./stream.ts";
 
 /** A server-sent event. */
@@ -30,15 +26,8 @@ export interface EventsOptions {
   heartbeat?: number;
 }
 
-const HEARTBEAT: ServerSentEvent = { comment: "heartbeat" };
-
-/**
- * The events as bytes, read no faster than by the client. A server that shuts down ends a body of this class at once
- * (`web_response.ts`), and waits for any other stream, also for one that is made of this one. When the client leaves,
- * the iterator's `return()` is called: see `streamOf()`.
- */
+/** The events as bytes. A server that shuts down ends a body of this class at once: its client connects again. */
 export class EventStream extends ReadableStream<Uint8Array> {
-  /** Throws `TypeError` for an unknown option, and `RangeError` for a negative heartbeat. */
   constructor(
     source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
     options: EventsOptions,
@@ -50,31 +39,15 @@ export class EventStream extends ReadableStream<Uint8Array> {
         `Cannot send events: the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
       );
     }
-    // The iterator of a stream would not cancel it while it waits for an event.
     const stream = source instanceof ReadableStream ? source : streamOf(source);
     const events = stream.getReader();
     let next: ReturnType<typeof events.read> | undefined;
-    let hasCome = false;
-    let wake = (): void => {};
-    const noteCome = (): void => {
-      hasCome = true;
-      wake();
-    };
     super({
       async pull(controller) {
         try {
-          if (next === undefined) {
-            hasCome = false;
-            next = events.read();
-            next.then(noteCome, noteCome);
-          }
-          if (heartbeat > 0 && !hasCome) {
-            // A promise for each heartbeat: what they leave on `next` would stay until an event comes.
-            const { promise, resolve } = Promise.withResolvers<void>();
-            wake = resolve;
-            if (!await settlesWithin(promise, heartbeat)) {
-              return controller.enqueue(encode(HEARTBEAT));
-            }
+          next ??= events.read();
+          if (heartbeat > 0 && !await settlesWithin(next, heartbeat)) {
+            return controller.enqueue(encode({ comment: "heartbeat" }));
           }
           const { done, value } = await next;
           next = undefined;
@@ -92,26 +65,22 @@ export class EventStream extends ReadableStream<Uint8Array> {
 
 /** The bytes of an event. Throws `TypeError` or `SyntaxError` for what is not an event, or cannot be sent. */
 function encode(sent: ServerSentEvent | null): Uint8Array {
-  const action = "send the event";
-  const { comment, event, data, id, retry } = sent ?? {};
+  const { comment, event, data, id, retry } = Object(sent) as ServerSentEvent;
   if (retry !== undefined && !(Number.isInteger(retry) && retry >= 0)) {
-    throw wrongKind(
-      action,
-      "retry must be a number of milliseconds, at least 0",
-      retry,
-    );
+    const rule = "retry must be a number of milliseconds, at least 0";
+    throw wrongKind("send the event", rule, retry);
   }
   const lines = [
     ...linesOf("comment", comment).map((line) => `: ${line}`),
     ...lineOf("event", event),
+    // With a space after the colon: clients would drop the first one of a value.
     ...linesOf("data", data).map((line) => `data: ${line}`),
     ...lineOf("id", typeof id === "number" ? `${id}` : id),
     ...lineOf("retry", retry?.toString()),
   ];
-  // Also for a text, a list, and a record whose names are misspelled.
   if (lines.length === 0) {
     const rule = 'it must be a record such as { data: "text" }';
-    throw wrongKind(action, rule, sent);
+    throw wrongKind("send the event", rule, sent);
   }
   return new TextEncoder().encode(`${lines.join("\n")}\n\n`);
 }
@@ -124,7 +93,7 @@ function linesOf(part: string, value: string | Markup | undefined): string[] {
   throw wrongKind("send the event", `its ${part} must be text`, text);
 }
 
-/** A field whose value has one line; nothing when it is not given. */
+/** A field whose value has one line. */
 function lineOf(part: string, text: string | undefined): string[] {
   const lines = linesOf(part, text);
   if (lines.length < 2) return lines.map((line) => `${part}: ${line}`);

@@ -1,12 +1,10 @@
-/**
- * Owns the rules for the headers of a response: which headers and cookies can be sent, and which headers are
- * removed together with the body.
- */
+/** Owns the rules for the headers of a response, and its cookies. */
 
 import { setCookie } from "@std/http/cookie";
 import { wrongKind } from "../errors.ts";
-import { isHeaderText } from "../header_text.ts";
+import { isHeaderText } from "../http.ts";
 import { checkOptions } from "../options.ts";
+import { isWithinBase } from "../paths.ts";
 
 /** The attributes of a cookie (RFC 6265, section 4.1.2). */
 export type CookieOptions = {
@@ -40,33 +38,14 @@ export const BYTE_HEADERS: readonly string[] =
 
 /** The headers that describe a body. */
 export const CONTENT_HEADERS: readonly string[] = BYTE_HEADERS.concat(
-  "content-type",
-  "content-language",
-  "content-range",
+  "content-type content-language content-range".split(" "),
 );
 
-/**
- * Those, and the headers that let clients or proxies store a response, save it as a file or go elsewhere: they go with a
- * body that a page replaces. A 304 keeps the ones beyond `CONTENT_HEADERS`, since the client's copy is what they describe; where
- * `send` fails, all that is sealable goes.
- */
+/** Those, and the headers that let caches store a response, save it as a file or go elsewhere. */
 export const PAGE_HEADERS: readonly string[] = CONTENT_HEADERS.concat(
-  "etag",
-  "last-modified",
-  "cache-control",
-  "cdn-cache-control",
-  "cloudflare-cdn-cache-control",
-  "netlify-cdn-cache-control",
-  "vercel-cdn-cache-control",
-  "surrogate-control",
-  "expires",
-  "x-accel-expires",
-  "content-disposition",
-  "content-location",
-  "location",
-  "refresh",
-  "x-accel-redirect",
-  "x-sendfile",
+  ("etag last-modified cache-control cdn-cache-control cloudflare-cdn-cache-control netlify-cdn-cache-control " +
+    "vercel-cdn-cache-control surrogate-control expires x-accel-expires content-disposition content-location " +
+    "location refresh x-accel-redirect x-sendfile").split(" "),
 );
 
 /** Whether the seal protects a header, as it describes the body or leads elsewhere; a policy does neither. */
@@ -80,26 +59,18 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** How many bytes of name and value every client accepts (RFC 6265, section 6.1). */
 const MAX_COOKIE_BYTES = 4096;
 
-/** Rules for the parts of a cookie that `setCookie()` does not check, or drops silently. */
+/** What `setCookie()` does not check, or drops silently. */
 const COOKIE_RULES: Record<string, [pattern: RegExp, expected: string]> = {
   name: [TOKEN, "a token"],
   expires: [/^(?!Invalid Date$)/, "a date"],
   maxAge: [/^\d{1,15}$/, "a whole number of seconds, at least 0"],
   domain: [/^\.?[\w-]+(?:\.[\w-]+)*$/, "a host name"],
+  path: [/^/, "a path"],
   sameSite: [/^(?:Strict|Lax|None)$/, "Strict, Lax or None"],
+  secure: [/^(?:true|false)$/, "true or false"],
+  httpOnly: [/^(?:true|false)$/, "true or false"],
+  partitioned: [/^(?:true|false)$/, "true or false"],
 };
-
-/** The attributes of a cookie that are set or not. */
-const COOKIE_FLAGS = ["secure", "httpOnly", "partitioned"] as const;
-
-const COOKIE_ATTRIBUTES: readonly (keyof CookieOptions)[] = [
-  ...COOKIE_FLAGS,
-  "expires",
-  "maxAge",
-  "domain",
-  "path",
-  "sameSite",
-];
 
 /** Throws `TypeError` when the name of a header is not a token, or its value cannot be sent. */
 export function checkHeader(name: string, value: string): void {
@@ -111,66 +82,55 @@ export function checkHeader(name: string, value: string): void {
   throw new TypeError(`Cannot set the header "${name}": ${why}`);
 }
 
-/**
- * A `Set-Cookie` line; `isSecure` is the default of `secure`. Throws `TypeError` or `SyntaxError` for what clients
- * would drop or misread.
- */
+/** A `Set-Cookie` line; `secure` is that of the connection. Throws `TypeError` or `SyntaxError` for what clients would misread. */
 export function cookieLine(
   name: string,
   text: string,
   options: CookieOptions,
-  isSecure: boolean,
+  secure: boolean,
 ): string {
   const action = `set the cookie "${name}"`;
-  checkOptions(action, options, COOKIE_ATTRIBUTES);
-  const { expires, maxAge, sameSite, partitioned } = options;
-  for (const flag of COOKIE_FLAGS) {
-    const value: unknown = options[flag] ?? false;
-    if (typeof value === "boolean") continue;
-    throw wrongKind(action, `${flag} must be true or false`, value);
-  }
+  checkOptions(action, options, Object.keys(COOKIE_RULES).slice(1));
+  const given = Object.entries(options).filter(([, value]) => value != null);
   const cookie = {
-    path: "/",
-    httpOnly: true,
-    sameSite: "Lax" as const,
-    secure: isSecure,
-    ...definedOf(options),
+    ...{ path: "/", httpOnly: true, sameSite: "Lax" as const, secure },
+    ...Object.fromEntries(given) as CookieOptions,
     name,
     value: encodeURIComponent(String(text).toWellFormed()),
   };
-  if (expires !== undefined) cookie.expires = new Date(expires);
-  // Clients drop a cookie for other sites that is not secure.
-  if (sameSite === "None" || partitioned) cookie.secure = true;
-  const refused = `Cannot ${action}`;
-  if (name.length + cookie.value.length > MAX_COOKIE_BYTES) {
-    throw new TypeError(`${refused}: more than ${MAX_COOKIE_BYTES} bytes`);
+  if (cookie.expires !== undefined) cookie.expires = new Date(cookie.expires);
+  for (const [part, value] of Object.entries(cookie)) {
+    const [pattern, expected] = COOKIE_RULES[part] ?? [/^/, ""];
+    if (pattern.test(String(value))) continue;
+    throw wrongKind(action, `${part} must be ${expected}`, value);
   }
-  const parts: Record<string, unknown> = cookie;
-  for (const [part, [pattern, expected]] of Object.entries(COOKIE_RULES)) {
-    const got = parts[part];
-    if (got === undefined || pattern.test(String(got))) continue;
+  if (name.length + cookie.value.length > MAX_COOKIE_BYTES) {
     throw new TypeError(
-      `${refused}: ${part} must be ${expected}, got "${got}"`,
+      `Cannot ${action}: more than ${MAX_COOKIE_BYTES} bytes`,
     );
   }
-  if (maxAge !== undefined) cookie.maxAge = Number(maxAge); // `setCookie()` drops a text
+  // Clients drop a cookie for other sites that is not secure.
+  if (cookie.sameSite === "None" || cookie.partitioned) cookie.secure = true;
+  if (cookie.maxAge !== undefined) cookie.maxAge = Number(cookie.maxAge);
   const headers = new Headers();
   setCookie(headers, cookie);
   return headers.getSetCookie()[0]!;
 }
 
-/** What is given in a record of options: an undefined one stands for its default, which spreading it would hide. */
-function definedOf<Options extends object>(options: Options): Options {
-  const given = Object.entries(options).filter(([, value]) =>
-    value !== undefined
-  );
-  return Object.fromEntries(given) as Options;
+/** What identifies the cookie of a `Set-Cookie` line: name, domain and path (RFC 6265, section 5.3). */
+export function cookieKey(line: string): string {
+  const [pair = "", ...attributes] = line.split(";").map((part) => part.trim());
+  const [name] = pair.split("=", 1);
+  const attribute = (key: string): string =>
+    attributes.findLast((each) => each.toLowerCase().startsWith(`${key}=`))
+      ?.slice(key.length + 1) ?? "";
+  const domain = attribute("domain").toLowerCase().replace(/^\./, "");
+  return [name, domain, attribute("path")].join(";");
 }
 
 /**
- * A `Content-Disposition` that has clients save the response: with the name in a form that old clients read, in
- * which what is not ASCII is `_`, and in the extended one (RFC 6266, section 4.3). Throws `TypeError` for a name
- * with control characters.
+ * A `Content-Disposition` that has clients save the response: with the name in a form that old clients read, and in the
+ * extended one (RFC 6266, section 4.3). Throws `TypeError` for a name with control characters.
  */
 export function dispositionOf(name?: string): string {
   if (name === undefined) return "attachment";
@@ -186,4 +146,48 @@ export function dispositionOf(name?: string): string {
     (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `attachment; filename="${plain}"; filename*=UTF-8''${extended}`;
+}
+
+/** The schemes that make a client run the code in a target. */
+const CODE = /^(?:javascript|data|vbscript):$/;
+
+/**
+ * The target of a redirect for the header `Location`, encoded. A target without a scheme stays on this site: it
+ * gets the origin and the base in front, unless it begins with the base, as the URLs of `getUrl` do.
+ *
+ * Throws `TypeError` for what is not a string, control characters, schemes that run code, and malformed URLs.
+ */
+export function locationOf(url: string, base: string, origin: string): string {
+  if (typeof url !== "string") {
+    throw wrongKind("redirect", "the target must be a string", url);
+  }
+  const target = url.trim();
+  // deno-lint-ignore no-control-regex -- control characters are what must be found
+  const hasControls = /[\x00-\x1f\x7f]/.test(target);
+  if (hasControls) throw refused(url, "it has control characters");
+  const hasScheme = /^[a-z][a-z0-9+.-]*:/i.test(target);
+  if (!hasScheme) return onThisSite(target, base, origin);
+  const parsed = URL.parse(target);
+  if (parsed === null) throw refused(url, "it is not a URL");
+  if (CODE.test(parsed.protocol)) throw refused(url, "it would run code");
+  // The slash that a URL gets after its host changes nothing.
+  return parsed.href === `${target}/` ? target : parsed.href;
+}
+
+function refused(url: string, why: string): TypeError {
+  return new TypeError(`Cannot redirect to ${JSON.stringify(url)}: ${why}`);
+}
+
+function onThisSite(target: string, base: string, origin: string): string {
+  const site = "http://localhost";
+  if (/^[?#]/.test(target)) {
+    const { search, hash } = new URL(target, site);
+    return search + hash || target;
+  }
+  const { pathname, search, hash } = new URL(`${site}/${target}`);
+  // Clients read a second slash as the beginning of another host.
+  const path = pathname.replace(/^\/+/, "/");
+  const isRooted = /^[/\\]/.test(target);
+  const prefix = isRooted && isWithinBase(path, base) ? "" : base;
+  return origin + prefix + path + search + hash;
 }

@@ -2,10 +2,9 @@
  * Owns what applications see of the response being built: the public face of a `Reply`.
  */
 
-import { IS_STREAM } from "../extension_keys.ts";
-import { FRAMEWORK_OBJECT } from "../framework_object.ts";
+import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
 import type { Markup } from "../html.ts";
-import { typeByExtension } from "../media_type.ts";
+import { typeByExtension } from "../http.ts";
 import { MAX_SECONDS } from "../options.ts";
 import {
   type EventsOptions,
@@ -19,14 +18,15 @@ import {
   type HeaderValue,
 } from "./header.ts";
 import { Reply, type Section } from "./reply.ts";
-import { discard } from "./stream.ts";
+import type { BodyContent } from "./stream.ts";
+import { lengthOf } from "./web_response.ts";
 
-/** What a response knows of the code that writes to it; a `Context` is one. */
-interface Writer {
+/** What a response knows of its request. */
+interface OfResponse {
   /** Whether the connection is secure, as cookies then are. */
-  readonly isSecure: boolean;
-  /** Notes that the code has written the status or a header, or the body. */
-  noteWrite(reply: Reply, what: "head" | "body"): void;
+  readonly isSecure: () => boolean;
+  /** Sends a file. */
+  readonly sendFile: (path: string) => Promise<void>;
 }
 
 /**
@@ -52,7 +52,7 @@ interface Writer {
  */
 export class HttpResponse {
   readonly #reply: Reply;
-  readonly #writer: Writer | undefined;
+  readonly #of: OfResponse | undefined;
   readonly #section: Section | undefined;
 
   /**
@@ -62,11 +62,11 @@ export class HttpResponse {
    */
   constructor(
     reply: Reply = new Reply(),
-    writer?: Writer,
+    of?: OfResponse,
     section?: Section,
   ) {
     this.#reply = reply;
-    this.#writer = writer;
+    this.#of = of;
     this.#section = section;
   }
 
@@ -75,14 +75,14 @@ export class HttpResponse {
     return true;
   }
 
-  /** The status; after a route, a page or a mounted application has responded, that of its response. */
+  /** The status. */
   status(): number;
   /** Sets the status, 200 to 599; throws `RangeError` on any other. */
   status(code: number): this;
   status(code?: number): number | this {
-    if (code === undefined) return this.#reply.final.status;
+    if (code === undefined) return this.#reply.status;
     this.#reply.setStatus(code);
-    return this.#noted("head");
+    return this;
   }
 
   /** The value of a header, several joined by a comma; null when it is not set. */
@@ -95,9 +95,9 @@ export class HttpResponse {
    */
   header(name: string, value: string | number | readonly string[] | null): this;
   header(name: string, value?: HeaderValue): string | null | this {
-    if (value === undefined) return this.#reply.final.header(name);
+    if (value === undefined) return this.#reply.header(name);
     this.#reply.setHeader(name, value);
-    return this.#noted("head");
+    return this;
   }
 
   /**
@@ -106,28 +106,41 @@ export class HttpResponse {
    * or an attribute is malformed (RFC 6265, section 4.1), and `TypeError` above 4,096 bytes of name and value.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const isSecure = this.#writer?.isSecure ?? false;
+    const isSecure = this.#of?.isSecure() ?? false;
     const line = cookieLine(name, value, options, isSecure);
     this.#reply.addCookie(line);
-    return this.#noted("head");
+    return this;
   }
 
   /** Appends text to the body. */
   write(text: string | Markup): this {
     this.#reply.write(String(text), this.#section);
-    return this.#noted("body");
+    return this;
+  }
+
+  /**
+   * Replaces the body: by text, HTML unless a type is given, or by bytes or a stream. Throws `TypeError` for a stream
+   * that has been read.
+   */
+  body(content: BodyContent, type?: string): this {
+    if (typeof content === "string") {
+      this.#reply.replace({ text: content, type });
+    } else {
+      this.#reply.setContent(content, type);
+    }
+    return this;
   }
 
   /** Resets everything: status 200, no headers, no cookies, no body. */
   clear(): this {
     this.#reply.clear(this.#section);
-    return this.#noted("head").#noted("body");
+    return this;
   }
 
   /** Drops the body, including the output of renders that were not awaited; headers and status stay. */
   clearBody(): this {
     this.#reply.clearBody(this.#section);
-    return this.#noted("body");
+    return this;
   }
 
   /**
@@ -170,15 +183,23 @@ export class HttpResponse {
    */
   attachment(name?: string): this {
     const disposition = dispositionOf(name);
-    if (this.sent) {
-      this.#reply.ignore("attachment()");
-      return this;
-    }
+    if (this.sent) return this;
     const type = name === undefined ? undefined : typeByExtension(name);
     if (type !== undefined && this.header("content-type") === null) {
       this.header("content-type", type);
     }
     return this.header("content-disposition", disposition);
+  }
+
+  /**
+   * Sends a file, or the range of it that the client asks for, with type, length, a strong ETag and Last-Modified; ends
+   * the request with 304 or 412 where the client's conditions say so (RFC 9110, sections 13 and 14). A type that is set
+   * stays. Needs permission to read the path, which must not be made of a client's text. Rejects with `HttpError` 404
+   * where there is no such file, and 416 for a range that it does not have.
+   */
+  file(path: string): Promise<void> {
+    if (this.#of !== undefined) return this.#of.sendFile(path);
+    throw new Error("Cannot send a file: this response is of no request");
   }
 
   /**
@@ -216,13 +237,8 @@ export class HttpResponse {
     options: EventsOptions = {},
   ): this {
     const stream = new EventStream(source, options);
-    if (this.sent) {
-      discard(stream);
-      this.#reply.ignore("events()");
-      return this;
-    }
-    this.#reply.setBody(stream, "text/event-stream");
-    return this.#noted("body").cache(false).header("x-accel-buffering", "no");
+    this.#reply.setContent(stream, "text/event-stream");
+    return this.cache(false).header("x-accel-buffering", "no");
   }
 
   /**
@@ -235,16 +251,7 @@ export class HttpResponse {
 
   /** How many bytes the body has so far, as UTF-8; undefined for a stream. */
   get length(): number | undefined {
-    return this.#reply.final.length;
-  }
-
-  /** @ignore */
-  get [IS_STREAM](): boolean {
-    return this.#reply.final.isStream;
-  }
-
-  #noted(what: "head" | "body"): this {
-    this.#writer?.noteWrite(this.#reply, what);
-    return this;
+    const { content, text } = this.#reply;
+    return lengthOf(content ?? text);
   }
 }

@@ -1,23 +1,20 @@
-/** Owns making the web `Response` of a reply, in the way that the runtime sends fastest. */
+/** Owns making the web `Response` of a reply, and changing the headers of one. */
 
-import { NULL_BODY } from "../null_body.ts";
+import { NULL_BODY } from "../http.ts";
 import { EventStream } from "./events.ts";
-import { BYTE_HEADERS, type HeaderLines } from "./header.ts";
-import type { Reply, ReplyInit } from "./reply.ts";
-import { bindStream, type BodyContent, discard, valueOf } from "./stream.ts";
+import type { HeaderLines } from "./header.ts";
+import type { Reply } from "./reply.ts";
+import { bindStream, type BodyContent, discard } from "./stream.ts";
 
 /** What sending a response needs to know of its request; an `Exchange` is one. */
 export interface Delivery {
   /** Whether the request is a HEAD, which gets the headers of a GET and no body. */
   readonly isHead: boolean;
-  /** Whether texts of a middle length go out in one chunk. */
-  readonly coalesces: boolean;
+  /** Whether a server sends the response. */
+  readonly isServed: boolean;
   /** What begins a line of the log about the request. */
   readonly title: string;
-  /**
-   * Keeps the request open, for a stream, until the returned function is called. A server that shuts down calls
-   * `abort` when the stream takes too long, and `end` at once.
-   */
+  /** Keeps the request open for a stream, until the returned function is called. */
   holdStream(abort: (reason: unknown) => void, end?: () => void): () => void;
   /** Reports why the stream has failed: no page can show it. */
   reportFailure(error: Error): void;
@@ -25,163 +22,114 @@ export interface Delivery {
 
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
-/** The content type of bytes, and of a stream that is saved as a file. */
 const BYTES = "application/octet-stream";
 
-/** The collected headers that are not copied, but set in other ways. */
-const NOT_COPIED = ["content-type", "set-cookie"];
-/** The headers that could contradict text and bytes, whose length is known. */
-const OF_LENGTH = ["content-length", "transfer-encoding"];
-const NOT_FOR_VALUES = [...NOT_COPIED, ...OF_LENGTH];
-
-/** The web responses of which copies are sent, by what `Reply.respond()` was given. */
-const shared = new WeakMap<ReplyInit, Response>();
-
 /**
- * The web response of a reply. Copying a shared one is faster than making another: Deno does not watch over a copy (see
- * `isHeadMadeLate()`).
+ * How many characters a text has that Deno would send in two writes, one for the head and one for the body, unless the
+ * body is chunked: 0.74 times the CPU at 4 KB. Above the last, chunks are dearer.
  */
-export function webResponse(reply: Reply, delivery: Delivery): Response {
-  const init = reply.sharedInit;
-  // Nothing in a shared one may depend on the delivery, as the way of sending a text of a middle length does.
-  if (init === undefined || delivery.isHead || isOfMiddleLength(reply.body)) {
-    return newResponse(reply, delivery);
-  }
-  const known = shared.get(init);
-  const response = known ?? newResponse(reply, delivery);
-  if (known === undefined) shared.set(init, response);
-  return response.clone();
-}
+const [FIRST_CHUNKED, LAST_CHUNKED] = [400, 32_768];
 
-function newResponse(reply: Reply, delivery: Delivery): Response {
-  const { status, headers, body: given } = reply;
-  if (typeof given !== "string" && given instanceof Response) {
-    return copyOf(given, headers, delivery);
-  }
+const OF_LENGTH = /^(?:content-length|transfer-encoding)$/;
+
+/** Seals a reply, and makes the web response of it. */
+export function webResponse(reply: Reply, delivery: Delivery): Response {
+  reply.seal("the end of the request");
+  reply.isMade = true;
+  const { status, headers, content } = reply;
+  if (content instanceof Response) return merged(content, headers, delivery);
   const isNull = NULL_BODY.has(status);
-  if (isNull) discard(given);
-  const content = isNull ? "" : given;
-  const init = headersOfBody(content, reply, delivery);
-  if (headers === undefined) {
-    return made(sendable(content, delivery), status, init, delivery);
+  if (isNull) discard(content);
+  const body = isNull ? "" : content ?? reply.text;
+  const init: Record<string, string> = {};
+  const type = headers?.get("content-type")?.join(", ") ??
+    (body === "" ? undefined : reply.type ?? typeOf(body, headers));
+  if (type !== undefined) init["content-type"] = type;
+  const { isHead } = delivery;
+  const isText = typeof body === "string";
+  if (isText && isChunked(body, delivery)) {
+    init["transfer-encoding"] = "chunked";
+  } else if (isHead || !isText) { // else the runtime adds the length
+    const length = lengthOf(body);
+    if (length) init["content-length"] = String(length);
   }
-  const body = sendable(
-    content,
-    delivery,
-    headers.get("content-length")?.join(),
-  );
-  const isValue = content !== "" && !isStream(content);
-  const others = isValue ? NOT_FOR_VALUES : NOT_COPIED;
-  // Only for cookies and lists is there no other way where the head is made at once.
-  let isAppending = isHeadMadeLate(status);
-  if (!isAppending) {
+  // Deno makes the head of a 200 when it sends it, and then takes appended headers faster; any other it makes at once.
+  const later: [string, string][] = [];
+  const isValue = body !== "" && !(body instanceof ReadableStream);
+  if (headers !== undefined) {
     for (const [name, lines] of headers) {
-      if (name === "set-cookie" || lines.length > 1) isAppending = true;
-      else if (!others.includes(name)) init[name] = lines[0]!;
+      if (name === "content-type" || isValue && OF_LENGTH.test(name)) continue;
+      if (status !== 200 && lines.length === 1) init[name] = lines[0]!;
+      else for (const line of lines) later.push([name, line]);
     }
   }
-  const response = made(body, status, init, delivery);
-  if (!isAppending) return response;
-  append(
-    headers,
-    response,
-    (name) => Object.hasOwn(init, name) || others.includes(name),
+  const response = new Response(
+    isText && !isHead ? body || null : sendable(body, delivery),
+    status === 200 ? { headers: init } : { status, headers: init },
   );
+  for (const [name, line] of later) response.headers.append(name, line);
   return response;
 }
 
-/**
- * The type and the length of a body; the runtime adds the length of a text itself, except for HEAD. Appended
- * later, the type would be added to the one that a response takes from its body.
- */
-function headersOfBody(
-  content: BodyContent,
-  { headers, type }: Reply,
-  { isHead }: Delivery,
-): Record<string, string> {
-  const described: Record<string, string> = {};
-  const sent = headers?.get("content-type")?.join(", ") ??
-    (content === "" ? undefined : type ?? typeOf(content, headers));
-  if (sent !== undefined) described["content-type"] = sent;
-  const isAdded = typeof content === "string" && !isHead;
-  const length = isAdded ? undefined : bytesIn(content);
-  if (length) described["content-length"] = String(length);
-  return described;
+function isChunked(
+  { length }: string,
+  { isHead, isServed }: Delivery,
+): boolean {
+  return length >= FIRST_CHUNKED && length <= LAST_CHUNKED && isServed &&
+    !isHead;
 }
 
-/**
- * A web response. A text of a middle length is sent in one chunk: when head and body together exceed 512 bytes, the
- * runtime sends them in two writes, which is slower, but a head and a chunk in one; for a long text, two writes are
- * faster. HEAD, HTTP/1.0 and HTTP/2 get the length all the same. None of that is documented.
- */
-function made(
-  body: BodyInit | null,
-  status: number,
-  headers: Record<string, string>,
-  delivery: Delivery,
-): Response {
-  const isChunked = isOfMiddleLength(body) && delivery.coalesces;
-  const isMadeLate = isHeadMadeLate(status);
-  if (isChunked && !isMadeLate) headers["transfer-encoding"] = "chunked";
-  // Deno takes longer to make a response when it is told the status 200.
-  const init = status === 200 ? { headers } : { status, headers };
-  const response = new Response(body, init);
-  if (isChunked && isMadeLate) {
-    response.headers.append("transfer-encoding", "chunked");
-  }
-  return response;
-}
-
-/**
- * Whether Deno makes the head of a text when it sends it: only for the status 200. Otherwise it does so together with
- * the response, watches over that with a `FinalizationRegistry`, and makes it once more when a header is appended.
- */
-function isHeadMadeLate(status: number): boolean {
-  return status === 200;
-}
-
-function isOfMiddleLength(body: unknown): boolean {
-  return typeof body === "string" && body.length >= 400 &&
-    body.length <= 32_768;
-}
-
-/**
- * A copy of a response that the application has made, with the collected headers. The headers of the response take
- * precedence; the cookies of both are kept. It is a copy, since the application may send the same response to other
- * requests. One of `fetch()` is not copied: it cannot be sent twice, and the runtime sends the same object natively.
- */
-export function copyOf(
+/** A response that the application has made, with the collected headers and cookies: its own take precedence. */
+function merged(
   given: Response,
   headers: HeaderLines | undefined,
   delivery: Delivery,
 ): Response {
-  if (given.status === 101) return given; // an upgrade cannot be copied: see `runtime.ts`
-  const hasMore = headers !== undefined && headers.size > 0 || delivery.isHead;
-  if (isFetched(given) && !hasMore) return given;
-  const value = valueOf(given);
-  const length = isDecoded(given)
-    ? undefined
-    : given.headers.get("content-length") ??
-      headers?.get("content-length")?.join();
-  const body = sendable(value ?? given.body ?? "", delivery, length);
-  const copy = copyWith(body, given);
-  if (delivery.isHead && value && !copy.headers.has("content-length")) {
-    copy.headers.set("content-length", String(bytesIn(value)));
+  const hasMore = headers !== undefined && headers.size > 0;
+  if (!hasMore && !delivery.isHead && given.url !== "") return given; // of `fetch()`: sent natively
+  const response = copied(given, delivery);
+  for (const [name, lines] of headers ?? []) {
+    const isCookie = name === "set-cookie";
+    if (!isCookie && response.headers.has(name)) continue;
+    // Of two lines for one cookie, clients keep the last.
+    const own = isCookie ? response.headers.getSetCookie() : [];
+    if (isCookie) response.headers.delete(name);
+    for (const line of [...lines, ...own]) response.headers.append(name, line);
   }
-  if (headers) {
-    const others = [
-      ...copy.headers.keys(),
-      ...value === undefined ? [] : OF_LENGTH,
-    ];
-    append(headers, copy, (name) => others.includes(name));
+  return response;
+}
+
+/** A copy of a response: the application may send its own to other requests, too. */
+export function copied(given: Response, delivery?: Delivery): Response {
+  if (given.status === 101) return given; // an upgrade cannot be copied
+  const { body } = given;
+  const copy = new Response(
+    body && delivery ? sendable(body, delivery) : body,
+    given,
+  );
+  const encoding = given.headers.get("content-encoding") ?? "";
+  if (given.url !== "" && UNDONE.test(encoding)) {
+    copy.headers.delete("content-encoding");
+    copy.headers.delete("content-length");
   }
   return copy;
 }
 
-/**
- * The response itself, or a copy of one whose headers are fixed: one of `fetch()` or `Response.redirect()`. Only
- * trying shows which: deleting a header that no response has changes nothing, or throws.
- */
+/** The encodings that `fetch()` undoes, although its headers still tell of them. */
+const UNDONE = /^(?:gzip|br)$/i;
+
+/** The body as the runtime takes it. */
+function sendable(body: BodyContent, delivery: Delivery): BodyInit | null {
+  const isStream = body instanceof ReadableStream;
+  if (delivery.isHead) {
+    if (typeof body !== "string") discard(body);
+    return isStream ? ReadableStream.from([]) : null; // else Deno says that the length is 0
+  }
+  if (!isStream) return body;
+  return bindStream(body, delivery, body instanceof EventStream);
+}
+
+/** The response itself, or a copy of one whose headers are fixed, as those of `fetch()` are. */
 export function mutable(response: Response): Response {
   try {
     response.headers.delete("x-never-sent");
@@ -191,93 +139,19 @@ export function mutable(response: Response): Response {
   }
 }
 
-/** A copy of a response, which the application may send to other requests, too. That of an upgrade has no copy. */
-export function copied(response: Response): Response {
-  if (response.status === 101) return response;
-  return copyWith(valueOf(response) ?? response.body, response);
-}
-
-/** Whether a response is one of `fetch()`: its headers are fixed. */
-function isFetched(response: Response): boolean {
-  return response.url !== "";
-}
-
-/** The encodings that `fetch()` undoes, however they are spelled (RFC 9110, section 8.4.1). */
-const UNDONE = /^(?:gzip|br)$/i;
-
-/** Whether the body of a response of `fetch()` was encoded on its way, which its headers still tell of. */
-function isDecoded(response: Response): boolean {
-  const encoding = response.headers.get("content-encoding");
-  return isFetched(response) && UNDONE.test(encoding ?? "");
-}
-
-/** A copy with another body. The headers of an encoded form are left out where the body has been decoded. */
-function copyWith(body: BodyInit | null, response: Response): Response {
-  const copy = new Response(body, response);
-  // That of the body, which the response may have been rid of.
-  if (!response.headers.has("content-type")) {
-    copy.headers.delete("content-type");
-  }
-  if (isDecoded(response)) {
-    for (const name of BYTE_HEADERS) copy.headers.delete(name);
-  }
-  return copy;
-}
-
-/** Appends headers that are not there yet; cookies always, each in a separate line. */
-function append(
-  lines: HeaderLines,
-  to: Response,
-  isThere: (name: string) => boolean,
-): void {
-  for (const [name, values] of lines) {
-    if (name !== "set-cookie" && isThere(name)) continue;
-    for (const value of values) to.headers.append(name, value);
-  }
-}
-
-/** The body as the runtime takes it; a stream is bound to its request, and to the Content-Length that is declared. */
-function sendable(
-  body: BodyContent,
-  delivery: Delivery,
-  declared = "",
-): BodyInit | null {
-  if (typeof body === "string") {
-    return body === "" || delivery.isHead ? null : body;
-  }
-  if (!delivery.isHead) {
-    if (!isStream(body)) return body;
-    const isEndedAtDrain = body instanceof EventStream;
-    const length = /^\d+$/.test(declared) ? Number(declared) : undefined;
-    return bindStream(body, delivery, { isEndedAtDrain, length });
-  }
-  discard(body);
-  // Without a body, the runtime would say that a GET has the length 0 (RFC 9110, section 8.6).
-  return isStream(body) ? ReadableStream.from([]) : null;
-}
-
-/** Asks `typeof` first: `instanceof` would look up a global of the runtime, which is slow. */
-function isStream(content: BodyContent | Response): content is ReadableStream {
-  return typeof content !== "string" && content instanceof ReadableStream;
-}
-
-/** The type of a body that has come with none. */
-function typeOf(content: BodyContent, headers?: HeaderLines): string {
-  if (typeof content === "string") return HTML;
-  if (isStream(content)) {
-    return headers?.has("content-disposition") ? BYTES : HTML;
-  }
-  return content instanceof Blob && content.type || BYTES;
+/** The type of a body that has come with none; a download of an unknown kind is bytes. */
+function typeOf(body: BodyContent, headers?: HeaderLines): string {
+  if (headers?.has("content-disposition")) return BYTES;
+  if (typeof body === "string" || body instanceof ReadableStream) return HTML;
+  return body instanceof Blob && body.type || BYTES;
 }
 
 /** The length of a body in bytes; undefined for a stream. */
-export function bytesIn(content: BodyContent | Response): number | undefined {
-  if (typeof content === "string") {
-    return new TextEncoder().encode(content).length;
+export function lengthOf(body: BodyContent | Response): number | undefined {
+  if (typeof body === "string") return new TextEncoder().encode(body).length;
+  if (body instanceof ReadableStream) return undefined;
+  if (body instanceof Response) {
+    return Number(body.headers.get("content-length") ?? NaN) || undefined;
   }
-  if (isStream(content)) return undefined;
-  if (content instanceof Response) {
-    return bytesIn(valueOf(content) ?? content.body ?? "");
-  }
-  return content instanceof Blob ? content.size : content.byteLength;
+  return body instanceof Blob ? body.size : body.byteLength;
 }

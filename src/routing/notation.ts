@@ -2,24 +2,19 @@
  * Owns the notation of patterns: parsing the text of a pattern into methods and segments, one list of
  * segments for each choice of optional parts. What a segment matches is decided in `segment.ts`.
  *
- * What else reads the notation: the types in `arguments.ts`, and `isPlainPattern()` of `route_patterns.ts`, by which
- * extensions tell a path from a pattern. The name of a parameter is `\w` alone, since it becomes that of a group in an
- * expression (`segment.ts`), which `backtracking.ts` and `Pattern.shape` take out again.
+ * The types in `arguments.ts` read the notation, too. The name of a parameter is `\w` alone, since it becomes that of a
+ * group in an expression (`segment.ts`), which `Pattern.shape` takes out again.
  */
 
-import { decodeEscapes } from "../path_text.ts";
-import { longestText, slowParts, TooComplex } from "./backtracking.ts";
-import { escapeText, type Parameter, Segment, sourceOf } from "./segment.ts";
-import { suggestions } from "../suggestions.ts";
+import { decodeEscapes } from "../paths.ts";
+import { escapeText, type Parameter, Segment } from "./segment.ts";
+import { suggestions } from "../options.ts";
 
 /** The texts and parameters of each segment: none before the first slash, behind a last one, and between two. */
 type Parts = readonly (readonly (string | Parameter)[])[];
 
 /** The most choices that a pattern may have: those of ten independent optional parts. */
 const MAX_CHOICES = 1_024;
-
-/** How long the segments of an ordinary path are at most: every expression must be quick on them. */
-const ORDINARY_LENGTH = 255;
 
 /** The methods whose misspellings are refused; any other token is a method too. */
 const USUAL_METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
@@ -78,6 +73,16 @@ const MISTAKES: Mistakes = [
   [TEXT_QUANTIFIER, 'has "$&" with nothing to repeat', "\\$&"],
 ];
 
+/** Notations of other frameworks that tokens do not show, and what is meant. */
+const FOREIGN: readonly (readonly [notation: RegExp, meant: string])[] = [
+  [/(?<!\(\?)<(?:\w+:)?([A-Za-z_]\w*)>/, "@$1"],
+  [/(?<=^|[/(])\[\.{3}\w+\]/, "*"],
+  [/(?<=^|[/(])\[([A-Za-z_]\w*)\](?=[/()]|$)/, "@$1"],
+  [/@([A-Za-z_]\w*)\{([^/]*)\}/, "@$1:$2"],
+  [/@([A-Za-z_]\w*)\(((?:\\[dswDSW]|\[|\.[*+])[^()/]*)\)/, "@$1:$2"],
+  [/(?<![\\.)\]])\*\*+/, "*"],
+];
+
 const EXPRESSION_MISTAKES: Mistakes = [
   [/^(?:\\?\/|\[(?!\^).*\/.*)$/s, "has a slash inside an expression"],
   [/^@.+$/, "has a parameter inside an expression"],
@@ -104,18 +109,16 @@ export function splitMethods(
   return { methods: [...new Set(names)], path: rest.trim() };
 }
 
-/** Refuses a malformed method, an unknown one that is nearly a usual one, and a name for all of them. */
+/** Refuses a malformed method, and an unknown one that is nearly a usual one, or what others call all of them. */
 function checkMethod(source: string, name: string): void {
   if (!METHOD.test(name)) refuse(source, `has the malformed method "${name}"`);
   if (USUAL_METHODS.includes(name)) return;
-  if (EVERY_METHOD.includes(name)) {
-    const hint = ': leave it out, as in "/path", to handle every method';
-    refuse(source, `has the unknown method "${name}"`, 0, hint);
-  }
   const alike = USUAL_METHODS.filter((usual) => usual[0] === name[0]);
   const [meant] = suggestions(name, alike);
-  if (meant === undefined) return;
-  refuse(source, `has the unknown method "${name}"`, 0, suggesting(meant));
+  const hint = EVERY_METHOD.includes(name)
+    ? ': leave it out, as in "/path", to handle every method'
+    : meant && suggesting(meant);
+  if (hint) refuse(source, `has the unknown method "${name}"`, 0, hint);
 }
 
 /** Puts a slash in front of a path, unless it begins with one, perhaps in an optional part. */
@@ -128,8 +131,6 @@ export class Parser {
   /** The names of the parameters, in order of appearance. */
   readonly names: string[] = [];
   readonly #tokens: readonly RegExpExecArray[];
-  /** The segments by their expressions: most are part of many choices. */
-  readonly #known = new Map<string, Segment>();
   #next = 0;
 
   constructor(readonly path: string) {
@@ -138,6 +139,12 @@ export class Parser {
 
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   parse(): Segment[][] {
+    for (const [notation, meant] of FOREIGN) {
+      const found = notation.exec(this.path);
+      if (found === null) continue;
+      const hint = suggesting(found[0].replace(notation, meant));
+      this.#fail(`has "${found[0]}"`, found.index, hint);
+    }
     const choices = this.#sequence();
     if (this.#token !== "") this.#fail("has an unmatched closing parenthesis");
     const mixed = choices.flat().filter((parts) => parts.length > 1).flat();
@@ -162,46 +169,7 @@ export class Parser {
     const all = choice.filter((parts) => parts.length > 0);
     const end = choice.at(-1)!.length === 0 ? "/" : "";
     return all.map((parts, n) =>
-      this.#segment(parts, n === all.length - 1 ? end : "")
-    );
-  }
-
-  /** A segment, made once for all choices. */
-  #segment(parts: readonly (string | Parameter)[], end: "" | "/"): Segment {
-    const source = parts.map(sourceOf).join("");
-    const known = this.#known.get(source + end);
-    if (known !== undefined) return known;
-    const expression = parts.find((part) => Object(part).expression);
-    const longest = expression === undefined
-      ? Infinity
-      : this.#longestText(source, (expression as Parameter).at);
-    const segment = new Segment(parts, end, longest);
-    this.#known.set(source + end, segment);
-    return segment;
-  }
-
-  /** How long the texts are on which an expression is tried. Throws when it could take too long on ordinary ones. */
-  #longestText(source: string, at: number): number {
-    try {
-      const longest = longestText(source);
-      if (longest >= ORDINARY_LENGTH) return longest;
-    } catch (error) {
-      if (!(error instanceof TooComplex)) throw error;
-      this.#fail(
-        "has an expression",
-        at,
-        " that is too complex for its running time to be estimated: " +
-          "use fewer repetitions, or check the value in the callback",
-      );
-    }
-    const repeated = slowParts(source, ORDINARY_LENGTH);
-    const found = this.path.indexOf(repeated[0]!);
-    const named = repeated.map((part) => `"${part}"`).join(" and ");
-    const what = named === "" ? "has an expression" : `repeats ${named}`;
-    this.#fail(
-      `${what}, which can match ${ORDINARY_LENGTH} characters in too many ways`,
-      found < 0 ? at : found,
-      ": make sure that no character fits both a repeated part and what follows it",
+      new Segment(parts, n === all.length - 1 ? end : "")
     );
   }
 
@@ -340,6 +308,10 @@ export class Parser {
   }
 
   #checkExpression(expression: string, at: number): void {
+    if (repeatsRepetition(expression)) {
+      const problem = "repeats a part that repeats, which can take for ever,";
+      this.#fail(problem, at);
+    }
     try {
       new RegExp(`^(?:${expression})$`, "su");
     } catch (error) {
@@ -349,11 +321,44 @@ export class Parser {
   }
 
   #fail(problem: string, at: number = this.#at, rest?: string): never {
-    const error = malformed(this.path, problem, at, rest);
-    // V8 keeps ten frames: those of the parser would hide the application's.
-    Error.captureStackTrace(error, Parser.prototype.parse);
-    throw error;
+    refuse(this.path, problem, at, rest);
   }
+}
+
+/** An escape or a class; the start of a group, or its end; a quantifier; any other character. */
+const EXPRESSION_TOKENS =
+  /\\(?:[pPu]\{[^}]*\}|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:<\w+>|<?[=!]|:))?|\)|(?:[*+]|\{\d+(?:,\d*)?\})\??|./gsu;
+
+/**
+ * Whether a quantifier without an upper bound repeats a group in which a part repeats, as in `(a+)+`: one text can then
+ * match in exponentially many ways. A group such as `(?:-[a-z]+)*` is none: it begins with a text that does not repeat.
+ */
+function repeatsRepetition(expression: string): boolean {
+  const tokens = expression.match(EXPRESSION_TOKENS) ?? [];
+  const groups: { first: string; repeated: string[] }[] = [];
+  let closed: (typeof groups)[number] | undefined;
+  for (const [n, token] of tokens.entries()) {
+    const group = groups.at(-1);
+    const before = tokens[n - 1] ?? "";
+    const isRepetition = /^(?:[*+]|\{\d+,)/.test(token) && n > 0;
+    if (isRepetition && closed && /^(?:[*+]|\{\d+,\})/.test(token)) {
+      const { first, repeated } = closed;
+      const isSeparated = /^(?:\\[^\w]|[^\\.[(])$/.test(first) &&
+        !repeated.some((part) =>
+          new RegExp(`^${part}$`, "su").test(first.at(-1)!)
+        );
+      if (repeated.length > 0 && !isSeparated) return true;
+    }
+    if (isRepetition) group?.repeated.push(closed ? "[^]" : before);
+    closed = undefined;
+    if (token.startsWith("(")) {
+      groups.push({ first: tokens[n + 1] ?? "", repeated: [] });
+    } else if (token === ")") {
+      closed = groups.pop();
+      groups.at(-1)?.repeated.push(...closed?.repeated ?? []);
+    }
+  }
+  return false;
 }
 
 /** Joins two lists: the last segment of one and the first of the other become one. */
@@ -376,18 +381,9 @@ function decoded(text: string): string {
   );
 }
 
-function refuse(...parts: Parameters<typeof malformed>): never {
-  throw malformed(...parts);
-}
-
-/** The error for a malformed pattern; its position stands between the problem and the rest of the message. */
-function malformed(
-  source: string,
-  problem: string,
-  at = 0,
-  rest = "",
-): SyntaxError {
-  return new SyntaxError(
+/** Refuses a malformed pattern; the position stands between the problem and the rest of the message. */
+function refuse(source: string, problem: string, at = 0, rest = ""): never {
+  throw new SyntaxError(
     `Cannot make a route: the pattern "${source}" ${problem} at ${at}${rest}`,
   );
 }

@@ -1,47 +1,35 @@
 /**
  * Owns the path of a request as routes see it: a list of decoded segments. A slash that was sent as `%2F` stays
- * inside its segment. `cors/mod.ts`, which cannot import this, splits paths in the same way; `base.ts` and
- * `handling/mount.ts` count on a slash for each segment.
+ * inside its segment. `paths.ts` and `handling/mount.ts` count on a slash for each segment.
  */
 
 import { refusal } from "../errors.ts";
-import { decodeEscapes, foldText } from "../path_text.ts";
+import { decodeEscapes, foldText } from "../paths.ts";
 
-/** A path that may not be in lower case once it is decoded. */
-const NEEDS_FOLDING = /[A-Z%]|[^ -~]/;
-
-/** A path to be matched. It never changes, but is only split and decoded when something reads its segments. */
+/** A path to be matched. It never changes. */
 export class Path {
-  /** The path as it is in the target, below the base: encoded. */
-  readonly received: string;
-  readonly caseSensitive: boolean;
-  #segments: readonly string[] | undefined = undefined;
-  #folded: readonly string[] | undefined = undefined;
-
-  constructor(received: string, caseSensitive: boolean) {
-    this.received = received;
-    this.caseSensitive = caseSensitive;
-  }
+  /** The decoded segments; a slash at the end of the path begins none. */
+  readonly segments: readonly string[];
+  /** The segments in lower case. */
+  readonly folded: readonly string[];
 
   /**
-   * The decoded segments; a slash at the end of the path begins none. Throws `HttpError` 400 unless the path is
-   * percent-encoded UTF-8.
+   * `received` is the path as it is in the target, below the base: encoded. `isPlain` tells that it has neither
+   * capitals nor escapes. Throws `HttpError` 400 unless it is percent-encoded UTF-8.
    */
-  get segments(): readonly string[] {
-    return this.#segments ??= segmentsOf(this.received);
-  }
-
-  /** The segments in lower case; throws as `segments` does. */
-  get folded(): readonly string[] {
-    const { received, segments } = this;
-    return this.#folded ??= NEEDS_FOLDING.test(received)
-      ? segments.map(foldText)
-      : segments;
+  constructor(
+    readonly received: string,
+    readonly isCaseSensitive: boolean,
+    isPlain = false,
+  ) {
+    const segments = this.segments = segmentsOf(received);
+    if (!isPlain) segments.forEach(decodeAt);
+    this.folded = isPlain ? segments : segments.map(foldText);
   }
 
   /** A segment in lower case, for comparing it; undefined when matching is case-sensitive. */
   compared(index: number): string | undefined {
-    return this.caseSensitive ? undefined : this.folded[index];
+    return this.isCaseSensitive ? undefined : this.folded[index];
   }
 
   /** The text of the segments from `from` up to `to`, with the slash at the end of the path. */
@@ -53,7 +41,7 @@ export class Path {
   }
 }
 
-/** The decoded segments of a path. `String.split()` would be slower. */
+/** The segments of a path, still encoded. `String.split()` would be slower. */
 function segmentsOf(received: string): string[] {
   const segments: string[] = [];
   let start = received[0] === "/" ? 1 : 0;
@@ -63,7 +51,6 @@ function segmentsOf(received: string): string[] {
     segments.push(received.slice(start, end));
     start = end + 1;
   }
-  if (received.includes("%")) segments.forEach(decodeAt);
   return segments;
 }
 

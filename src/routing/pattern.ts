@@ -7,6 +7,8 @@ import { refusal } from "../errors.ts";
 import { Parser, withSlash } from "./notation.ts";
 import { Path } from "./path.ts";
 import type { Segment } from "./segment.ts";
+import { wrongKind } from "../errors.ts";
+import { checkRecord } from "../options.ts";
 
 /** The values of a URL by parameter, `*` included; null and undefined are no values. */
 export type UrlParameters = Readonly<
@@ -40,14 +42,12 @@ export class Pattern {
   readonly names: readonly string[];
   /** The segments with each choice of optional parts, in the order in which they are tried. */
   readonly choices: readonly (readonly Segment[])[];
-  /** The one path that matches, in lower case, when the pattern consists of literals alone. */
-  readonly literalPath: string | undefined;
   /** Whether `*` is its last segment: unless it mounts, a route for everything below is taken for one that passes. */
   readonly endsInStar: boolean;
-  /** The indexes of the segments that are values, for patterns as in `matchFound()`; undefined for any other. */
-  readonly #valueSegments: readonly number[] | undefined;
   /** The values before any is read. */
   readonly #absent: Values;
+  /** The indexes of the segments that are values, where all others are literals and nothing is optional. */
+  readonly #places: readonly number[] | undefined;
   #shape: string | undefined;
 
   /** Throws `SyntaxError` when the path is malformed, quoting it and the position. */
@@ -57,19 +57,20 @@ export class Pattern {
     const parser = new Parser(this.path);
     this.choices = parser.parse();
     this.names = parser.names;
-    this.#valueSegments = valueSegmentsOf(this.choices);
     this.#absent = this.names.map(() => null);
+    const [segments = [], ...others] = this.choices;
+    const isSimple = others.length === 0 &&
+      segments.every(({ isFree, literal }) => isFree || literal !== undefined);
+    const places = segments.flatMap(({ isFree }, n) => isFree ? [n] : []);
+    this.#places = isSimple ? places : undefined;
     this.endsInStar = this.choices.some((each) => each.at(-1)?.isStar);
-    this.literalPath = this.#valueSegments?.length === 0
-      ? `/${this.choices[0]!.map(({ folded }) => folded).join("/")}`
-      : undefined;
   }
 
   /**
    * The values in a path, or undefined when it does not match. What the stars take is appended to `splats`,
    * where it is given.
    */
-  match(path: Path, splats?: string[]): Values | undefined {
+  match(path: Path, splats: string[] = []): Values | undefined {
     for (const segments of this.choices) {
       const values = this.#absent.slice();
       if (matches(segments, path, values, splats)) return values;
@@ -77,17 +78,13 @@ export class Pattern {
     return undefined;
   }
 
-  /**
-   * `match()` for a path that has led a tree to this pattern: when that has only literals and parameters that take any
-   * text, the tree has already compared everything.
-   */
+  /** `match()` for a path that has led a tree to this pattern: the tree has already compared the literals. */
   matchFound(path: Path): Readonly<Values> | undefined {
-    const indexes = this.#valueSegments;
-    if (indexes === undefined || path.caseSensitive) return this.match(path);
-    if (indexes.length === 0) return this.#absent;
+    const places = this.#places;
+    if (places === undefined || path.isCaseSensitive) return this.match(path);
     const values = this.#absent.slice();
-    for (let n = 0; n < indexes.length; n++) {
-      values[n] = path.segments[indexes[n]!]!;
+    for (let n = 0; n < places.length; n++) {
+      values[n] = path.segments[places[n]!]!;
     }
     return values;
   }
@@ -129,8 +126,7 @@ export class Pattern {
   }
 
   /**
-   * The encoded path with these values and the fewest optional parts. Matching it gives the same
-   * values.
+   * The encoded path with these values and the fewest optional parts. Matching it gives the same values.
    *
    * Throws `TypeError` when a value is missing or does not print as itself, `RangeError` when one does not fit its
    * parameter.
@@ -153,30 +149,21 @@ export class Pattern {
     }
     const segments = this.#choose(texts);
     const url = segments.map((one) => this.#fill(one, texts)).join("") || "/";
-    const isStable = this.#readsBack(url, texts, true) &&
-      this.#readsBack(url, texts, false);
-    if (isStable) return url;
-    this.#fail(
-      RangeError,
-      `"${url}" would not be read back as the same values`,
-    );
+    if (this.#readsBack(url, texts)) return url;
+    const problem = `"${url}" would not be read back as the same values`;
+    this.#fail(RangeError, problem);
   }
 
   /** The segments with exactly the parameters that have values. */
   #choose(texts: Texts): readonly Segment[] {
     const able = this.choices.filter((segments) => {
       const names = namesOf(segments);
-      const hasStar = segments.some(({ isStar }) => isStar);
-      return [...texts.keys()].every((name) =>
-        names.includes(name) || name === "*" && hasStar
-      );
+      return [...texts.keys()].every((name) => names.includes(name));
     });
-    const chosen = able.findLast((segments) =>
-      namesOf(segments).every((name) => texts.has(name))
-    );
+    const isFilled = (name: string) => name === "*" || texts.has(name);
+    const chosen = able.findLast((one) => namesOf(one).every(isFilled));
     if (chosen) return chosen;
-    const missing = namesOf(able.at(-1) ?? [])
-      .find((name) => !texts.has(name));
+    const missing = namesOf(able.at(-1) ?? []).find((name) => !isFilled(name));
     const problem = missing === undefined
       ? "it does not have a place for every value"
       : `the value of "${missing}" is missing`;
@@ -184,38 +171,30 @@ export class Pattern {
   }
 
   /** A slash and the encoded segment with its values; empty for a star without a value. */
-  #fill(segment: Segment, texts: Texts): string {
-    const { parts, end, isStar } = segment;
+  #fill({ parts, end, isStar }: Segment, texts: Texts): string {
     if (isStar) {
       const splat = encodeURIComponent(texts.get("*") ?? "");
       return (splat && `/${splat.replaceAll("%2F", "/")}`) + end;
     }
-    let [text, encoded] = ["", ""];
-    for (const part of parts) {
-      if (typeof part === "string") {
-        text += part;
-        encoded += encodeText(part);
-      } else if (part.name === "") {
-        this.#fail(TypeError, `"${segment}" has an expression without a name`);
-      } else {
-        text += texts.get(part.name)!;
-        encoded += encodeURIComponent(texts.get(part.name)!);
-      }
-    }
-    if (segment.match(text, undefined, [])) return `/${encoded}${end}`;
-    this.#fail(RangeError, `"${text}" does not match "${segment}"`);
+    const encoded = parts.map((part) => {
+      if (typeof part === "string") return encodeText(part);
+      if (part.name !== "") return encodeURIComponent(texts.get(part.name)!);
+      const problem = `"${part.expression}" has no name`;
+      this.#fail(TypeError, problem);
+    });
+    return `/${encoded.join("")}${end}`;
   }
 
-  /** Whether matching a URL gives these values again. */
-  #readsBack(url: string, texts: Texts, caseSensitive: boolean): boolean {
+  /** Whether matching a URL gives these values again, in whatever case. */
+  #readsBack(url: string, texts: Texts): boolean {
     const splat = texts.get("*") ?? "";
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
-    const path = new Path(url, caseSensitive);
-    const values = this.match(path);
-    if (values === undefined || this.splat(path) !== splat) return false;
-    return this.names.every((name, n) =>
-      values[n] === (texts.get(name) ?? null)
-    );
+    return [true, false].every((caseSensitive) => {
+      const path = new Path(url, caseSensitive);
+      const values = this.match(path);
+      return values !== undefined && this.splat(path) === splat &&
+        this.names.every((name, n) => values[n] === (texts.get(name) ?? null));
+    });
   }
 
   #fail(type: new (message: string) => Error, problem: string): never {
@@ -223,77 +202,48 @@ export class Pattern {
   }
 }
 
-/** Which segments are parameters, among ones that are literals or take any text; undefined for other patterns. */
-function valueSegmentsOf(
-  [segments = [], ...others]: Pattern["choices"],
-): number[] | undefined {
-  const isSimple = segments.every(({ isFree, literal }) =>
-    isFree || literal !== undefined
-  );
-  if (!isSimple || others.length > 0) return undefined;
-  return segments.flatMap(({ isFree }, index) => isFree ? [index] : []);
-}
-
+/**
+ * Whether segments match a path; the values, and what the stars take, are collected. A star takes as few segments as it
+ * can: when what follows does not match, the last star takes one more, and no earlier one needs to.
+ */
 function matches(
   segments: readonly Segment[],
   path: Path,
   values: Values,
-  splats?: string[],
+  splats: string[],
 ): boolean {
   const { segments: texts } = path;
-  for (let n = 0; n < segments.length; n++) {
-    const segment = segments[n]!;
-    if (segment.isStar) return matchesStars(segments, n, path, values, splats);
-    if (n >= texts.length) return false;
-    if (!segment.match(texts[n]!, path.compared(n), values)) return false;
-  }
-  return segments.length === texts.length;
-}
-
-/**
- * Whether segments from a star on match a path from the same index on. Each star takes as few segments as it
- * can: when what follows does not match, the last star takes one more, and no earlier one needs to.
- */
-function matchesStars(
-  segments: readonly Segment[],
-  first: number,
-  path: Path,
-  values: Values,
-  splats: string[] = [],
-): boolean {
-  const { segments: texts } = path;
-  const count = texts.length;
   const taken: string[] = [];
-  let star = first;
-  let start = first; // the star takes the segments from `start` up to `end`
-  let end = first;
-  for (let n = first, at = first; n < segments.length || at < count;) {
+  let star = -1;
+  let begin = 0; // the last star takes the segments from `begin` up to `end`
+  let end = 0;
+  for (let n = 0, at = 0; n < segments.length || at < texts.length;) {
     const segment = segments[n];
     if (segment?.isStar) {
-      if (end > start) taken.push(path.text(start, end));
+      if (end > begin) taken.push(path.text(begin, end));
       star = n++;
-      start = at;
-      at = end = n === segments.length ? count : at;
+      begin = at;
+      at = end = n === segments.length ? texts.length : at;
     } else if (
-      segment && at < count &&
+      segment && at < texts.length &&
       segment.match(texts[at]!, path.compared(at), values)
     ) {
       n++;
       at++;
     } else {
-      if (end >= count) return false;
+      if (star < 0 || end >= texts.length) return false;
       n = star + 1;
       at = ++end;
     }
   }
-  if (end > start) taken.push(path.text(start, end));
+  if (end > begin) taken.push(path.text(begin, end));
   splats.push(...taken);
   return true;
 }
 
 function namesOf(segments: readonly Segment[]): string[] {
-  return segments.flatMap(({ parameters }) =>
-    parameters.map(({ name }) => name)
+  return segments.flatMap(({ isStar, parameters }) =>
+    isStar ? ["*"] : parameters.map(({ name }) => name)
   );
 }
 
@@ -308,4 +258,27 @@ function encodeText(text: string): string {
 /** Whether UTF-8 can encode a text, which has no lone surrogate then, and no NUL. */
 function isEncodable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
+}
+
+/** The values of a query by name. A list repeats the name; null and undefined are left out. */
+export type UrlQuery = Readonly<
+  Record<string, UrlParameters[string] | readonly UrlParameters[string][]>
+>;
+
+/** The encoded query with its question mark, or nothing. Throws `TypeError` for what is not a record of values. */
+export function queryText(query: UrlQuery): string {
+  const action = "make the query of a URL";
+  checkRecord(action, "it must be a record of values by name", query);
+  const fields = new URLSearchParams();
+  for (const [name, values] of Object.entries(query)) {
+    for (const value of [values].flat()) {
+      if (value === null || value === undefined) continue;
+      if (!isPrintable(value)) {
+        const rule = `"${name}" must be text, a number, a boolean or a list`;
+        throw wrongKind(action, rule, value);
+      }
+      fields.append(name, String(value));
+    }
+  }
+  return fields.size > 0 ? `?${fields}` : "";
 }

@@ -1,12 +1,10 @@
-/**
- * Owns the conventional routes of a resource, such as the posts of a blog, and the method of a controller
- * that each of them calls.
- */
+/** Owns the conventional routes of a resource, such as the posts of a blog. */
 
-import { type CallbackForm, methodsOf } from "../callback.ts";
+import type { RouteArguments, Taking } from "./arguments.ts";
+import { type CallbackForm, methodsOf } from "./callback.ts";
 import { wrongKind } from "../errors.ts";
 import { checkOptions } from "../options.ts";
-import { didYouMean } from "../suggestions.ts";
+import { didYouMean } from "../options.ts";
 
 /** The actions of a resource: methods of its controller. */
 export type ResourceAction =
@@ -18,12 +16,26 @@ export type ResourceAction =
   | "update"
   | "destroy";
 
+/** The actions as methods, which get the parameters of the path, the last three and `show` the `id` after them. */
+type Actions<Path extends string> =
+  & { [Action in "index" | "create" | "store"]?: Taking<RouteArguments<Path>> }
+  & {
+    [Action in "show" | "edit" | "update" | "destroy"]?: Taking<
+      RouteArguments<`${Path}/@id`>
+    >;
+  };
+
+/** The controller of a resource: an object or a class with the actions as methods, or the name of an autoloaded class. */
+export type Controller<Path extends string> =
+  | Actions<Path>
+  // deno-lint-ignore no-explicit-any -- its parameters are its own
+  | (new (...params: any[]) => Actions<Path>)
+  | string;
+
 /** Which actions of a resource get routes, all by default, and the names of these. */
 export interface ResourceOptions {
   /** These actions only. */
   readonly only?: readonly ResourceAction[];
-  /** All actions but these. */
-  readonly except?: readonly ResourceAction[];
   /** The first part of the aliases; the last part of the path by default. */
   readonly as?: string;
 }
@@ -44,19 +56,17 @@ const PATTERNS: Readonly<Record<ResourceAction, string>> = {
 
 const ALL = Object.keys(PATTERNS) as ResourceAction[];
 
-/**
- * The routes of a resource; throws `TypeError` for an unknown option or action, and for one that is not a method of the
- * controller.
- */
+/** Throws `TypeError` for an unknown option or action, and for one that is not a method of the controller. */
 export function resourceRoutes(
   path: string,
   controller: object | string,
   options: ResourceOptions,
 ): ResourceRoute[] {
   const action = `make the resource "${path}"`;
-  checkOptions(action, options, ["only", "except", "as"]);
-  const { only = ALL, except = [], as = lastPart(path) } = options;
-  const wrong = [...only, ...except].find((one) => !ALL.includes(one));
+  checkOptions(action, options, ["only", "as"]);
+  const last = path.split("/").findLast((part) => part !== "") ?? "";
+  const { only = ALL, as = last } = options;
+  const wrong = only.find((one) => !ALL.includes(one));
   if (wrong !== undefined) {
     const hint = didYouMean(wrong, ALL);
     throw new TypeError(
@@ -66,15 +76,15 @@ export function resourceRoutes(
   if (typeof as !== "string") {
     throw wrongKind(action, '"as" must be a string', as);
   }
-  const actions = ALL.filter((one) =>
-    only.includes(one) && !except.includes(one)
-  );
+  const actions = ALL.filter((one) => only.includes(one));
   if (typeof controller !== "string") checkMethods(action, controller, actions);
-  const callback = (action: string): CallbackForm =>
+  return actions.map((one) => [
+    PATTERNS[one],
     typeof controller === "string"
-      ? `${controller}->${action}`
-      : [controller, action];
-  return actions.map((one) => [PATTERNS[one], callback(one), `${as}.${one}`]);
+      ? `${controller}->${one}`
+      : [controller, one],
+    `${as}.${one}`,
+  ]);
 }
 
 /** Throws when a controller lacks some of the actions, naming those that it has. */
@@ -84,22 +94,18 @@ function checkMethods(
   actions: readonly ResourceAction[],
 ): void {
   const methods = methodsOf(controller);
-  const missing = actions.filter((one) => !methods.includes(one));
-  if (missing.length === 0) return;
-  const others = methods.filter((one) => !ALL.some((known) => known === one));
-  const hints = missing.map((one) => didYouMean(one, others));
-  const hint = hints.find((one) => one !== "") ?? "";
-  const listed = (names: readonly string[]) =>
+  const [missing, had] = [false, true].map((has) =>
+    actions.filter((one) => methods.includes(one) === has)
+  );
+  if (missing!.length === 0) return;
+  const others = methods.filter((one) => !(one in PATTERNS));
+  const hint = missing!.map((one) => didYouMean(one, others)).join("");
+  const listed = (names: readonly string[] = []) =>
     names.map((name) => `"${name}"`).join(", ");
-  const had = actions.filter((one) => methods.includes(one));
   throw new TypeError(
     `Cannot ${action}: the controller does not have ${
       listed(missing)
     }${hint} ` +
       `(to leave out the missing actions, pass only: [${listed(had)}])`,
   );
-}
-
-function lastPart(path: string): string {
-  return path.split("/").findLast((part) => part !== "") ?? "";
 }

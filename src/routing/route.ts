@@ -3,10 +3,10 @@
  * searched in `tree.ts`.
  */
 
-import { FRAMEWORK_OBJECT } from "../framework_object.ts";
+import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
 import { wrongKind } from "../errors.ts";
 import type { RouteArguments, Taking } from "./arguments.ts";
-import type { Match } from "./match.ts";
+import type { Match } from "./tree.ts";
 import {
   checkMiddleware,
   type Middleware,
@@ -41,15 +41,18 @@ export type PassRoute<Pass> = Pass extends boolean ? Pass
   : Pass extends string ? "true or false: the alias is the fourth argument"
   : "true or false: add middleware with addMiddleware() on the returned route";
 
-/** Declares a route and returns it. The text of the pattern gives the types of the callback. */
-export interface DeclareRoute {
+/**
+ * Declares a route and returns it. The text of the pattern gives the types of the callback; in a group, the parameters
+ * of its prefix come first.
+ */
+export interface DeclareRoute<Prefix extends string = ""> {
   <
     Path extends string,
     Pass extends boolean | string | object = false,
     Result = unknown,
   >(
     pattern: Path,
-    callback: RouteCallback<Path, Pass, Result>,
+    callback: RouteCallback<`${Prefix}${Path}`, Pass, Result>,
     passRoute?: PassRoute<Pass>,
     alias?: string,
   ): Route;
@@ -110,8 +113,6 @@ export class Route {
   readonly pattern: string;
   /** The name for `getUrl`, or "". */
   readonly alias: string;
-  /** The middleware in the order in which it runs: that of groups first. */
-  readonly middleware: readonly Middleware[];
   readonly #declared: Declaration;
   /** The match that this object was made for; undefined for the route as it was declared. */
   readonly #match: Match | undefined;
@@ -126,12 +127,11 @@ export class Route {
    * @ignore
    */
   constructor(declaration: Declaration, match?: Match) {
-    const { pattern, alias, middleware } = declaration;
+    const { pattern, alias } = declaration;
     this.methods = pattern.methods.length > 0 ? [...pattern.methods] : ["*"];
     this.params = match?.params ?? {};
     this.pattern = pattern.path;
     this.alias = alias;
-    this.middleware = match ? [...middleware] : middleware;
     this.#declared = declaration;
     this.#match = match;
   }
@@ -143,7 +143,7 @@ export class Route {
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    const caseSensitive = this.#match?.path.caseSensitive ??
+    const caseSensitive = this.#match?.path.isCaseSensitive ??
       this.#declared.isCaseSensitive();
     return this.#declared.pattern.regex(caseSensitive);
   }
@@ -154,7 +154,7 @@ export class Route {
    * with a slash: append it to a folder, and do not resolve it.
    */
   get splat(): string {
-    return this.#match?.splat ?? "";
+    return this.#match ? this.#declared.pattern.splat(this.#match.path) : "";
   }
 
   /**
@@ -200,11 +200,6 @@ export class Route {
     this.#checkOpen();
     this.#declared.takesStream = true;
     return this;
-  }
-
-  /** Whether `streamed()` was called: bodies are left unread. */
-  get takesStream(): boolean {
-    return this.#declared.takesStream;
   }
 
   #checkOpen(): void {

@@ -3,17 +3,26 @@
  * in `routes.ts`, and called in `handling/dispatch.ts`.
  */
 
-import { AsyncLocalStorage } from "node:async_hooks";
-import { type Classes, loaderOf, resolveCallback } from "../callback.ts";
-import { FRAMEWORK_OBJECT } from "../framework_object.ts";
+import {
+  arityOf,
+  type Classes,
+  loaderOf,
+  type Method,
+  resolveCallback,
+} from "./callback.ts";
+import type { RouteArguments } from "./arguments.ts";
+import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
 import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
 import { wrongKind } from "../errors.ts";
-import { didYouMean } from "../suggestions.ts";
+import { didYouMean } from "../options.ts";
 import { Pattern, type UrlParameters } from "./pattern.ts";
-import { type ResourceOptions, resourceRoutes } from "./resource.ts";
-import type { Mountable, Mounting } from "./mountable.ts";
-import { Routes } from "./routes.ts";
+import {
+  type Controller,
+  type ResourceOptions,
+  resourceRoutes,
+} from "./resource.ts";
+import type { Tree } from "./tree.ts";
 import {
   declarationOf,
   type DeclareRoute,
@@ -21,26 +30,36 @@ import {
   Route,
   type RouteCallback,
 } from "./route.ts";
-import { surrounding, track } from "../state/current.ts";
-import { isThenable } from "../steps.ts";
-import { withoutRequest } from "../without_request.ts";
-import { queryText, type UrlQuery } from "./url_query.ts";
+import type { Layered } from "../state/layer.ts";
+import { isThenable } from "../waiting.ts";
+import { withoutRequest } from "../waiting.ts";
+import { queryText, type UrlQuery } from "./pattern.ts";
+import type { Fetch } from "../http.ts";
+import type { MaybePromise } from "../waiting.ts";
+
+/** What a router needs of its application. */
+interface RouterOwner {
+  readonly routes: Layered<Tree>;
+  readonly autoload: Classes;
+  readonly settings: { readonly "framework.case_sensitive": boolean };
+}
 
 /** What a group gives to the routes in it. */
 interface Group {
-  /**
-   * The context of the code that has made it, also by way of `configure()`. In any other, it is gone: Deno leaks it after
-   * an `import()` in it.
-   */
-  readonly context: unknown;
   readonly prefix: string;
+  /** How many parameters the prefix has. */
+  readonly parameters: number;
   readonly middleware: readonly Middleware[];
 }
 
-const NO_GROUP: Group = { context: undefined, prefix: "", middleware: [] };
+const NO_GROUP: Group = { prefix: "", parameters: 0, middleware: [] };
 
-/** Returns the routes of a router: a private field, so that users do not see it. */
-export let routesOf: (router: Router) => Routes;
+/** Declares a route by a call whose group the compiler does not know: one of the engine, or a static one. */
+export let declareUntyped: (
+  router: Router,
+  name: "route" | "get" | "post" | "put" | "patch" | "delete",
+  params: readonly unknown[],
+) => Route;
 
 /**
  * The routes of an application, followed by those of the current request.
@@ -64,50 +83,57 @@ export let routesOf: (router: Router) => Routes;
  * assertEquals(url, "/blog/2024/5");
  * ```
  */
-export class Router {
-  readonly #routes: Routes;
-  readonly #classes: Classes;
-  readonly #mounting: Mounting;
-  readonly #isCaseSensitive: () => boolean;
-
-  static {
-    routesOf = (router) => router.#routes;
-  }
-
-  /** The group in whose callback code runs, also where that goes on later. */
-  readonly #groups = new AsyncLocalStorage<Group>();
-
-  /** Appends a route for GET, and so for HEAD. */
-  readonly get: DeclareRoute = this.#declarer("GET");
-
-  /** Appends a route for POST. */
-  readonly post: DeclareRoute = this.#declarer("POST");
-
-  /** Appends a route for PUT. */
-  readonly put: DeclareRoute = this.#declarer("PUT");
-
-  /** Appends a route for PATCH. */
-  readonly patch: DeclareRoute = this.#declarer("PATCH");
-
-  /** Appends a route for DELETE. */
-  readonly delete: DeclareRoute = this.#declarer("DELETE");
-
+export class Router<Prefix extends string = ""> {
   /**
-   * `routes` are those of the application, `classes` finds the classes of callbacks such as `"Class->method"`,
-   * `mounting` hands requests over to other applications, `isCaseSensitive` returns `framework.case_sensitive`.
+   * For the compiler alone: routers whose prefixes have other parameters cannot stand for each other.
    *
    * @ignore
    */
-  constructor(
-    routes: Routes = new Routes(),
-    classes: Classes = NO_CLASSES,
-    mounting: Mounting = cannotMount,
-    isCaseSensitive: () => boolean = () => false,
-  ) {
-    this.#routes = routes;
-    this.#classes = classes;
+  declare protected readonly given: (
+    values: RouteArguments<Prefix>,
+  ) => RouteArguments<Prefix>;
+  readonly #app: RouterOwner;
+  readonly #mounting: Mounting;
+
+  /** The group whose callback runs. */
+  #group: Group = NO_GROUP;
+  #isUntyped = false;
+
+  static {
+    declareUntyped = (router, name, params) => {
+      router.#isUntyped = true;
+      try {
+        const declare: Record<typeof name, Method> = router;
+        return declare[name](...params) as Route;
+      } finally {
+        router.#isUntyped = false;
+      }
+    };
+  }
+
+  /** Appends a route for GET, and so for HEAD. */
+  readonly get: DeclareRoute<Prefix> = this.#declarer("GET");
+
+  /** Appends a route for POST. */
+  readonly post: DeclareRoute<Prefix> = this.#declarer("POST");
+
+  /** Appends a route for PUT. */
+  readonly put: DeclareRoute<Prefix> = this.#declarer("PUT");
+
+  /** Appends a route for PATCH. */
+  readonly patch: DeclareRoute<Prefix> = this.#declarer("PATCH");
+
+  /** Appends a route for DELETE. */
+  readonly delete: DeclareRoute<Prefix> = this.#declarer("DELETE");
+
+  /**
+   * `mounting` hands requests over to other applications.
+   *
+   * @ignore
+   */
+  constructor(app: RouterOwner, mounting: Mounting) {
+    this.#app = app;
     this.#mounting = mounting;
-    this.#isCaseSensitive = isCaseSensitive;
   }
 
   /** @ignore */
@@ -119,8 +145,9 @@ export class Router {
    * Appends a route. The pattern is an optional list of methods and a path, such as
    * `GET|POST /post/@slug`.
    *
-   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is not one or `passRoute`
-   * is not a boolean, and `Error` when another path has the alias.
+   * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is not one, when `passRoute`
+   * is not a boolean and, where the compiler does not know the group, when the callback names some but not all
+   * parameters; `Error` when another path has the alias.
    */
   route<
     Path extends string,
@@ -128,7 +155,7 @@ export class Router {
     Result = unknown,
   >(
     pattern: Path,
-    callback: RouteCallback<Path, Pass, Result>,
+    callback: RouteCallback<`${Prefix}${Path}`, Pass, Result>,
     passRoute: PassRoute<Pass> = false as PassRoute<Pass>,
     alias: string = "",
   ): Route {
@@ -143,18 +170,23 @@ export class Router {
     const { methods, path } = splitMethods(pattern);
     const parsed = new Pattern(methods, joinPaths(this.#group.prefix, path));
     const owner = `the route "${parsed.path}"`;
-    const called = resolveCallback(callback, this.#classes, owner);
-    const tree = this.#routes.writable;
+    const called = resolveCallback(callback, this.#app.autoload, owner);
+    const total = parsed.names.length + Number(passRoute);
+    this.#checkArity(pattern, owner, callback, total);
+    const routes = this.#app.routes;
+    const tree = routes.writable();
     const route = new Route({
       pattern: parsed,
       callback: called,
-      load: loaderOf(callback, this.#classes, owner),
+      load: loaderOf(callback, this.#app.autoload, owner),
       passRoute,
       alias,
       order: tree.routes.length,
-      // `writable` throws once the application serves, and is another tree in a request.
-      isOpen: () => this.#routes.writable === tree,
-      isCaseSensitive: this.#isCaseSensitive,
+      isOpen: () => {
+        routes.owner.layerToWrite(); // throws once the application serves
+        return routes.now === tree; // in a request, it may be a copy
+      },
+      isCaseSensitive: () => this.#app.settings["framework.case_sensitive"],
       middleware: [...this.#group.middleware],
       takesStream: false,
       bodyLimit: undefined,
@@ -169,9 +201,9 @@ export class Router {
    * can be nested. Throws `TypeError` when the prefix is not a string, the callback is not a synchronous
    * function, or the middleware is not a list.
    */
-  group(
-    prefix: string,
-    callback: (router: Router) => void,
+  group<Path extends string>(
+    prefix: Path,
+    callback: (router: Router<`${Prefix}${NoInfer<Path>}`>) => void,
     middleware: readonly Middleware[] = [],
   ): void {
     checkString("make a group", "the prefix", prefix);
@@ -184,20 +216,21 @@ export class Router {
     }
     middleware.forEach(checkMiddleware);
     const outer = this.#group;
-    const group: Group = {
-      context: surrounding(),
-      prefix: joinPaths(outer.prefix, pathOnly(prefix)),
-      middleware: [...outer.middleware, ...middleware],
-    };
-    const returned: unknown = this.#groups.run(group, callback, this);
+    const joined = joinPaths(outer.prefix, pathOnly(prefix));
+    let returned: unknown;
+    try {
+      this.#group = {
+        prefix: joined,
+        parameters: new Pattern([], joined).names.length,
+        middleware: [...outer.middleware, ...middleware],
+      };
+      returned = callback(this as never); // the same router, typed by the prefix
+    } finally {
+      this.#group = outer;
+    }
     if (!isThenable(returned)) return;
     returned.then(undefined, () => {}); // the error below says more than its own
     throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
-  }
-
-  get #group(): Group {
-    const group = this.#groups.getStore() ?? NO_GROUP;
-    return group.context === surrounding() ? group : NO_GROUP;
   }
 
   /**
@@ -207,16 +240,16 @@ export class Router {
    * `TypeError` when an option is unknown or names another action, or the controller, unless it is autoloaded, has
    * no such method.
    */
-  resource(
-    path: string,
-    controller: object | string,
+  resource<Path extends string>(
+    path: Path,
+    controller: Controller<`${Prefix}${Path}`>,
     options: ResourceOptions = {},
   ): void {
     checkString("make a resource", "the path", path);
-    this.group(path, () => {
+    this.group(path, (router) => {
       const routes = resourceRoutes(path, controller, options);
       for (const [pattern, callback, alias] of routes) {
-        this.route(pattern, callback, false, alias);
+        router.route(pattern, callback, false, alias);
       }
     });
   }
@@ -241,7 +274,7 @@ export class Router {
     }
     const callback = this.#mounting(prefix, app);
     const pattern = joinPaths(prefix, "*"); // always its end: who shows or follows the prefix cuts it off
-    const route = this.route<string, true>(pattern, callback, true);
+    const route = this.route(pattern as string, callback as Method, true);
     declarationOf(route.streamed()).mounted = app;
   }
 
@@ -257,10 +290,10 @@ export class Router {
     params: UrlParameters = {},
     query: UrlQuery = {},
   ): string {
-    const known = this.#routes.trees.map(({ aliases }) => aliases);
-    const pattern = known.findLast((one) => one.has(alias))?.get(alias);
+    const { aliases } = this.#app.routes.now;
+    const pattern = aliases.get(alias);
     if (pattern) return pattern.build(params) + queryText(query);
-    const hint = didYouMean(alias, known.flatMap((one) => [...one.keys()]));
+    const hint = didYouMean(alias, aliases.keys());
     throw new ReferenceError(
       `Cannot make a URL: no route has the alias "${alias}"${hint}`,
     );
@@ -268,7 +301,7 @@ export class Router {
 
   /** The declared routes, in order. */
   routes(): Route[] {
-    return this.#routes.trees.flatMap(({ routes }) => routes);
+    return [...this.#app.routes.now.routes];
   }
 
   /**
@@ -278,19 +311,36 @@ export class Router {
    */
   check(): Promise<string[]> {
     const routes = this.routes();
-    const isCaseSensitive = this.#isCaseSensitive();
-    const checked = withoutRequest(() => import("./check.ts"))
+    const isCaseSensitive = this.#app.settings["framework.case_sensitive"];
+    return withoutRequest(() => import("../debug/check.ts"))
       .then(({ check }) => check(routes, isCaseSensitive));
-    return track("check", checked);
   }
 
   /** Makes `get` and the like: each declares routes of one method, typed from the path. */
-  #declarer(method: string): DeclareRoute {
+  #declarer(method: string): DeclareRoute<Prefix> {
     return (path, ...others) => {
       checkString("make a route", "the path", path);
       const pattern = `${method} ${pathOnly(path) || "/"}`;
       return this.route(pattern as typeof path, ...others);
     };
+  }
+
+  /** Throws where a callback would get the first parameters of the prefix under the names of its own. */
+  #checkArity(
+    pattern: string,
+    owner: string,
+    callback: unknown,
+    total: number,
+  ): void {
+    const isTyped = !this.#isUntyped && typeof callback === "function";
+    if (isTyped || this.#group.parameters === 0) return;
+    const arity = arityOf(callback) ?? 0;
+    if (arity === 0 || arity >= total) return;
+    throw new TypeError(
+      `Cannot make ${owner}: its callback takes ${arity} of ${total} values, of which the first come from the prefix of ` +
+        `the group. Name all of them; where the group's router declares the route, as in ` +
+        `router.get("${pattern}", ...), the compiler knows them`,
+    );
   }
 }
 
@@ -319,14 +369,14 @@ function checkString(action: string, what: string, value: unknown): void {
   throw wrongKind(action, `${what} must be a string`, value);
 }
 
-/** For a router without an application: autoloads no classes, and makes an instance for each call. */
-const NO_CLASSES: Classes = {
-  find: (name) =>
-    Promise.reject(new ReferenceError(`Cannot load the class "${name}"`)),
-  make: (type) => new type(),
-};
+/** Another application: a function, or an object with such a `fetch`, such as an engine. */
+export type Mountable = Fetch | { readonly fetch: Fetch };
 
-function cannotMount(prefix: string): never {
-  const reason = "this router belongs to no application";
-  throw new Error(`Cannot mount an application under "${prefix}": ${reason}`);
-}
+/**
+ * Makes the callback of the route under which something is mounted, to be declared with `passRoute`. Throws
+ * `TypeError` when what is to be mounted has no `fetch`.
+ */
+export type Mounting = (
+  prefix: string,
+  mounted: Mountable,
+) => (...params: unknown[]) => MaybePromise<Response | undefined>;

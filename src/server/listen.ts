@@ -1,19 +1,10 @@
-/**
- * Owns listening: the options of `start()`, and the errors of a server that cannot start. How a server
- * runs and ends is in `server.ts`.
- */
+/** Owns listening: the options of `start()`, and the errors of a server that cannot start. */
 
-import { wrongKind } from "../errors.ts";
+import { ABORTED, wrongKind } from "../errors.ts";
+import type { Fetch } from "../http.ts";
 import { checkRecord } from "../options.ts";
 import { announce, reportError, wasReported } from "../report.ts";
-import type { Fetch } from "../fetch.ts";
-import { ABORTED } from "../state/unfinished.ts";
-import { endWithProcess } from "./process.ts";
-import {
-  DrainingServer,
-  type ServedApplication,
-  type Server,
-} from "./server.ts";
+import { DrainingServer, endWithProcess, type Served } from "./server.ts";
 
 /**
  * Where and how to listen.
@@ -45,43 +36,24 @@ export interface StartOptions {
   readonly onShutdown?: () => unknown;
 }
 
-/** The options that cannot be combined with `path`: the runtime would ignore them. */
-const NOT_WITH_PATH = ["port", "hostname", "cert", "key"] as const;
-
-/**
- * Starts to listen, and prints the address. Throws `TypeError` when the options are wrong or conflict, `Error` when
- * the signal is already aborted, and an error of the runtime's class when the runtime cannot listen, for example
- * because the address is taken or not permitted.
- */
+/** Starts to listen, and prints the address. Throws when the options are wrong, or the runtime cannot listen. */
 export function listen(
   fetch: Fetch,
   options: StartOptions,
-  served: ServedApplication,
+  app: Served,
 ): DrainingServer {
   checkStart(options);
-  const { path, signal, signals = true } = options;
-  const conflict = NOT_WITH_PATH.find((name) => options[name] !== undefined);
-  if (path !== undefined && conflict !== undefined) {
-    throw new TypeError(
-      `Cannot start the server: the option "path" cannot be combined with "${conflict}"`,
-    );
-  }
-  if (signal?.aborted) {
-    throw new Error("Cannot start the server: its signal is already aborted");
-  }
-  const listenOn = (port?: number) => serve(fetch, options, port);
-  const server = new DrainingServer(listenOn, served, options.onShutdown);
-  served.isSecure = options.cert !== undefined;
+  const { onListen, onShutdown, signal, signals = true } = options;
+  const server = new DrainingServer(serve(fetch, options), app, onShutdown);
   const shutdown = (): void => void server.shutdown();
-  const forget = (): void => signal?.removeEventListener("abort", shutdown);
   signal?.addEventListener("abort", shutdown, { once: true });
+  const forget = (): void => signal?.removeEventListener("abort", shutdown);
   server.ended.then(forget, forget);
   if (signals) endWithProcess(server);
   try {
-    if (options.onListen) options.onListen(server.addr);
+    if (onListen) onListen(server.addr);
     else announceAddress(server.addr, options);
   } catch (error) {
-    served.isSecure = undefined;
     shutdown();
     throw error;
   }
@@ -95,7 +67,7 @@ const MISTAKEN: Readonly<Record<string, string>> = {
   keyFile: "key",
 };
 
-/** Refuses options that are no record, such as a port, and mistaken names; others may be those of a configuration. */
+/** Refuses options that are no record, conflict, or have a mistaken name; others may be those of a configuration. */
 function checkStart(options: StartOptions): void {
   const action = "start the server";
   const rule = "the options must be a record such as { port: 8080 }";
@@ -108,33 +80,42 @@ function checkStart(options: StartOptions): void {
       }"?`,
     );
   }
-  const { onShutdown, signals } = options;
+  const { onShutdown, path, signal, signals } = options;
   if (typeof (onShutdown ?? Object) !== "function") {
     throw wrongKind(action, "onShutdown must be a function", onShutdown);
   }
   if (typeof (signals ?? true) !== "boolean") {
     throw wrongKind(action, "signals must be true or false", signals);
   }
+  const conflict = (["port", "hostname", "cert", "key"] as const)
+    .find((name) => options[name] !== undefined);
+  if (path !== undefined && conflict !== undefined) {
+    throw new TypeError(
+      `Cannot ${action}: the option "path" cannot be combined with "${conflict}"`,
+    );
+  }
+  if (signal?.aborted) {
+    throw new Error(`Cannot ${action}: its signal is already aborted`);
+  }
 }
 
 function serve(
   handler: Fetch,
-  { hostname = "127.0.0.1", path, cert, key, ...options }: StartOptions,
-  port = options.port ?? 8000, // which the tasks of a new site permit: `create/site.ts`
-): Server {
+  { hostname = "127.0.0.1", port = 8000, path, cert, key }: StartOptions,
+): Deno.HttpServer<Deno.Addr> {
   const where = path === undefined ? { hostname, port, cert, key } : { path };
-  const events = { onError, onListen: () => {} };
   try {
-    return Deno.serve({ ...where, ...events } as Deno.ServeTcpOptions, handler);
+    return Deno.serve(
+      { ...where, onError, onListen: () => {} } as Deno.ServeTcpOptions,
+      handler,
+    );
   } catch (cause) {
-    throw explained(cause as Error, path ?? hostWithPort(hostname, port), path);
+    const address = path ?? hostWithPort(hostname, port);
+    throw explained(cause as Error, address, path);
   }
 }
 
-/**
- * Logs an error that the application did not handle, and responds with 500. That of a stream comes here as well, and
- * was logged with its request; one of the runtime itself was not.
- */
+/** Responds to an error that the application did not handle. That of a stream was logged with its request. */
 function onError(error: unknown): Response {
   if (error !== ABORTED && !wasReported(error)) {
     reportError(error, "that the application did not handle");
@@ -165,6 +146,8 @@ function explained(cause: Error, address: string, path?: string): Error {
     : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;
   const why = cause instanceof Deno.errors.NotCapable
     ? `the permission is missing; run with ${flags}`
+    : cause instanceof Deno.errors.AddrInUse
+    ? "it is in use; choose another port, as in start({ port: 8001 })"
     : cause.message;
   const type = cause.constructor as ErrorConstructor;
   return new type(`Cannot listen on ${address}: ${why}`, { cause });

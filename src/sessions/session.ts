@@ -1,134 +1,127 @@
-/** Owns the session of one request: reading and changing it. How it is kept is in `stored_session.ts`. */
+/** Owns the session of one request: reading and changing it. */
 
-import { wrongKind } from "../errors.ts";
-import { FRAMEWORK_OBJECT } from "../framework_object.ts";
-import { isPlainRecord } from "../plain_record.ts";
-import type { Content, Entries, StoredSession } from "./stored_session.ts";
+import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
+import { isPlainRecord } from "../options.ts";
 
-/** The session during one request. */
-export interface SessionState {
-  id: string;
-  /** The id under which the request found it; undefined for a new one. */
-  readonly opened: string | undefined;
-  started: number;
-  /** When it was last used; Infinity for a new one. */
-  readonly used: number;
-  values: Map<string, unknown>;
-  flashes: Map<string, unknown>;
-  /** How many bytes of JSON it may have. */
-  readonly maxBytes: number;
-  /** What it was when the request began, to notice a change. */
-  readonly before: string;
-  /** Whether the request has asked for the session. */
-  isUsed: boolean;
-  /** Whether the request has ended the session that it found: what it has kept since is a new one. */
-  isCleared: boolean;
+/** Keys with their values: a list, since a client may have chosen a key such as `__proto__`. */
+export type Entries = [key: string, value: unknown][];
+
+/** The seconds since 1970. */
+export function now(): number {
+  return Date.now() / 1000;
 }
 
-/** The state of a session that was kept, or of a new one. */
-export function stateOf(
-  maxBytes: number,
-  stored?: StoredSession,
-): SessionState {
-  const state = {
-    id: stored?.id ?? crypto.randomUUID(),
-    opened: stored?.id,
-    started: stored?.started ?? Date.now() / 1000,
-    used: stored?.used ?? Infinity,
-    values: new Map(stored?.values),
-    flashes: new Map(stored?.flashes),
-    maxBytes,
-    before: "",
-    isUsed: false,
-    isCleared: false,
-  };
-  return { ...state, before: textOf(state) };
+/** A session between requests. Times are in seconds since 1970. */
+export interface StoredSession {
+  readonly id: string;
+  /** When it began, or was renewed. */
+  readonly started: number;
+  /** When it was last used. */
+  readonly used: number;
+  readonly values: Entries;
 }
 
 /**
- * The session as JSON. Throws `TypeError` for a value that JSON cannot represent, and `RangeError` when the values
- * are too large.
+ * The session that a cookie or a store holds under an id; undefined when it holds none. Throws `TypeError` for anything
+ * else.
  */
-export function checkedTextOf(state: SessionState): string {
-  const { values, flashes, maxBytes } = state;
-  for (const [key, value] of [...values, ...flashes]) {
+export function sessionOf(id: string, row: unknown): StoredSession | undefined {
+  if (row === undefined || row === null) return;
+  // A copy: a store in memory may return the very object that other requests get.
+  const { started, used, values } = structuredClone(Object(row));
+  const isRow = [started, used].every(Number.isFinite) && Array.isArray(values);
+  if (isRow) return { id, started, used, values };
+  throw new TypeError(
+    `Cannot read the session: the store must return what "write" was given, got another ${typeof row}`,
+  );
+}
+
+/** The session during one request. */
+export class SessionState {
+  id: string;
+  /** The id under which the request found it; undefined for a new one. */
+  readonly found: string | undefined;
+  started: number;
+  /** When it was last used; Infinity for a new one. */
+  readonly used: number;
+  readonly values: Map<string, unknown>;
+  /** The text when the request began. */
+  readonly before: string;
+  /** Whether the request has asked for the session. */
+  isUsed = false;
+  /** Whether the request has ended the session that it found: what it has set since is in a new one. */
+  isCleared = false;
+
+  /** The state of a session that was kept, or of a new one. */
+  constructor(
+    readonly maxBytes: number,
+    stored?: StoredSession,
+    /** Why it cannot be changed; undefined while it can. */
+    public closed?: string,
+  ) {
+    this.found = stored?.id;
+    this.id = stored?.id ?? crypto.randomUUID();
+    this.started = stored?.started ?? now();
+    this.used = stored?.used ?? Infinity;
+    this.values = new Map(stored?.values);
+    this.before = this.text;
+  }
+
+  /** What to keep of it with these values. */
+  row(values: Entries): Omit<StoredSession, "id"> {
+    return { started: this.started, used: now(), values };
+  }
+
+  /** Everything that a request can change, as JSON. */
+  get text(): string {
+    return JSON.stringify([this.id, this.started, [...this.values]]);
+  }
+
+  /** Applies what the request has changed to the values that other requests have left. */
+  mergedInto(others: Entries): Entries {
+    const result = new Map(others);
+    const before: Map<string, unknown> = new Map(JSON.parse(this.before)[2]);
+    for (const key of before.keys()) {
+      if (!this.values.has(key)) result.delete(key);
+    }
+    for (const [key, value] of this.values) {
+      const isSame = JSON.stringify(before.get(key)) === JSON.stringify(value);
+      if (!isSame) result.set(key, value);
+    }
+    return [...result];
+  }
+}
+
+/** Throws `TypeError` for a value that JSON cannot represent, and `RangeError` when all take too many bytes. */
+export function checkValues(
+  values: ReadonlyMap<string, unknown>,
+  maxBytes: number,
+): void {
+  const text = JSON.stringify([...values]); // throws for a value that contains itself
+  for (const [key, value] of values) {
     if (isJson(value)) continue;
     const why = `JSON cannot represent ${Deno.inspect(value, { depth: 1 })}`;
     throw new TypeError(`Cannot keep "${key}" in the session: ${why}`);
   }
-  const text = JSON.stringify([[...values], [...flashes]]);
   const { length } = new TextEncoder().encode(text);
-  if (length <= maxBytes) return textOf(state);
-  const why =
-    `it takes ${length} bytes, but a cookie holds at most ${maxBytes}`;
-  throw new RangeError(`Cannot keep the session: ${why}`);
-}
-
-/** What a request can change of a session. */
-type Changeable = Pick<SessionState, "id" | "started" | "values" | "flashes">;
-
-function textOf({ id, started, values, flashes }: Changeable): string {
-  return JSON.stringify([id, started, [...values], [...flashes]]);
-}
-
-/** Undoes what the request has changed. */
-export function restore(state: SessionState): void {
-  const [id, started, values, flashes] = JSON.parse(state.before);
-  Object.assign(state, { id, started, isCleared: false });
-  state.values = new Map(values);
-  state.flashes = new Map(flashes);
-}
-
-/**
- * What to keep of a session that is used now, as a copy; of one that others may have changed, with the keys that this
- * request has changed.
- */
-export function storedOf(
-  state: SessionState,
-  others?: Content,
-): StoredSession {
-  const { id, started, values, flashes, before } = state;
-  const copy: Content = JSON.parse(
-    JSON.stringify({ values: [...values], flashes: [...flashes] }),
+  if (length <= maxBytes) return;
+  throw new RangeError(
+    `Cannot keep the session: it takes ${length} bytes, but a cookie holds at most ${maxBytes}`,
   );
-  const stored = { id, started, used: Date.now() / 1000, ...copy };
-  if (others === undefined) return stored;
-  const [, , oldValues, oldFlashes] = JSON.parse(before);
-  return {
-    ...stored,
-    values: merged(others.values, oldValues, copy.values),
-    flashes: merged(others.flashes, oldFlashes, copy.flashes),
-  };
 }
 
-/** Applies to other entries what has changed from `before` to `after`. */
-function merged(others: Entries, before: Entries, after: Entries): Entries {
-  const [result, old, current] = [others, before, after].map((list) =>
-    new Map(list)
-  ) as [Map<string, unknown>, Map<string, unknown>, Map<string, unknown>];
-  for (const key of old.keys()) if (!current.has(key)) result.delete(key);
-  for (const [key, value] of current) {
-    const isSame = JSON.stringify(old.get(key)) === JSON.stringify(value);
-    if (!isSame) result.set(key, value);
-  }
-  return [...result];
-}
-
-/** Whether JSON carries a value as it is; not where it contains itself, or one of the values around. */
-function isJson(value: unknown, around: readonly unknown[] = []): boolean {
+/** Whether JSON carries a value as it is. */
+function isJson(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object") {
-    return typeof value === "string" || typeof value === "boolean";
-  }
-  if (value === null) return true;
-  const isList = Array.isArray(value);
-  if (around.includes(value) || !isList && !isPlainRecord(value)) return false;
-  const members: unknown[] = isList ? [...value] : Object.values(value); // a hole would become null
-  const here = [...around, value];
-  return members.every((member) =>
-    !isList && member === undefined || isJson(member, here)
-  );
+  if (typeof value === "string" || typeof value === "boolean") return true;
+  if (Array.isArray(value)) return [...value].every(isJson); // a hole would become null
+  if (typeof value !== "object") return false;
+  return value === null || isPlainRecord(value) && Object.values(value)
+        .every((member) => member === undefined || isJson(member));
 }
+
+/** Begins the keys of flashes. */
+const FLASH = "flash:";
 
 /**
  * The session of one client during one request, returned by the accessor that {@linkcode sessions} returns.
@@ -157,19 +150,14 @@ function isJson(value: unknown, around: readonly unknown[] = []): boolean {
  */
 export class Session<Values extends object = Record<string, unknown>> {
   readonly #state: SessionState;
-  readonly #access: { readonly closed: string | undefined };
 
   /**
    * Sessions are made by the extension, one for each request.
    *
    * @ignore
    */
-  constructor(
-    state: SessionState,
-    access: { readonly closed: string | undefined },
-  ) {
+  constructor(state: SessionState) {
     this.#state = state;
-    this.#access = access;
   }
 
   /** @ignore */
@@ -188,11 +176,11 @@ export class Session<Values extends object = Record<string, unknown>> {
   }
 
   /**
-   * Sets a value. Throws `TypeError` when JSON cannot represent it or the key is not a string and, without a store,
+   * Sets a value. Throws `TypeError` when JSON cannot represent it and, without a store,
    * `RangeError` when the session would have more than 2,700 bytes of JSON.
    */
   set<Key extends keyof Values & string>(key: Key, value: Values[Key]): this {
-    return this.#put("values", key, value);
+    return this.#put(key, value);
   }
 
   /** Deletes a value; returns whether there was one. */
@@ -205,11 +193,8 @@ export class Session<Values extends object = Record<string, unknown>> {
    * set afterwards is in a new session.
    */
   clear(): void {
-    const state = this.#writable;
-    state.values.clear();
-    state.flashes.clear();
-    if (state.opened === undefined) return;
-    state.isCleared = true;
+    this.#writable.values.clear();
+    this.#state.isCleared = true;
     this.renew();
   }
 
@@ -219,34 +204,32 @@ export class Session<Values extends object = Record<string, unknown>> {
    */
   renew(): this {
     this.#writable.id = crypto.randomUUID();
-    this.#writable.started = Date.now() / 1000;
+    this.#writable.started = now();
     return this;
   }
 
-  /** Returns the flash of a key and deletes it. */
+  /** Returns the flash of a key and deletes it. A flash is the value of the key with `flash:` in front. */
   flash<Value = unknown>(key: string): Value | undefined;
   /** Keeps a flash until it is read once, in this request or a later one. Throws as `set` does. */
   flash(key: string, value: unknown): this;
   flash(key: string, value?: unknown): unknown {
-    if (arguments.length > 1) return this.#put("flashes", key, value);
-    const flash = this.#state.flashes.get(key);
-    if (flash !== undefined) this.#writable.flashes.delete(key);
+    const name = FLASH + key;
+    if (arguments.length > 1) return this.#put(name, value);
+    const flash = this.#state.values.get(name);
+    if (flash !== undefined) this.#writable.values.delete(name);
     return flash;
   }
 
-  #put(kind: "values" | "flashes", key: string, value: unknown): this {
-    if (typeof key !== "string") {
-      throw wrongKind("change the session", "the key must be a string", key);
-    }
-    const state = this.#writable;
-    checkedTextOf({ ...state, [kind]: new Map(state[kind]).set(key, value) });
-    state[kind].set(key, value);
+  #put(key: string, value: unknown): this {
+    const { values, maxBytes } = this.#writable;
+    checkValues(new Map(values).set(key, value), maxBytes);
+    values.set(key, value);
     return this;
   }
 
   /** The state, to be changed; throws when it cannot be. */
   get #writable(): SessionState {
-    const { closed } = this.#access;
+    const { closed } = this.#state;
     if (closed === undefined) return this.#state;
     throw new Error(`Cannot change the session: ${closed}`);
   }

@@ -1,110 +1,79 @@
-/**
- * Owns the two layers of everything that can be set: what is set inside a request is that request's alone,
- * everything else is the application's.
- */
+/** Owns copy-on-write state: what an application has declared, until a request writes to it. */
 
-/**
- * The state of one request: under a `Layered`, what the request has written to it; under a class whose methods are
- * callbacks, the request's instance. Null until there is something.
- */
+/** What one request has of its own, by the state that it stands for. */
 export type Layer = Map<object, unknown>;
 
-/** Tells which layer belongs to the current request. */
-export interface LayerSource {
-  /** The layer of the current request; null outside of requests, and before its first write. */
-  readonly layer: Layer | null;
-  /** The layer of the current request, made on first use; null outside of requests. */
-  requestLayer(): Layer | null;
-  /** Throws when the calling code may not change the application's state. */
-  checkShared(): void;
+/** Tells whose state the calling code reads and writes. */
+export interface LayerOwner {
+  /** The layer of the current request, once it has written something. */
+  readonly layer: Layer | undefined;
+  /** The layer of the current request, made if it has none. */
+  readonly ownLayer: Layer | undefined;
+  /** The layer to write to; undefined for the shared state. Throws when the caller may not change that. */
+  layerToWrite(): Layer | undefined;
 }
 
-/** A source without requests. */
-const NO_REQUESTS: LayerSource = {
-  layer: null,
-  requestLayer: () => null,
-  checkShared: () => {},
-};
+/** State that belongs to the application, and of which a request gets a copy with its first write. */
+export class Layered<State extends object> {
+  constructor(
+    readonly owner: LayerOwner,
+    readonly shared: State,
+    readonly copy: (shared: State) => State,
+  ) {}
 
-/** State in two layers: what a request writes lies over the application's, and hides it from that request alone. */
-export class Layered<State> {
-  /** The application's state. */
-  readonly shared: State;
-  readonly #create: () => State;
-  readonly #source: LayerSource;
-
-  /** `create` makes the application's state at once, and a request's when that first writes. */
-  constructor(create: () => State, source: LayerSource = NO_REQUESTS) {
-    this.#create = create;
-    this.#source = source;
-    this.shared = create();
+  /** The state as a request with that layer sees it. */
+  of(layer: Layer | undefined): State {
+    return layer?.get(this) as State | undefined ?? this.shared;
   }
 
-  /** The layer of the current request. */
-  get layer(): Layer | null {
-    return this.#source.layer;
+  /** The state as the calling code sees it. */
+  get now(): State {
+    return this.of(this.owner.layer);
   }
 
-  /** What the current request has written, if anything. Pass its layer where that is known. */
-  ofRequest(layer: Layer | null = this.layer): State | undefined {
-    return layer?.get(this) as State | undefined;
-  }
-
-  /** The state to write to: inside a request its state, else the application's. */
-  get writable(): State {
-    const layer = this.#source.requestLayer();
-    if (layer === null) {
-      this.#source.checkShared();
-      return this.shared;
-    }
-    const known = this.ofRequest(layer);
+  /** The state to change. */
+  writable(): State {
+    const layer = this.owner.layerToWrite();
+    if (layer === undefined) return this.shared;
+    const known = layer.get(this) as State | undefined;
     if (known !== undefined) return known;
-    const made = this.#create();
-    layer.set(this, made);
-    return made;
+    const copy = this.copy(this.shared);
+    layer.set(this, copy);
+    return copy;
   }
 }
 
-/** Named values in two layers: reads fall through from the request's to the application's. */
-export class Store<Value> extends Layered<Map<string, Value | undefined>> {
-  constructor(source?: LayerSource) {
-    super(() => new Map(), source);
+/** Values by name. */
+export type Values<Value> = Record<string, Value | undefined>;
+
+/** Named values. The copy of a request is an empty record that inherits from the application's. */
+export class Store<Value> extends Layered<Values<Value>> {
+  constructor(owner: LayerOwner) {
+    super(owner, Object.create(null), Object.create);
   }
 
-  /** The value for the current request, or for that of the given layer; undefined when there is none. */
-  get(key: string, layer: Layer | null = this.layer): Value | undefined {
-    const values = this.ofRequest(layer);
-    return values?.has(key) ? values.get(key) : this.shared.get(key);
+  has(name: string): boolean {
+    return (this.now[name] ?? null) !== null;
   }
 
-  /** Whether there is a value that is neither undefined nor null. */
-  has(key: string): boolean {
-    return (this.get(key) ?? null) !== null;
+  set(name: string, value: Value | undefined): void {
+    this.writable()[name] = value;
   }
 
-  /** Sets a value; inside a request for that request alone. */
-  set(key: string, value: Value): void {
-    this.writable.set(key, value);
+  /** Clears the named values; all of them without names. */
+  clear(names: readonly string[] = Object.keys(this.all())): void {
+    const values = this.writable();
+    for (const name of names) values[name] = undefined;
   }
 
-  /** Clears a value; inside a request the application's stays, hidden from this request. */
-  delete(key: string): void {
-    const { writable, shared } = this;
-    if (writable === shared) shared.delete(key);
-    else writable.set(key, undefined);
-  }
-
-  /** Clears every value; inside a request the application's stay, hidden from this request. */
-  clear(): void {
-    const { writable, shared } = this;
-    if (writable === shared) return shared.clear();
-    for (const key of this.all().keys()) writable.set(key, undefined);
-  }
-
-  /** The values that are not undefined, by name. */
-  all(): Map<string, Value> {
-    const all = new Map([...this.shared, ...this.ofRequest() ?? []]);
-    for (const [key, value] of all) if (value === undefined) all.delete(key);
-    return all as Map<string, Value>;
+  /** The values that are set. */
+  all(): Record<string, Value> {
+    const all: Record<string, Value> = {};
+    const values = this.now;
+    for (const name in values) {
+      const value = values[name];
+      if (value !== undefined) all[name] = value;
+    }
+    return all;
   }
 }

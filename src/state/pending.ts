@@ -1,166 +1,148 @@
 /**
- * Owns the calls of one request that are under way, whether or not somebody awaits them, and the errors that they may
- * bring. A call of the framework whose promise rejects goes this way:
- *
- * 1. `track()` of the context notes its promise here, and gives the caller another one.
- * 2. A caller who awaits that one gets the error. When nobody does, Deno tells `state/uncaught.ts`.
- * 3. That finds the context of the call, whose `fail()` hands the error on to the ones here.
- * 4. `settle` of `handling/unawaited.ts` waits for the noted calls, and until Deno has told; then it throws an error,
- *    and the request, or its page, fails by it. `awaitCalls` does the same before code goes on that the calls may forbid.
- * 5. The errors that are left when the request is concluded are only logged, by `complete` of `handling/handle.ts`.
- *
- * Each call belongs to a scope, that of the context which has made it: a page waits for its own calls, and so do the
- * routes where a mapped `start` may wait, by a call of its own, for them. Calls that have sealed the response or failed
- * to respond concern the whole request.
+ * Owns the calls of the framework that one request has under way, whether or not some code awaits them, and the errors
+ * that no code has caught.
  */
 
-import { settlesWithin } from "../timer.ts";
+import { reportError } from "../report.ts";
+import { settlesWithin } from "../waiting.ts";
 
-/** A call by the name of its method, and its scope. */
-interface Call {
+/** The promise of a call. It notes whether some code has taken it, by `await` for one. */
+class Call<Value> extends Promise<Value> {
+  isTaken = false;
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  override then<Result = Value, Failed = never>(
+    ...handlers: Parameters<Promise<Value>["then"]>
+  ): Promise<Result | Failed> {
+    this.isTaken = true;
+    return super.then(...handlers) as Promise<Result | Failed>;
+  }
+}
+
+/** What made a call: code in a context. */
+interface Caller {
+  /** Whether it is that context, or one inside of it. */
+  isWithin(context: Caller): boolean;
+}
+
+/** The request; an `Exchange` is one. */
+interface Owner {
+  /** What begins a line of the log about it. */
+  readonly title: string;
+  /** Whether its response is made. */
+  readonly isConcluded: boolean;
+}
+
+interface Running {
   readonly name: string;
-  readonly scope: object;
+  readonly caller: Caller;
+  /** Resolves when the call has settled. */
+  readonly ended: Promise<void>;
 }
 
-/** A call that has sealed the response, and what to do when it fails. */
-interface End {
-  readonly call: Promise<unknown>;
-  readonly failed: (() => void) | undefined;
-}
-
-/** An error that no code has caught, and the scope of its call. */
-interface Uncaught {
+interface Failed {
   readonly reason: unknown;
-  readonly scope: object;
-  /** How many calls have failed with it, and no code has caught that. */
-  calls: number;
+  readonly caller: Caller;
+  /** Undefined for a promise of the application's own. */
+  readonly call: Call<unknown> | undefined;
 }
 
 export class Pending {
-  /** The calls that are under way. */
-  readonly #calls = new Map<Promise<unknown>, Call>();
-  #hasRejected = false;
-  #uncaught: Uncaught[] = [];
-  #ends: End[] = [];
-  /** What a call that was to respond has failed with, whether or not code has caught it. */
-  #failure: { readonly reason: unknown } | undefined;
-  #checks: (() => void)[] = [];
+  readonly #running = new Set<Running>();
+  #failed: Failed[] = [];
+  /** How many calls have failed so far. */
+  #failures = 0;
+  readonly #owner: Owner;
 
-  /** Notes a call until it settles; the caller still handles its result. */
-  track(name: string, call: Promise<unknown>, scope: object): void {
-    this.#calls.set(call, { name, scope });
-    call.then(
-      () => this.#calls.delete(call),
-      () => {
-        this.#calls.delete(call);
-        this.#hasRejected = true;
-      },
-    );
+  constructor(owner: Owner) {
+    this.#owner = owner;
   }
 
-  /**
-   * Notes a call that has sealed the response, such as `halt`: it is waited for however long it takes. When it rejects,
-   * so does `settle`, and calls `failed` before, if given.
-   */
-  end(call: Promise<unknown>, failed?: () => void): void {
-    this.#ends.push({ call, failed });
-    call.catch(() => {});
+  /** Notes a call until it settles. Returns the promise for the caller. */
+  track<Value>(
+    name: string,
+    caller: Caller,
+    promise: Promise<Value>,
+  ): Promise<Value> {
+    const call = new Call<Value>((resolve, reject) => {
+      promise.then(resolve, reject);
+    });
+    const end = (): void => void this.#running.delete(running);
+    const ended = Promise.prototype.then.call(call, end, (reason) => {
+      end();
+      this.#failures += 1;
+      this.fail(reason, caller, call);
+    }) as Promise<void>;
+    const running = { name, caller, ended };
+    this.#running.add(running);
+    return call;
   }
 
-  /** Keeps an error that no code has caught: once, for each call that has failed with it. */
-  fail(reason: unknown, scope: object): void {
-    const known = this.#uncaught.find((each) => each.reason === reason);
-    if (known === undefined) this.#uncaught.push({ reason, scope, calls: 1 });
-    else known.calls += 1;
+  /** Takes an error that no code may have caught: that of a call, or of a promise of the application's own. */
+  fail(reason: unknown, caller: Caller, call?: Call<unknown>): void {
+    this.#failed.push({ reason, caller, call });
+    if (this.#owner.isConcluded) this.report();
   }
 
-  /** Forgets the error of one call, which some code has caught after all. */
+  /** Logs the errors that no code has caught: it is too late for a response. */
+  report(): void {
+    for (const { reason, call } of this.#failed.splice(0)) {
+      if (call?.isTaken) continue;
+      reportError(reason, "in work that was not awaited", this.#owner.title);
+    }
+  }
+
+  /** Some code has caught the error of a promise after all. */
   forget(reason: unknown): void {
-    const known = this.#uncaught.find((each) => each.reason === reason);
-    if (known !== undefined && --known.calls === 0) this.drop(reason);
+    const at = this.#failed.findIndex((each) =>
+      each.call === undefined && each.reason === reason
+    );
+    if (at >= 0) this.#failed.splice(at, 1);
   }
 
-  /** Forgets an error, of however many calls: it has its response. */
-  drop(reason: unknown): void {
-    this.#uncaught = this.#uncaught.filter((each) => each.reason !== reason);
-  }
-
-  /** Returns the errors that no code has caught, and forgets them. */
-  takeUncaught(): readonly Uncaught[] {
-    return this.#uncaught.splice(0);
-  }
-
-  /** Keeps the error of a call that was to respond, for code that goes on only when it has not failed. */
-  failToRespond(reason: unknown): void {
-    this.#failure = { reason };
-  }
-
-  /** Has a function run before code goes on that the calls so far may forbid. */
-  beforeGoingOn(work: () => void): void {
-    this.#checks.push(work);
-  }
-
-  /** Runs the functions that `beforeGoingOn()` was given, each once. */
-  runChecks(): void {
-    for (const work of this.#checks.splice(0)) work();
-  }
-
-  /** Returns the failure of a call that was to respond, if any, and forgets it. */
-  takeFailure(): { readonly reason: unknown } | undefined {
-    const failure = this.#failure;
-    this.#failure = undefined;
-    return failure;
-  }
-
-  /** Whether a call is under way, or a rejection may still turn out to be unhandled. */
-  get isUnsettled(): boolean {
-    return this.#hasRejected || this.#uncaught.length > 0 ||
-      this.#calls.size > 0 || this.#ends.length > 0;
+  /** Whether nothing within a context is under way or has failed. */
+  isSettled(within: Caller): boolean {
+    return this.#runningIn(within).length === 0 &&
+      !this.#failed.some(({ caller }) => caller.isWithin(within));
   }
 
   /**
-   * Waits for the calls, those of one scope or all, for the given seconds at most. Rejects with an error of theirs that
-   * nobody has caught. Returns the names of those that took too long, "" for none: they are not waited for again.
-   * Without a scope, waits for the calls that end the request, too.
+   * Waits for the calls within a context, for some seconds at most. Returns the names of those that are late, which are
+   * no longer waited for.
    */
-  async settle(seconds: number, scope?: object): Promise<string> {
-    if (scope === undefined) await this.#endAll();
-    const isMeant = (each: { scope: object }): boolean =>
-      scope === undefined || each.scope === scope;
-    const open = () => [...this.#calls].filter(([, each]) => isMeant(each));
-    const allSettle = async () => {
-      for (let calls = open(); calls.length > 0; calls = open()) {
-        await Promise.allSettled(calls.map(([call]) => call));
-      }
-    };
-    const late = await settlesWithin(allSettle(), seconds) ? [] : open();
-    for (const [call] of late) this.#calls.delete(call);
-    // Deno reports at the end of a turn which rejections nobody handles. On a busy machine a timer that is due
-    // already may run before that, a second one never does.
-    if (this.#hasRejected || this.#uncaught.length > 0) {
-      await new Promise((resolve) => setTimeout(resolve));
+  async settle(within: Caller, seconds: number): Promise<string[]> {
+    const end = performance.now() + seconds * 1_000;
+    const failures = this.#failures;
+    for (;;) {
+      const running = this.#runningIn(within);
+      if (running.length === 0) break;
+      const left = Math.max(0, end - performance.now()) / 1_000;
+      const ended = Promise.all(running.map((each) => each.ended));
+      if (await settlesWithin(ended, left)) continue;
+      const late = this.#runningIn(within);
+      for (const each of late) this.#running.delete(each);
+      return late.map(({ name }) => name);
+    }
+    // A function of the application's own may have taken the call, and nobody its promise: Deno reports that at the end
+    // of a turn, and a timer that is due already may run before.
+    for (let turn = 0; turn < 2 && this.#failures > failures; turn++) {
       await new Promise((resolve) => setTimeout(resolve));
     }
-    this.#hasRejected = false;
-    const names = late.map(([, { name }]) => name);
-    if (scope === undefined && this.#ends.length > 0) { // one of the calls has begun to end the request
-      return [...names, await this.settle(seconds)].filter(Boolean).join(", ");
-    }
-    const uncaught = this.#uncaught.find(isMeant);
-    if (uncaught === undefined) return names.join(", ");
-    this.#uncaught = this.#uncaught.filter((each) => each !== uncaught);
-    throw uncaught.reason;
+    return [];
   }
 
-  /** Waits for the calls that end the request, one after the other. */
-  async #endAll(): Promise<void> {
-    for (let end = this.#ends.shift(); end; end = this.#ends.shift()) {
-      try {
-        await end.call;
-      } catch (thrown) {
-        end.failed?.();
-        throw thrown;
-      }
-    }
+  /** Returns the errors within a context that no code has caught, and forgets them. */
+  takeUncaught(within: Caller): unknown[] {
+    const taken = this.#failed.filter(({ caller }) => caller.isWithin(within));
+    this.#failed = this.#failed.filter((each) => !taken.includes(each));
+    return taken.filter(({ call }) => !call?.isTaken)
+      .map(({ reason }) => reason);
+  }
+
+  #runningIn(within: Caller): Running[] {
+    return [...this.#running].filter(({ caller }) => caller.isWithin(within));
   }
 }

@@ -4,8 +4,8 @@
  * names it after the route (`GET /user/@id`), sets `http.route`, and records the exception of a response with
  * a status of 500 or above. Without `OTEL_DENO` it does nothing and costs nothing.
  *
- * A mounted engine's route stands behind the prefix. Call `telemetry` before `mount()`, so that the exceptions of
- * engines that the application mounts later are recorded, too; not those that the router of a group mounts.
+ * Call it once for an application. A mounted application is another one: call it for that, too, and spans are named
+ * after its routes, with the mount in front, and its exceptions are recorded. Otherwise they are named after the mount.
  *
  * Guide: [docs/in_production.md](./docs/in_production.md)
  *
@@ -28,78 +28,31 @@
  */
 
 import { type Span, trace } from "npm:@opentelemetry/api@^1.9.0";
-import { Engine, Framework, type HttpRequest } from "../../mod.ts";
-import {
-  checkDeclaring,
-  DECLARATION,
-  ROUTE_PATTERNS,
-} from "../extension_keys.ts";
-import { wholePattern } from "../route_patterns.ts";
+import type { Engine, Framework, HttpRequest } from "../../mod.ts";
 
-/**
- * The request of each span in the outermost application that is watched, which alone sets `http.route`: Deno
- * exports an attribute as often as it was set, and OpenTelemetry demands unique keys.
- */
-const outermost = new WeakMap<Span, HttpRequest>();
-
-/** The spans that have a name: the filter may be added twice. */
+/** The spans that have a name: Deno exports an attribute as often as it was set, and keys must be unique. */
 const named = new WeakSet<Span>();
 
-/** The applications that are watched, by what `init()` replaces when it drops their filters. */
-const watched = new WeakSet<object>();
-
-/** The error of a request, until it is recorded. */
-const errors = new WeakMap<HttpRequest, Error>();
-
-/**
- * Names the spans of an application, and records its exceptions and those of engines that it mounts from now on. Throws
- * `Error` in a request, with which it would end.
- */
+/** Names the spans of an application, and records its exceptions. */
 export function telemetry(app: Engine | typeof Framework): void {
-  checkDeclaring(app, "telemetry");
   if (trace.getTracerProvider() !== Deno.telemetry.tracerProvider) return;
-  watched.add(app[DECLARATION]);
-  app.before("mount", ([, mounted]) => {
-    const isEngine = mounted instanceof Engine;
-    if (!isEngine && mounted !== Framework) return;
-    const inner = isEngine ? mounted : Framework;
-    // A request may mount, too: the filters are the application's.
-    if (!watched.has(inner[DECLARATION])) {
-      inner.configure(() => telemetry(inner));
-    }
-  });
-  app.before("start", () => {
-    const span = trace.getActiveSpan();
-    if (span && !outermost.has(span)) outermost.set(span, app.request());
-  });
+  const errors = new WeakMap<HttpRequest, Error>();
   app.before("error", ([error]) => void errors.set(app.request(), error));
   app.after("send", (_params, { value: { status } }) => {
     const span = trace.getActiveSpan();
     if (span === undefined) return;
-    nameSpan(span, app.request());
-    if (status >= 500) recordError(span, app.request());
+    const request = app.request();
+    nameSpan(span, request);
+    const error = errors.get(request);
+    if (status >= 500 && error !== undefined) span.recordException(error);
   });
 }
 
-/**
- * Names the span of a request after its route, if there is one: where none matched in a mount, after the mount. What a
- * mapped `request` returns in its place knows of none.
- */
-function nameSpan(span: Span, request: HttpRequest): void {
-  const isOutermost = (outermost.get(span) ?? request) === request;
-  if (!isOutermost || named.has(span)) return;
-  if (!(ROUTE_PATTERNS in request)) return;
-  const patterns = request[ROUTE_PATTERNS].filter((each) => each !== null);
-  if (patterns.length === 0) return;
-  const pattern = wholePattern(patterns);
+/** Names the span of a request after its route, if there is one. */
+function nameSpan(span: Span, { base, method, route }: HttpRequest): void {
+  if (route === null || named.has(span)) return;
   named.add(span);
-  span.updateName(`${request.method} ${pattern}`);
-  span.setAttribute("http.route", pattern);
-}
-
-function recordError(span: Span, request: HttpRequest): void {
-  const error = errors.get(request);
-  if (error === undefined) return;
-  errors.delete(request);
-  span.recordException(error);
+  const path = (base === "/" ? "" : base) + route.pattern;
+  span.updateName(`${method} ${path}`);
+  span.setAttribute("http.route", path);
 }

@@ -1,38 +1,30 @@
-/** Owns finding the elements of a page, and reading their attributes and texts. Only for tests. */
+/** Owns reading the HTML of a page: its elements, their attributes and texts. Only for tests. */
 
-import type { DefaultTreeAdapterTypes } from "npm:parse5@^8.1.1";
+import { type DefaultTreeAdapterTypes, parse } from "npm:parse5@^8.1.1";
 
 export type Element = DefaultTreeAdapterTypes.Element;
-export type Node = DefaultTreeAdapterTypes.Node;
+type Node = DefaultTreeAdapterTypes.Node;
 
-/** The elements below a node, in the order of the page. */
-export function elementsOf(node: Node): Element[] {
-  if (!("childNodes" in node)) return [];
-  return node.childNodes.flatMap((child) => [
-    ...("tagName" in child ? [child] : []),
-    ...elementsOf(child),
-  ]);
+/** The elements of a page, in its order. */
+export function parseElements(page: string): Element[] {
+  return elementsBelow(parse(page));
 }
 
-/** The elements that belong to a form, in the order of the page: those in it, and those whose `form` names its id. */
-export function ownedBy(form: Element): Element[] {
-  let root: Node = form;
-  while ("parentNode" in root && root.parentNode !== null) {
-    root = root.parentNode;
-  }
-  const within = new Set(elementsOf(form));
-  const id = attribute(form, "id");
-  return elementsOf(root).filter((each) => {
-    const named = attribute(each, "form");
-    return named === undefined
-      ? within.has(each)
-      : named !== "" && named === id;
-  });
+/** The elements below a node, in the order of the page. */
+export function elementsBelow(node: Node): Element[] {
+  if (!("childNodes" in node)) return [];
+  return node.childNodes.flatMap((child) =>
+    "tagName" in child ? [child, ...elementsBelow(child)] : []
+  );
 }
 
 /** The value of an attribute. */
 export function attribute(element: Element, name: string): string | undefined {
   return element.attrs.find((each) => each.name === name)?.value;
+}
+
+export function hasAttribute(element: Element, name: string): boolean {
+  return attribute(element, name) !== undefined;
 }
 
 /** The text below a node, its white space folded. */
@@ -46,43 +38,30 @@ export function rawText(node: Node): string {
   return "childNodes" in node ? node.childNodes.map(rawText).join("") : "";
 }
 
-/** The buttons of a form, in the order of the page; images are buttons that submit. */
-export function buttonsOf(form: Element): Element[] {
-  return ownedBy(form).filter((element) => {
-    if (element.tagName === "button") return true;
-    return element.tagName === "input" && isSubmit(element);
-  });
+/** The form that an element belongs to: that whose id its attribute `form` names, or that which it is in. */
+export function formOf(
+  element: Element,
+  page: readonly Element[],
+): Element | undefined {
+  const id = attribute(element, "form");
+  const forms = id === undefined ? outwards(element) : page;
+  return forms.find((each) =>
+    each.tagName === "form" &&
+    (id === undefined || attribute(each, "id") === id)
+  );
 }
 
-/** The text on a button. */
-export function buttonText(button: Element): string {
-  if (button.tagName === "button") return textOf(button);
-  return attribute(button, "value") ?? attribute(button, "alt") ?? "";
-}
-
-/** Whether a button submits its form. */
-export function isSubmit(button: Element): boolean {
-  const type = (attribute(button, "type") ?? "").toLowerCase();
-  return button.tagName === "button"
-    ? type !== "button" && type !== "reset"
-    : type === "submit" || type === "image";
-}
-
-/**
- * Whether an element is disabled, perhaps by an `optgroup` around it, or by a `fieldset`, outside of the first `legend`
- * of that.
- */
+/** Whether an element is disabled, perhaps by the `fieldset` or `optgroup` that it is in. */
 export function isDisabled(element: Element): boolean {
-  if (attribute(element, "disabled") !== undefined) return true;
-  let inner: Node = element;
-  for (let node = element.parentNode; node !== null;) {
-    if (!("tagName" in node)) return false;
-    const isOff = ["fieldset", "optgroup"].includes(node.tagName) &&
-      attribute(node, "disabled") !== undefined;
-    const legend = node.childNodes.find((child) => child.nodeName === "legend");
-    if (isOff && legend !== inner) return true;
-    inner = node;
-    node = node.parentNode;
-  }
-  return false;
+  return outwards(element).some((each) =>
+    hasAttribute(each, "disabled") &&
+    (each === element || ["fieldset", "optgroup"].includes(each.tagName))
+  );
+}
+
+/** An element and those that it is in, the innermost first. */
+function outwards(element: Element): Element[] {
+  const outer = element.parentNode;
+  const isElement = outer !== null && "tagName" in outer;
+  return [element, ...(isElement ? outwards(outer) : [])];
 }

@@ -30,11 +30,11 @@
 
 export {
   type Door,
-  Page,
   type VisitOptions,
   Visitor,
   type VisitorOptions,
 } from "./visitor.ts";
-export { type FieldInput, Form, type FormRequest } from "./form.ts";
+export { Page } from "./page.ts";
+export { type FieldInput, Form } from "./form.ts";
 export { assertIsolated, type IsolationOptions } from "./isolation.ts";
 export { settled } from "./settled.ts";

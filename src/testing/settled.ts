@@ -29,6 +29,6 @@ import { applicationOf } from "../engine.ts";
  * ```
  */
 export async function settled(app: { app(): Engine }): Promise<void> {
-  const { deferred } = applicationOf(app.app()).unfinished;
+  const { deferred } = applicationOf(app.app());
   while (deferred.size > 0) await Promise.all(deferred);
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the templates of one folder: finding, reading, compiling and running them, and telling at which line an
- * error is. Templates are code of the application: they are confined to their folder, not to a sandbox.
+ * Owns the templates of one folder: finding, compiling and running them, and telling at which line an error is.
+ * Templates are code of the application: they are confined to their folder, not to a sandbox.
  *
  * The view imports this file with the first render: an application without views does not load Vento.
  */
@@ -8,14 +8,12 @@
 import { resolve } from "@std/path/resolve";
 import { SourceError, VentoError } from "ventojs/core/errors.js";
 import { join } from "ventojs/loaders/utils.js";
-import { HttpError, MissingTemplate, TemplateError } from "../errors.ts";
-import { inside } from "../inside.ts";
-import { didYouMean } from "../suggestions.ts";
-import { noteFile } from "../used_files.ts";
-import { withoutRequest } from "../without_request.ts";
-import { madeOnce, type MaybePromise } from "../steps.ts";
+import { HttpError, TemplateError } from "../errors.ts";
+import { inside } from "../paths.ts";
+import { didYouMean } from "../options.ts";
+import { noteFile } from "../paths.ts";
+import { withoutRequest } from "../waiting.ts";
 import { makeVento, type Template } from "./vento.ts";
-import type { TemplateTools } from "./view.ts";
 
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
@@ -32,35 +30,34 @@ const DEPTH = Symbol("depth");
 /** The variables of a template. */
 type Locals = Record<string, unknown> & { [DEPTH]?: number };
 
-/** The result of a template: its text is the `content`. */
-type Result = Awaited<ReturnType<Template>>;
+/** The error for a template without a file. */
+class MissingTemplate extends Error {}
 
 /** The templates of one folder, compiled when they are first used. */
 export class Templates {
   readonly #vento = makeVento(this.#run.bind(this));
-  readonly #compiled = new Map<string, MaybePromise<Template>>();
-  readonly #reported = new Set<string>();
-  #debug: TemplateTools | undefined;
+  readonly #compiled = new Map<string, Template | Promise<Template>>();
 
   /** A template's name is looked up as it is, with the extension, and with `.vto`. */
   constructor(readonly folder: string, readonly extension: string) {}
 
-  /**
-   * Runs a template with the variables and returns its text. Under debug every file is read again, and
-   * undefined names are reported.
-   */
-  async render(
-    name: string,
-    locals: Locals,
-    debug: TemplateTools | undefined,
-  ): Promise<string> {
-    if (debug !== this.#debug || debug !== undefined) this.#compiled.clear();
-    this.#debug = debug;
+  /** Runs a template with the variables and returns its text. */
+  async render(name: string, locals: Locals): Promise<string> {
     try {
       return (await this.#run(name, locals)).content;
     } catch (error) {
       throw await this.#locate(error);
     }
+  }
+
+  /** Has every template read anew. */
+  protected forget(): void {
+    this.#compiled.clear();
+  }
+
+  /** Makes a template of its source. */
+  protected compile(source: string, path: string): Template {
+    return this.#vento.compile(source, path);
   }
 
   /** Whether there is a file for a template of that name. */
@@ -74,7 +71,7 @@ export class Templates {
     locals: Locals = {},
     from = "",
     position?: number,
-  ): Promise<Result> {
+  ): Promise<Awaited<ReturnType<Template>>> {
     locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
     if (locals[DEPTH] > MAX_DEPTH) {
       throw new RangeError(
@@ -84,40 +81,40 @@ export class Templates {
     if (typeof name !== "string" || name === "") {
       throw new TypeError(`Invalid template name (${Deno.inspect(name)})`);
     }
-    const loaded = this.#load(name, from);
+    const loaded = this.#load(templatePath(name, from));
     // Waiting takes a turn, which a page should not pay for a template that is there.
     const template = loaded instanceof Promise
       ? await loaded.catch((error) => {
-        throw missingAt(error, from, position);
+        const isNamed = error instanceof MissingTemplate &&
+          position !== undefined;
+        throw isNamed ? new SourceError(error.message, position, from) : error;
       })
       : loaded;
     return await template(locals);
   }
 
   /** A compiled template. Each is compiled once; one that failed is read again at the next call. */
-  #load(name: string, from: string): MaybePromise<Template> {
-    const known = this.#compiled.get(`/${name}`); // most names need no normalizing
+  #load(path: string): Template | Promise<Template> {
+    const known = this.#compiled.get(path);
     if (known !== undefined) return known;
-    const path = templatePath(name, from);
-    return madeOnce(this.#compiled, path, () => this.#compile(path));
+    const compiling = this.#read(path);
+    this.#compiled.set(path, compiling);
+    compiling.then(
+      (template) => this.#compiled.set(path, template),
+      () => this.#compiled.delete(path),
+    );
+    return compiling;
   }
 
-  async #compile(path: string): Promise<Template> {
+  async #read(path: string): Promise<Template> {
     const found = await this.#find(path);
-    if (typeof found !== "string") throw await this.#missing(path, found);
-    const template = this.#vento.compile(await Deno.readTextFile(found), path);
-    return this.#debug?.reporting(template, this.#reported) ?? template;
-  }
-
-  /** The error for a template without a file, with the near names in its folder. */
-  async #missing(
-    path: string,
-    tried: readonly string[],
-  ): Promise<MissingTemplate> {
-    const files = tried.map((file) => `"${resolve(file)}"`).join(", ");
+    if (typeof found === "string") {
+      return this.compile(await Deno.readTextFile(found), path);
+    }
+    const files = found.map((file) => `"${resolve(file)}"`).join(", ");
     const name = path.slice(1);
     const hint = didYouMean(name, await this.#namesBeside(name));
-    return new MissingTemplate(
+    throw new MissingTemplate(
       `Cannot find the template "${name}": tried ${files}${hint}`,
     );
   }
@@ -125,14 +122,13 @@ export class Templates {
   /** The names of the templates in the folder of one; none where it cannot be read. */
   async #namesBeside(name: string): Promise<string[]> {
     const folder = name.slice(0, name.lastIndexOf("/") + 1);
-    const extensions = [this.extension, EXTENSION];
-    const nameOf = (file: string): string => {
-      const extension = extensions.find((each) => file.endsWith(each)) ?? "";
-      return folder + file.slice(0, file.length - extension.length);
-    };
     try {
       const files = Deno.readDir(`${this.folder}/${folder}`);
-      return await Array.fromAsync(files, ({ name }) => nameOf(name));
+      return await Array.fromAsync(
+        files,
+        ({ name }) =>
+          folder + name.replace(this.extension, "").replace(/\.vto$/, ""),
+      );
     } catch {
       return [];
     }
@@ -149,36 +145,21 @@ export class Templates {
     return files;
   }
 
-  /**
-   * An error with the template and the line in its message. An `HttpError`, and what is no `Error`, such as the signal
-   * that ends a request, was thrown on purpose: it is returned as it is.
-   */
+  /** An error with the template and the line in its message. What was thrown on purpose is returned as it is. */
   async #locate(error: unknown): Promise<unknown> {
     if (!(error instanceof VentoError)) return error;
-    const { cause } = error;
-    const isOwn = cause === undefined; // Vento's own error says no more than the message
-    if (!isOwn && (cause instanceof HttpError || !(cause instanceof Error))) {
-      return cause;
-    }
-    const options = isOwn ? {} : { cause };
-    const { message } = error;
-    const context = await error.getContext();
-    const { file: path = "", source = "", code } = context;
+    const { cause, message } = error;
+    const isThrown = cause !== undefined &&
+      (cause instanceof HttpError || !(cause instanceof Error));
+    if (isThrown) return cause;
+    const { file: path = "", source = "", code, position } = await error
+      .getContext();
     const found = await this.#find(path);
     const file = typeof found === "string" ? found : path;
-    const position = context.position ?? await syntaxErrorPosition(code);
-    if (Number.isNaN(position)) {
-      return new Error(`Cannot render "${file}": ${message}`, options);
-    }
-    const line = source.slice(0, position).split("\n").length;
-    return new TemplateError(message, { file, line, source }, options);
+    const at = position ?? await syntaxErrorPosition(code);
+    const line = source.slice(0, at).split("\n").length;
+    return new TemplateError(message, { file, line, source }, { cause });
   }
-}
-
-/** The error of a template that is not there, with the place of the tag that names it. */
-function missingAt(error: unknown, from: string, position?: number): unknown {
-  const isNamed = error instanceof MissingTemplate && position !== undefined;
-  return isNamed ? new SourceError(error.message, position, from) : error;
 }
 
 /** The normalized path of a template below its folder; `..` cannot lead out of that. */
@@ -204,8 +185,8 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
 }
 
 /**
- * The position of a JavaScript error in the source of a template, or NaN. Deno reports the place of a syntax
- * error for modules only, so the compiled code is imported as one, inside a function that is never called.
+ * The position of a JavaScript error in the source of a template. Deno reports the place of a syntax error for modules
+ * only, so the compiled code is imported as one, inside a function that is never called.
  */
 async function syntaxErrorPosition(code = ""): Promise<number> {
   const module = `async function template() {${code}}`;
@@ -214,5 +195,5 @@ async function syntaxErrorPosition(code = ""): Promise<number> {
     .catch((error: Error) => error);
   const [, line] = /:(\d+):\d+\)?$/m.exec(fault.stack ?? "") ?? [];
   const before = module.split("\n", Number(line ?? 0)).join("\n");
-  return Number(before.match(/(?<=__pos=)\d+/g)?.at(-1));
+  return Number(before.match(/(?<=__pos=)\d+/g)?.at(-1) ?? 0);
 }

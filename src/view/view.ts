@@ -4,28 +4,24 @@
  * this.
  */
 
-import { FRAMEWORK_OBJECT } from "../framework_object.ts";
+import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
 import { checkRecord } from "../options.ts";
 import { track } from "../state/current.ts";
 import type { Store } from "../state/layer.ts";
-import { withoutRequest } from "../without_request.ts";
-import { madeOnce, type MaybePromise } from "../steps.ts";
+import { withoutRequest } from "../waiting.ts";
+import type { MaybePromise } from "../waiting.ts";
 import type { Templates } from "./templates.ts";
-import type { Template } from "./vento.ts";
 
 /** How many folders keep their compiled templates: each request may set another one. */
 const MAX_FOLDERS = 32;
 
-/** The settings that a view reads. */
-export interface ViewSettings {
-  readonly "framework.views.path": string;
-  readonly "framework.views.extension": string;
-}
-
-/** What a view needs under debug. */
-export interface TemplateTools {
-  /** A template that reports its undefined names when it runs; `reported` has those that were reported before. */
-  reporting(template: Template, reported: Set<string>): Template;
+/** Tells the settings of the current request; an `Application` does. */
+interface ViewSettings {
+  readonly settings: {
+    readonly "framework.views.path": string;
+    readonly "framework.views.extension": string;
+    readonly "framework.debug": boolean;
+  };
 }
 
 /**
@@ -56,25 +52,18 @@ export interface TemplateTools {
  */
 export class View {
   readonly #variables: Store<unknown>;
-  readonly #settings: () => ViewSettings;
-  readonly #debug: () => MaybePromise<TemplateTools | undefined>;
+  readonly #of: ViewSettings;
   /** The templates by folder and extension: a request may have its own settings. */
   readonly #templates = new Map<string, MaybePromise<Templates>>();
 
   /**
-   * `variables` are those of all templates, `settings` returns the settings of the current request, and `debug`
-   * what is needed under debug, undefined without.
+   * `variables` are those of all templates.
    *
    * @ignore
    */
-  constructor(
-    variables: Store<unknown>,
-    settings: () => ViewSettings,
-    debug: () => MaybePromise<TemplateTools | undefined> = () => undefined,
-  ) {
+  constructor(variables: Store<unknown>, of: ViewSettings) {
     this.#variables = variables;
-    this.#settings = settings;
-    this.#debug = debug;
+    this.#of = of;
   }
 
   /** @ignore */
@@ -93,7 +82,7 @@ export class View {
 
   /** The value of a variable, or undefined. */
   get(name: string): unknown {
-    return this.#variables.get(name);
+    return this.#variables.now[name];
   }
 
   /** Whether a variable has a value other than null and undefined. */
@@ -103,8 +92,7 @@ export class View {
 
   /** Clears one variable; all of them without a name. */
   clear(name?: string): void {
-    if (name === undefined) this.#variables.clear();
-    else this.#variables.delete(name);
+    this.#variables.clear(name === undefined ? undefined : [name]);
   }
 
   /**
@@ -132,36 +120,29 @@ export class View {
     data: Readonly<Record<string, unknown>>,
   ): Promise<string> {
     // Before anything is waited for: a render has the variables of the time of its call.
-    const locals = { ...Object.fromEntries(this.#variables.all()), ...data };
-    const loaded = this.#debug();
-    const debug = loaded instanceof Promise ? await loaded : loaded;
+    const locals = { ...this.#variables.all(), ...data };
     const current = this.#current();
     const templates = current instanceof Promise ? await current : current;
-    return await templates.render(file, locals, debug);
+    return await templates.render(file, locals);
   }
 
   /** The templates for the current settings. */
   #current(): MaybePromise<Templates> {
-    const settings = this.#settings();
-    const folder = settings["framework.views.path"];
-    const extension = settings["framework.views.extension"];
-    const key = `${folder}\0${extension}`;
+    const folder = this.#of.settings["framework.views.path"];
+    const extension = this.#of.settings["framework.views.extension"];
+    const isDebugging = this.#of.settings["framework.debug"];
+    const key = `${folder}\0${extension}\0${isDebugging}`;
+    const known = this.#templates.get(key);
+    if (known !== undefined) return known;
+    if (this.#templates.size >= MAX_FOLDERS) this.#templates.clear();
     // The template engine is loaded with the first templates.
-    const current = madeOnce(this.#templates, key, async () => {
-      const { Templates } = await withoutRequest(() =>
-        import("./templates.ts")
-      );
-      return new Templates(folder, extension);
-    });
-    this.#keep(key, current);
-    return current;
-  }
-
-  /** Keeps the templates of the folders that were used last. */
-  #keep(key: string, templates: MaybePromise<Templates>): void {
-    this.#templates.delete(key);
-    this.#templates.set(key, templates);
-    const [oldest] = this.#templates.keys();
-    if (this.#templates.size > MAX_FOLDERS) this.#templates.delete(oldest!);
+    const load = isDebugging
+      ? () => import("../debug/templates.ts")
+      : () => import("./templates.ts");
+    const loading = withoutRequest<{ Templates: typeof Templates }>(load)
+      .then(({ Templates }) => new Templates(folder, extension));
+    this.#templates.set(key, loading);
+    loading.then((made) => this.#templates.set(key, made));
+    return loading;
   }
 }

@@ -67,7 +67,7 @@ Deno.test("`create` says what to do next, and refuses what it does not know with
   }
 });
 
-Deno.test("a new site is formatted, has no lint, and its test passes with the permissions of its task", async () => {
+Deno.test("a new site is formatted, has no lint, and its test and the examples of its notes pass with the permissions of its task", async () => {
   await using folder = new Folder();
   await folder.create();
   for (
@@ -82,6 +82,7 @@ Deno.test("a new site is formatted, has no lint, and its test passes with the pe
       ["fmt", "--check"],
       ["lint"],
       ["test", "--no-check", ...FLAGS, ...folder.permissions("test")],
+      ["test", "--doc", ...FLAGS, ...folder.permissions("test"), "AGENTS.md"],
     ]
   ) {
     const [success, printed] = await folder.deno(...args);
@@ -122,5 +123,9 @@ for (const [how, argumentsOf] of Object.entries(SERVED)) {
     assertStringIncludes(home, "<title>Welcome</title>");
     const greeting = await (await fetch(`${origin}/hello/%3Cb%3E`)).text();
     assertStringIncludes(greeting, "&lt;b&gt;");
+    const [, icon] = /<link rel="icon".* href="([^"]+)"/.exec(home)!;
+    const { headers, body } = await fetch(`${origin}${icon}`);
+    await body?.cancel();
+    assertEquals(headers.get("content-type"), "image/svg+xml");
   });
 }

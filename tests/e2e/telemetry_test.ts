@@ -10,6 +10,7 @@ const SOURCE = `
   import { trace } from "npm:@opentelemetry/api@^1.9.0";
 
   const shop = new Engine();
+  telemetry(shop);
   shop.route("/user/@id", (id) => id);
 
   telemetry(Framework);

@@ -1,15 +1,21 @@
 /** Tests `create`: what it writes, and that it overwrites nothing. `tests/e2e/create_test.ts` runs a new site. */
 
 import { create } from "@framework/core/create";
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 
-/** The files of a new site beside its icon. */
+/** The files of a new site. */
 const FILES = [
   "AGENTS.md",
   "app.ts",
   "app_test.ts",
   "deno.json",
   "main.ts",
+  "public/icon.svg",
   "views/home.vto",
   "views/layout.vto",
 ];
@@ -46,6 +52,22 @@ folderTest(
     assertEquals(filesIn(`${folder}/sites/new`), FILES);
   },
 );
+
+folderTest(
+  "`create()` makes a site of a clone import the clone",
+  async (folder) => {
+    await create(folder);
+    const text = await Deno.readTextFile(`${folder}/deno.json`);
+    const target = JSON.parse(text).imports["@framework/core/testing"];
+    assertEquals(target, import.meta.resolve("@framework/core/testing"));
+  },
+);
+
+folderTest("`create()` writes notes of at most 60 lines", async (folder) => {
+  await create(folder);
+  const notes = await Deno.readTextFile(`${folder}/AGENTS.md`);
+  assert(notes.trim().split("\n").length <= 60);
+});
 
 folderTest("`create()` writes beside files of other names", async (folder) => {
   await Deno.writeTextFile(`${folder}/README.md`, "mine");

@@ -117,9 +117,9 @@ const STATUSES: Readonly<Record<string, number>> = {
   "/public-too/secret.txt": 404,
   [`/public/${LONG}`]: 404,
   [`/public/${`${LONG.slice(100)}/`.repeat(40)}x`]: 404,
-  "/public/..%2Fsecret.txt": 400,
-  "/public/..%5Csecret.txt": 400,
-  "/public/%2e%2e%2Fsecret.txt": 400,
+  "/public/..%2Fsecret.txt": 404,
+  "/public/..%5Csecret.txt": 404,
+  "/public/%2e%2e%2Fsecret.txt": 404,
   "/public/a%00.css": 400,
   "/public/%zz": 400,
 };
@@ -147,6 +147,31 @@ Deno.test("a missing file passes on to the next route, also at the root", async 
     assertEquals([response.status, text], [200, "the fallback"], path);
   }
   assertEquals(await (await visit(app, "/style.css")).text(), CSS);
+});
+
+Deno.test("a second folder under the prefix is read when the first has no such file", async () => {
+  await using tree = new Tree();
+  const app = new Engine();
+  files(app, "/public", `${tree.folder}/docs`);
+  files(app, "/public", tree.folder);
+  const page = await visit(app, "/public/index.html");
+  assertEquals(await page.text(), "<h1>Docs</h1>");
+  assertEquals(await (await visit(app, "/public/style.css")).text(), CSS);
+});
+
+Deno.test("`files()` at the root leaves other methods, escaped slashes and OPTIONS to the routes behind it", async () => {
+  await using tree = new Tree();
+  const app = new Engine();
+  app.set("framework.method_not_allowed", true);
+  files(app, "/", tree.folder);
+  app.route("POST /login", () => "in");
+  app.route("GET /notes/@name", (name) => name);
+  const post = await unread(app, "/nowhere", { method: "POST" });
+  assertEquals(post.status, 404);
+  const options = await unread(app, "/login", { method: "OPTIONS" });
+  assertEquals(options.headers.get("allow"), "POST, OPTIONS");
+  const note = await visit(app, "/notes/..%2Fa");
+  assertEquals(await note.text(), "../a");
 });
 
 Deno.test("`files()` sends the type, the validators, the length and the caching", async () => {
@@ -325,13 +350,13 @@ Deno.test("the URL of what is no file to be served has no version", async () => 
 
 Deno.test("clients keep the version that a URL names for a year, if it is the current one", async () => {
   await using tree = new Tree();
-  const cacheControl = "public, max-age=60";
+  const cacheControl = "max-age=60";
   const app = new Engine();
   const asset = files(app, "/public", tree.folder, { cacheControl });
   const url = asset("style.css");
   const cachingOf = async (path: string): Promise<string | null> =>
     (await unread(app, path)).headers.get("cache-control");
-  assertEquals(await cachingOf(url), "public, max-age=31536000, immutable");
+  assertEquals(await cachingOf(url), "max-age=31536000, immutable");
   for (const path of ["/public/style.css", "/public/style.css?v=1"]) {
     assertEquals(await cachingOf(path), cacheControl);
   }

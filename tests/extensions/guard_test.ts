@@ -186,7 +186,7 @@ Deno.test("`guard()` takes other headers, and leaves one that the response has",
 });
 
 Deno.test("`nonce: true` puts a new nonce into the policy and into the view of each request", async () => {
-  const app = guarded({ nonce: true } as GuardOptions);
+  const app = guarded({ nonce: true });
   app.route("/page", () => `${app.view().get("nonce")}`);
   const nonces = new Set<string>();
   for (const _ of [1, 2]) {
@@ -202,9 +202,33 @@ Deno.test("`nonce: true` puts a new nonce into the policy and into the view of e
 
 Deno.test("`nonce: true` adds to the policy that is given", async () => {
   const headers = { "content-security-policy": "script-src 'self'" };
-  const app = guarded({ nonce: true, headers } as GuardOptions);
+  const app = guarded({ nonce: true, headers });
   const [, , , , policy] = securityOf(await visit(app, "/"));
   assertMatch(policy!, /script-src 'self' 'nonce-[\w+/=-]{16,}'/);
+});
+
+Deno.test("a nonce is added to the sources of scripts and styles, but not beside `'unsafe-inline'`", async () => {
+  const policy =
+    "default-src 'self'; style-src 'unsafe-inline'; img-src *; script-src-attr 'none'";
+  const headers = { "content-security-policy": policy };
+  const app = guarded({ nonce: true, headers });
+  const [, , , , sent] = securityOf(await visit(app, "/"));
+  const added = / 'nonce-[\w-]+'/g;
+  assertEquals(sent!.match(added)?.length, 1);
+  assertMatch(sent!, /^default-src 'self' 'nonce-/);
+  assertEquals(sent!.replace(added, ""), policy);
+});
+
+Deno.test("a 304 leaves the client the policy with the nonce of the page that it has", async () => {
+  const app = guarded({ nonce: true });
+  app.route("/page", () => {
+    app.etag("1");
+    return "page";
+  });
+  const headers = { "if-none-match": '"1"' };
+  const response = await visit(app, "/page", { headers });
+  const [sniffing, , , , policy] = securityOf(response);
+  assertEquals([response.status, sniffing, policy], [304, "nosniff", null]);
 });
 
 Deno.test("`guard()` refuses to trust what is no origin, and headers that cannot be sent", () => {
@@ -213,6 +237,11 @@ Deno.test("`guard()` refuses to trust what is no origin, and headers that cannot
     const declare = () => guard(new Engine(), { trusted: [origin] });
     assertThrows(declare, TypeError, `Cannot trust the origin "${origin}"`);
   }
+  assertThrows(
+    () => guard(new Engine(), { nonce: "yes" } as never),
+    TypeError,
+    '"nonce" must be true or false',
+  );
   for (const headers of [{ a: "b\nc" }, { a: undefined }, { a: 1 }, null]) {
     const declare = () => guard(new Engine(), { headers } as never);
     assertThrows(declare, TypeError, undefined, Deno.inspect(headers));

@@ -153,6 +153,18 @@ Deno.test("one `limit()` counts for all that it is added to, two count apart", a
   assertEquals(statuses, [200, 429, 200]);
 });
 
+Deno.test("a callback that calls a limit without `await` lets nobody in", async () => {
+  const app = new Engine();
+  const key = () => Promise.resolve("anybody");
+  const slow = limit(app, { requests: 1, seconds: 60, key });
+  app.route("/", () => {
+    slow();
+    return "done";
+  });
+  assertEquals(await visit(app), [200, null]);
+  assertEquals((await visit(app))[0], 429);
+});
+
 Deno.test("`limit()` keeps 10,000 keys in memory; the oldest go", async () => {
   const key = (): string => app.request().getHeader("x-user");
   const app: Engine = limited({ requests: 1, key });

@@ -128,8 +128,7 @@ const MASKED: Readonly<Record<string, string>> = {
   "/a?token=abc": "/a?token=••••",
   "/a?page=2&api_key=abc&x": "/a?page=2&api_key=••••&x",
   "/a?user[password]=abc&code=abc": "/a?user[password]=••••&code=••••",
-  "/a?%70ass%77ord=abc": "/a?%70ass%77ord=••••",
-  "/a?to%6ben%=abc&the+key=abc&%&+=1": "/a?to%6ben%=••••&the+key=••••&%&+=1",
+  "/a?the+key=abc&%&+=1": "/a?the+key=••••&%&+=1",
   "/a?pin=1&cvv=1&card_number=1&sid=1":
     "/a?pin=••••&cvv=••••&card_number=••••&sid=••••",
   "/a?spin=1&passenger=3&discard=4": "/a?spin=1&passenger=3&discard=4",
@@ -158,7 +157,15 @@ Deno.test('`log()` describes the response that a filter of "send" has put in pla
   log(app, { write: (record) => list.push(record) });
   app.route("/", () => "a longer text");
   await visit(app, "/");
-  assertEquals(list.map(({ status, bytes }) => [status, bytes]), [[201, 3]]);
+  assertEquals(list.map(({ status, bytes }) => [status, bytes]), [
+    [201, undefined],
+  ]);
+});
+
+Deno.test("`log()` keeps the first 8,192 characters of a URL", async () => {
+  const { app, list } = logged();
+  await visit(app, `/a?b=${"c".repeat(10_000)}&token=abc`);
+  assertEquals(list[0]!.url, `/a?b=${"c".repeat(8_192 - 5)}…`);
 });
 
 /** Writers that fail: at once, and later. */

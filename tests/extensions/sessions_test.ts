@@ -176,8 +176,8 @@ for (const [options, expected] of COOKIES) {
 }
 
 Deno.test("`persistent: false` makes a cookie that ends with the browser", async () => {
-  const options = { persistent: false } as Partial<SessionOptions>;
-  const [line] = await new Client(application(options)).cookiesOf("/login/Ada");
+  const app = application({ persistent: false });
+  const [line] = await new Client(app).cookiesOf("/login/Ada");
   assertEquals(/Max-Age|Expires/i.test(line!), false, line);
 });
 
@@ -245,6 +245,47 @@ Deno.test("a session ends `idle` seconds after its last use", async () => {
   }
   await time.tickAsync(100_000);
   assertEquals(await client.get("/user"), "nobody");
+});
+
+Deno.test("a request that only reads records its use once in a tenth of `idle`", async () => {
+  using time = new FakeTime();
+  const client = new Client(application({ idle: 100 }));
+  await client.get("/login/Ada");
+  const names: (string | undefined)[] = [];
+  for (const seconds of [9, 1, 9, 1]) {
+    await time.tickAsync(seconds * 1000);
+    const [line] = await client.cookiesOf("/user");
+    names.push(line?.split("=", 1)[0]);
+  }
+  const used = "session-used";
+  assertEquals(names, [undefined, used, undefined, used]);
+});
+
+Deno.test("a second call with the same name returns an accessor of the same session", async () => {
+  const app = application();
+  const session = sessions<Values>(app, { secret: SECRET });
+  app.route("/both", () => {
+    session().set("role", "admin");
+    app.redirect("/login/Ada");
+  });
+  app.route("/role", () => session().get("role") ?? "none");
+  const client = new Client(app);
+  await client.get("/buy/tea");
+  assertEquals((await client.cookiesOf("/both")).length, 1);
+  assertEquals(await client.get("/basket"), "tea");
+  assertEquals(await client.get("/role"), "admin");
+});
+
+Deno.test("a mounted application keeps its session in a cookie of another name", async () => {
+  const [app, shop] = [application(), application({ name: "shop" })];
+  app.mount("/shop", shop);
+  const client = new Client(app);
+  await client.get("/login/Ada");
+  await client.get("/shop/login/Grace");
+  assertEquals(await client.get("/user"), "Ada");
+  assertEquals(await client.get("/shop/user"), "Grace");
+  await client.get("/shop/logout");
+  assertEquals(await client.get("/user"), "Ada");
 });
 
 Deno.test("`clear()` takes the cookie from the client, and a request without one gets none", async () => {
@@ -496,6 +537,7 @@ const REFUSED: readonly [Record<string, unknown>, string][] = [
   [{ domain: "a;b" }, `"a;b"`],
   [{ sameSite: "Sometimes" }, "Strict, Lax or None"],
   [{ name: "__Host-id", path: "/shop" }, `must be "/"`],
+  [{ name: "__Host-id", domain: "a.b" }, "without a domain"],
   [{ store: {} }, `the store has no method "read"`],
 ];
 

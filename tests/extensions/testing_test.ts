@@ -131,10 +131,29 @@ Deno.test("`Visitor` sends the headers of its options, and those of a visit in t
   assertEquals((await visitor.visit("/")).json(), [url, "a", "own=1; seen=1"]);
 });
 
-Deno.test("`Visitor` sends JSON, and a page that is none tells what it is", async () => {
+Deno.test("`Visitor` sends the page that a link or a form was on, and the origin of a form", async () => {
+  const app = new Engine();
+  const sent = () => [
+    app.request().referrer,
+    app.request().getHeader("origin"),
+  ];
+  app.route("GET /page", () => '<a href="/sent">Go</a><form method="post">');
+  app.route("POST /page", sent);
+  app.route("/sent", sent);
+  const page = await new Visitor(app).visit("/page?a=1#b");
+  const from = "http://localhost/page?a=1";
+  assertEquals((await page.click("Go")).json(), [from, ""]);
+  const posted = await page.form().submit();
+  assertEquals(posted.json(), [from, "http://localhost"]);
+});
+
+Deno.test("`Visitor` sends JSON as a script does, and a page that is none tells what it is", async () => {
   const app = new Engine();
   app.route("POST /json", () => app.request().data);
+  app.route("POST /accept", () => app.request().getHeader("accept"));
   const visitor = new Visitor(app);
+  const accept = await visitor.visit("/accept", { json: {} });
+  assertEquals(accept.text, "*/*");
   const page = await visitor.visit("/json", { json: { name: "Ada" } });
   assertEquals(page.json(), { name: "Ada" });
   const missing = await visitor.visit("/nowhere");
@@ -244,7 +263,10 @@ Deno.test("`submit()` sends files of a multipart form, and refuses them in anoth
      <form method="post" action="/files">${fields}</form>`,
   );
   const photo = new File(["x"], "x.png", { type: "image/png" });
-  const sent = await page.form().fill({ photo, note: "n" }).submit();
+  const form = page.form();
+  const without = await form.fill({ note: "n" }).submit();
+  assertEquals(without.json(), { note: "n", files: [] });
+  const sent = await form.fill({ photo }).submit();
   assertEquals(sent.json(), { note: "n", files: ["photo"] });
   const wrong = () => page.form(1).fill({ photo }).submit();
   const message = 'method="post" and enctype="multipart/form-data"';

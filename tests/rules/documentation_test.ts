@@ -17,6 +17,9 @@ const LINK = /\]\(([^()\s]+)\)/g;
 const HEADING = /^#+ (.+)$/gm;
 const COMMENT_LINK = /^ *\*.*?\]\((\.\/[^()\s]+)\)/gm;
 
+/** The fence of an example that `deno test --doc` would skip. */
+const IGNORED = /^[ *]*```\w+ +ignore/m;
+
 /** A file of the repository, as prose names it. */
 const NAMED_FILE = /`((?:src|tests|tasks|docs)\/[\w./]+\.\w+)`/g;
 
@@ -52,17 +55,25 @@ Deno.test("`README.md` links every page of `docs/`", async () => {
   assertEquals(pages.filter((page) => !readme.includes(`](./${page})`)), []);
 });
 
-Deno.test("`docs/settings.md` has a row for every setting, and for no other", async () => {
+Deno.test("no example is marked `ignore`", async () => {
+  const pages = ["README.md", ...await filesIn("docs/", ".md"), "mod.ts"];
+  pages.push(...await filesIn("src/", ".ts"));
+  const texts = await Promise.all(pages.map(read));
+  const ignored = pages.filter((_page, index) => IGNORED.test(texts[index]!));
+  assertEquals(ignored, []);
+});
+
+Deno.test("`docs/reference.md` has a row for every setting, and for no other", async () => {
   const settings = new Set<string>();
   for (const file of await filesIn("src/", ".ts")) {
     for (const name of found(await read(file), SETTING)) settings.add(name);
   }
-  const rows = found(await read("docs/settings.md"), SETTING_ROW);
+  const rows = found(await read("docs/reference.md"), SETTING_ROW);
   assertEquals(rows.sort(), [...settings].sort());
 });
 
-Deno.test("`docs/extensions.md` has a section for every export of the package", async () => {
-  const page = (await read("docs/extensions.md")).replace(CODE, "");
+Deno.test("`docs/reference.md` has a section for every export of the package", async () => {
+  const page = (await read("docs/reference.md")).replace(CODE, "");
   const titles = found(page, HEADING).join(" ").split(" ");
   const { exports } = JSON.parse(await read("deno.json"));
   const names = Object.keys(exports).map((path) => path.slice("./".length));

@@ -258,7 +258,9 @@ Deno.test("`route()` refuses an expression in which a quantifier repeats a part 
       );
     }
   }
-  for (const expression of ["(?:en|fr)+", "[a+*]+", "(?:\\+|-)+", "a+b+"]) {
+  const slug = "[a-z0-9]+(?:-[a-z0-9]+)*";
+  const plain = ["(?:en|fr)+", "[a+*]+", "(?:\\+|-)+", "a+b+", slug];
+  for (const expression of plain) {
     declare(`/@x:${expression}`);
   }
 });
@@ -497,7 +499,7 @@ Deno.test("`getUrl()` throws for a value that is missing, or no text", () => {
     ["/x(/@a(/@b))", { b: "x" }, 'the value of "a" is missing'],
     ["/@toString", {}, 'the value of "toString" is missing'],
     ["/@a", { a: {} }, 'the value of "a" must be text or a number'],
-    ["/a/[0-9]+", {}, '"[0-9]+" has an expression without a name'],
+    ["/a/[0-9]+", {}, '"[0-9]+" has no name'],
   ];
   for (const [pattern, values, problem] of rows) {
     assertThrows(() => urlOf(pattern, values as never), TypeError, problem);

@@ -61,13 +61,12 @@ Deno.test("`Framework` throws for an unknown name, and lists the near ones", () 
   });
 });
 
-Deno.test("an engine and `Framework` have the names that they know, and no others", () => {
+Deno.test("`Framework` has the names that its engine knows, and no others", () => {
   const engine = new Engine().map("hello", () => 0);
   const names = ["hello", "render", "get", "helo", "then"];
-  const known = ["hello", "render", "get"];
-  assertEquals(names.filter((name) => name in engine), known);
   assertEquals(Reflect.get(engine, "helo"), undefined);
   withEngine(engine, () => {
+    const known = ["hello", "render", "get"];
     assertEquals(names.filter((name) => name in Framework), known);
   });
 });

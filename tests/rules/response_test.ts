@@ -1,6 +1,7 @@
 /** What a route's callback returns, and what `response()` does. */
 
 import {
+  type BodyContent,
   Engine,
   Framework,
   html,
@@ -308,14 +309,8 @@ Deno.test("`clearBody()` drops the body and leaves the head; `clear()` drops bot
   assertEquals(await cleared.text(), "");
 });
 
-/** `body()` and `file()`, so that this file compiles before `HttpResponse` has them. */
-interface Bodies {
-  body(content: unknown, type?: string): HttpResponse;
-  file(path: string): unknown;
-}
-
 Deno.test("`body()` replaces the body, with its type", async () => {
-  const contents: [content: unknown, type: string | undefined][] = [
+  const contents: [content: BodyContent, type: string][] = [
     ["text", "text/csv"],
     [encoded, "image/png"],
     [new Blob(["text"]), "text/css"],
@@ -323,8 +318,7 @@ Deno.test("`body()` replaces the body, with its type", async () => {
   ];
   for (const [content, type] of contents) {
     const response = await built((response) => {
-      const made = response.write("dropped") as HttpResponse & Bodies;
-      made.body(content, type).header("x-a", "1");
+      response.write("dropped").body(content, type).header("x-a", "1");
     });
     assertEquals(response.headers.get("content-type"), type);
     assertEquals(response.headers.get("x-a"), "1");
@@ -338,9 +332,7 @@ Deno.test("`file()` sends one file, with type, validators, ranges and conditions
   await Deno.writeTextFile(path, "0123456789");
   const app = new Engine();
   app.set("framework.handle_errors", false);
-  app.route("/", async () => {
-    await (app.response() as HttpResponse & Bodies).file(path);
-  });
+  app.route("/", () => app.response().file(path));
   const visit = async (headers: Record<string, string> = {}) =>
     await app.fetch(new Request("http://localhost/", { headers }));
   try {

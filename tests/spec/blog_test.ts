@@ -151,11 +151,12 @@ Deno.test("`POST /create` reads JSON as well", async () => {
   assertEquals(await blog.posts.all(), [{ slug: "from-json", ...post }]);
 });
 
-Deno.test("`POST /create` checks nothing: fields that were not sent are empty", async () => {
+Deno.test("`POST /create` checks nothing: fields that were not sent, or are no text, are empty", async () => {
   await using blog = await Blog.open();
   assertEquals((await blog.create({})).status, 303);
+  assertEquals((await blog.create({ "title[a]": "list" })).status, 303);
   const empty = { slug: "", title: "", content: "" };
-  assertEquals(await blog.posts.all(), [empty]);
+  assertEquals(await blog.posts.all(), [empty, empty]);
   assertEquals((await blog.get("/")).status, 200);
 });
 
@@ -229,7 +230,12 @@ Deno.test("every page has the layout, with title, description and style sheet", 
 Deno.test("the pages of errors look like the blog's other pages", async () => {
   await using blog = await Blog.open();
   await Deno.writeTextFile(blog.file, "{}");
-  const pages: Record<number, Response> = { 404: await blog.get("/nowhere") };
+  const pages: Record<number, Response> = {
+    400: await blog.get("/post/%zz"),
+    403: await blog.create({}, { "sec-fetch-site": "cross-site" }),
+    404: await blog.get("/nowhere"),
+    413: await blog.create({ content: "x".repeat(1024 * 1024) }),
+  };
   await logOf(async () => pages[500] = await blog.get("/"));
   for (const [status, response] of Object.entries(pages)) {
     assertEquals(response.status, Number(status));

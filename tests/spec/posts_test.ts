@@ -66,6 +66,16 @@ Deno.test("`all()` returns no posts when there is no file", async () => {
   assertEquals(await folder.posts.all(), []);
 });
 
+Deno.test("`all()` reads the seed while there is no file, and `create()` saves its posts with the first new one", async () => {
+  const seed = { slug: "seed", title: "Seed", content: "" };
+  await using folder = await folderWith();
+  await Deno.writeTextFile(`${folder.path}/seed.json`, JSON.stringify([seed]));
+  const posts = new PostFile(folder.file, `${folder.path}/seed.json`);
+  assertEquals(await posts.all(), [seed]);
+  await posts.create("A", "");
+  assertEquals(await titlesOf(folder.posts), ["Seed", "A"]);
+});
+
 Deno.test("`find()` returns the first post with exactly that slug", async () => {
   const [first, second] = ["first", "second"].map((content) => ({
     slug: "a",

@@ -12,6 +12,9 @@ const ROOT = new URL("../../", import.meta.url);
 /** The files that a run of the blog creates. */
 const CREATED = /^cache$|^posts\.json/;
 
+/** What `deno task blog:postgres` runs. */
+export const OVER_POSTGRES = "blog/postgres/main.ts";
+
 /** The parts of the project that the tasks of the blog read beside it. */
 const PROJECT = [
   "deno.json",
@@ -73,7 +76,7 @@ export class BlogCopy implements AsyncDisposable {
 
   /** Starts the blog over a database on a free port, with the flags of its task. */
   async startOver(database: string): Promise<BlogProcess> {
-    const args = runArguments(await taskFlags(database));
+    const args = runArguments(await taskFlags(database), 0, OVER_POSTGRES);
     return await this.#started(args, { DATABASE_URL: database });
   }
 
@@ -123,14 +126,18 @@ export class BlogProcess extends Process {
 }
 
 /** The arguments that start the blog with the given flags; port 0 is a free one. */
-export function runArguments(flags: readonly string[], port = 0): string[] {
+export function runArguments(
+  flags: readonly string[],
+  port = 0,
+  main = "blog/main.ts",
+): string[] {
   return [
     "run",
     "-q",
     "--no-lock",
     "--import-map=import_map.json",
     ...flags,
-    "blog/main.ts",
+    main,
     `--port=${port}`,
   ];
 }

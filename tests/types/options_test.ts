@@ -1,7 +1,7 @@
 /** Options of the core are checked where they are given: by the compiler, and when code without types runs. */
 
 import { assertThrows } from "@std/assert";
-import { Engine, HttpError } from "@framework/core";
+import { Engine } from "@framework/core";
 
 /** What takes options, a misspelled one, and the end of the message. */
 const CALLS: [name: string, call: (app: Engine) => unknown, problem: string][] =
@@ -23,12 +23,6 @@ const CALLS: [name: string, call: (app: Engine) => unknown, problem: string][] =
       // @ts-expect-error -- it is "only"
       (app) => app.router().resource("/posts", {}, { onyl: [] }),
       'Cannot make the resource "/posts": there is no option "onyl": did you mean "only"?',
-    ],
-    [
-      "HttpError",
-      // @ts-expect-error -- it is "headers"
-      () => new HttpError(503, "", { header: {} }),
-      'Cannot make an HttpError: there is no option "header": did you mean "headers"?',
     ],
     [
       "mount",

@@ -9,7 +9,7 @@ import { assertEquals } from "@std/assert";
 const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "mod.ts": {
     types: `
-      BodyContent CallbackForm Class CookieOptions Cookies Data Fetch Fields
+      BodyContent CallbackForm Class Controller CookieOptions Cookies Data Fetch Fields
       Files Filter InstanceOf JsonData Mapped MaybePromise Method
       MethodParameters Middleware MiddlewareResult Mountable Nested Original
       OriginalMethod Registered ResourceAction RouteArguments RouteCallback
@@ -42,13 +42,13 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface MiddlewareHooks": "after before error",
     "interface ResourceOptions": "as only",
     "class HttpRequest": `
-      accept accepts acceptsLanguages ajax base cookies data dataAll files getBody getHeader host id
+      accept accepts acceptsLanguages ajax base cookies data dataAll elapsed files getBody getBytes getHeader host id
       ip json length method origin proxy_ip query queryAll raw referrer route scheme secure signal
       type upgrade url user_agent validate`,
     "interface NestedRecord": "",
     "class UploadedFile": "moveTo",
     "class HttpResponse":
-      "attachment body cache clear clearBody cookie events file header sent status write",
+      "attachment body cache clear clearBody cookie events file header length sent status write",
     "interface EventsOptions": "heartbeat",
     "interface ServerSentEvent": "comment data event id retry",
     "function html": "",
@@ -95,7 +95,7 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class Session": "clear delete flash get has renew set",
     "function sessions": "",
     "interface SessionOptions":
-      "domain idle maxAge name path sameSite secret secure store",
+      "domain idle maxAge name path persistent sameSite secret secure store",
     "interface SessionStore": "read remove write",
   },
   "src/telemetry/mod.ts": {
@@ -107,9 +107,8 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "class Page": "attributes click form json path response status text texts",
     "class Visitor": "cookies open visit",
     "class Form": "fill names submit",
-    "interface FormRequest": "action body method",
     "function assertIsolated": "",
-    "interface IsolationOptions": "ignore rounds seed",
+    "interface IsolationOptions": "ignore rounds",
     "function settled": "",
     "interface VisitOptions": "json",
     "interface VisitorOptions": "headers origin",

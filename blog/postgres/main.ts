@@ -1,0 +1,5 @@
+/** Starts the blog as `../main.ts` does, once its database is open. */
+
+import "./app.ts";
+
+await import("../main.ts");

@@ -1,0 +1,123 @@
+/**
+ * Owns paths: the base, where an application is on its site; the decoding of path segments; and the check that a file
+ * lies in a folder.
+ */
+
+/** The path of a base, which is a path or a whole URL: encoded, without a slash at its end; "" for the whole site. */
+export function basePath(baseUrl: string | null | undefined): string {
+  const path = `http://localhost/${baseUrl ?? ""}`;
+  const { pathname } = URL.parse(baseUrl ?? "") ?? new URL(path);
+  return pathname.replace(/\/+$/, "").replace(/^\/*(?=.)/, "/");
+}
+
+/** The scheme and host of a base; "" where it is a path. */
+export function baseOrigin(baseUrl: string | null): string {
+  const url = URL.parse(baseUrl ?? "");
+  return url && /^https?:$/.test(url.protocol) ? url.origin : "";
+}
+
+/** A path below a base; one that does not begin with the base stays as it is. */
+export function withoutBase(path: string, base: string): string {
+  const length = lengthOfBase(path, base);
+  return length === undefined ? path : path.slice(length) || "/";
+}
+
+/** Whether a path is the base or lies below it. */
+export function isWithinBase(path: string, base: string): boolean {
+  return lengthOfBase(path, base) !== undefined;
+}
+
+/** How long the base at the start of a path is, however it is encoded; undefined where it is not there. */
+function lengthOfBase(path: string, base: string): number | undefined {
+  if (path === base || path.startsWith(`${base}/`)) return base.length;
+  if (!path.includes("%")) return undefined;
+  const { length } = base.split("/");
+  const start = path.split("/").slice(0, length).join("/");
+  const isBase = decodeEscapes(start) === (decodeEscapes(base) ?? base);
+  return isBase ? start.length : undefined;
+}
+
+/** What tells the base and the URL of a request: an `Engine` or `Framework`. */
+interface Based {
+  has(name: "framework.base_url"): boolean;
+  request(): { readonly base: string; readonly url: string };
+}
+
+/**
+ * The path and query of the current request below `framework.base_url`. Without that setting, the base of a mounted
+ * application is its prefix, which its `url` does not have: a path that begins alike stays as it is.
+ */
+export function urlBelowBase(app: Based): string {
+  const { base, url } = app.request();
+  if (base === "/" || !app.has("framework.base_url")) return url;
+  const [path = ""] = url.split("?", 1);
+  return withoutBase(path, base) + url.slice(path.length);
+}
+
+/** The texts that change in lower case, beyond ASCII one UTF-16 code unit each; U+0130 would become two. */
+const CASED = /[A-Z]+|[^ -~\u0130]/g;
+
+/** Undoes percent-escapes; undefined where one is malformed, or not of UTF-8. */
+export function decodeEscapes(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text in lower case, of the same length. */
+export function foldText(text: string): string {
+  return text.replace(CASED, (part) => part.toLowerCase());
+}
+
+/** A file in a folder, or the folder itself. */
+export interface Inside {
+  /** The real path: without links and `..`. */
+  readonly path: string;
+  /** The part of the real path below the folder; "" for the folder itself. */
+  readonly below: string;
+}
+
+const SEPARATOR = Deno.build.os === "windows" ? "\\" : "/";
+
+/**
+ * Finds a file or folder in a folder; returns undefined when a link or `..` leads out of it. Deno's permissions
+ * do not check where a link points. Rejects as `Deno.realPath()` does when one of them is missing.
+ */
+export async function inside(
+  folder: string | URL,
+  path: string,
+): Promise<Inside | undefined> {
+  const calls = [Deno.realPath(folder), Deno.realPath(path)] as const;
+  await Promise.allSettled(calls); // neither goes on when the other fails
+  return insideOf(await calls[0], await calls[1]);
+}
+
+/** The synchronous `inside()`. */
+export function insideSync(
+  folder: string | URL,
+  path: string,
+): Inside | undefined {
+  return insideOf(Deno.realPathSync(folder), Deno.realPathSync(path));
+}
+
+/** Compares two real paths. Only the root of a file system ends with a separator. */
+function insideOf(folder: string, path: string): Inside | undefined {
+  if (path === folder) return { path, below: "" };
+  const prefix = folder.endsWith(SEPARATOR) ? folder : folder + SEPARATOR;
+  if (!path.startsWith(prefix)) return undefined;
+  return { path, below: path.slice(prefix.length) };
+}
+
+let listener: ((file: string) => void) | undefined;
+
+/** Reports that a file was used, or looked for and not found. */
+export function noteFile(file: string): void {
+  listener?.(file);
+}
+
+/** Calls back with each used file from now on. */
+export function onUsedFile(callback: (file: string) => void): void {
+  listener = callback;
+}
