@@ -6,11 +6,10 @@
  * {@linkcode Framework} is the application of a program, used through static methods. An {@linkcode Engine} is an
  * application as an object, with the same methods.
  *
- * Guides: [routing](./docs/routing.md), [requests](./docs/requests.md), [responses](./docs/responses.md),
- * [views](./docs/views.md), [forms and sessions](./docs/forms_and_sessions.md), [errors](./docs/errors.md),
- * [testing](./docs/testing.md), [extending](./docs/extending.md), [extensions](./docs/extensions.md),
- * [development](./docs/development.md), [settings](./docs/settings.md), [recipes](./docs/recipes.md),
- * [in production](./docs/in_production.md).
+ * Guides, in order: [tutorial](./docs/tutorial.md), [routing](./docs/routing.md), [requests](./docs/requests.md),
+ * [responses](./docs/responses.md), [views](./docs/views.md), [sessions](./docs/sessions.md),
+ * [databases](./docs/databases.md), [errors](./docs/errors.md), [extending](./docs/extending.md),
+ * [testing](./docs/testing.md), [in production](./docs/in_production.md), [reference](./docs/reference.md).
  *
  * @example
  * ```ts
@@ -63,7 +62,7 @@ export type {
   RouteArguments,
   RouteResult,
   Taking,
-} from "./src/routing/arguments.ts";
+} from "./src/routing/callback.ts";
 export type {
   Middleware,
   MiddlewareHooks,
@@ -74,7 +73,7 @@ export type {
   Controller,
   ResourceAction,
   ResourceOptions,
-} from "./src/routing/resource.ts";
+} from "./src/routing/router.ts";
 
 // Requests and responses
 export { HttpRequest } from "./src/application/request.ts";
@@ -97,7 +96,7 @@ export type {
 export type { ValidationSource } from "./src/application/request.ts";
 export { UploadedFile } from "./src/request/upload.ts";
 export { HttpResponse } from "./src/response/response.ts";
-export type { EventsOptions, ServerSentEvent } from "./src/response/events.ts";
+export type { ServerSentEvent } from "./src/response/events.ts";
 export type { CookieOptions } from "./src/response/header.ts";
 export type { BodyContent } from "./src/response/stream.ts";
 

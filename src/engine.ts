@@ -25,7 +25,6 @@ import type {
 import type { CallbackForm, Class, Method } from "./routing/callback.ts";
 import { FRAMEWORK_OBJECT } from "./extension_keys.ts";
 import { wrongKind } from "./errors.ts";
-import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import type { ConnectionInfo } from "./http.ts";
 import { defaults } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
@@ -33,7 +32,7 @@ import type { Mountable } from "./routing/router.ts";
 import type { HttpRequest } from "./application/request.ts";
 import { webRequest } from "./request/target.ts";
 import type { HttpResponse } from "./response/response.ts";
-import type { JsonData } from "./routing/arguments.ts";
+import type { JsonData } from "./routing/callback.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type {
   DeclareRoute,
@@ -165,16 +164,6 @@ export class Engine {
   /** @ignore */
   get [FRAMEWORK_OBJECT](): true {
     return true;
-  }
-
-  /** @ignore */
-  get [IS_HANDLING](): boolean {
-    return this.#app.context() !== undefined;
-  }
-
-  /** @ignore */
-  get [DECLARATION](): object {
-    return this.#app.variables;
   }
 
   // Members: `map()` refuses those that `application/names.ts` lists; `start` alone can be mapped, for each request

@@ -1,6 +1,6 @@
 /**
  * Owns errors: their classes, their common messages, and the private signal that ends a request. Who responds to an
- * error, and with which page, is decided in `handling/`; its text is made in `error_text.ts`.
+ * error, and with which page, is decided in `handling/`; its text is made in `report.ts`.
  */
 
 /** What an {@linkcode HttpError} carries besides its status and message. */
@@ -11,15 +11,6 @@ export interface HttpErrorOptions extends ErrorOptions {
 
 /** The headers of an error, if it has any: reading an empty list takes longer than most responses. */
 export let errorHeaders: (error: HttpError) => Headers | undefined;
-
-/** Makes an error a refusal, and returns it. */
-export let asRefusal: (error: HttpError) => HttpError;
-
-/**
- * Whether the framework refused a request by this error, for what its client did: it gets a page even when
- * `framework.handle_errors` is false.
- */
-export let isRefusal: (error: Error) => boolean;
 
 /**
  * An error that knows its HTTP status. Its message is shown to the client.
@@ -46,24 +37,14 @@ export class HttpError extends Error {
   /** The status of the response, 400 to 599. */
   readonly status: number;
   #headers: Headers | undefined;
-  #isRefusal = false;
 
   static {
-    errorHeaders = (error) => #headers in error ? error.#headers : undefined;
-    asRefusal = (error) => {
-      error.#isRefusal = true;
-      return error;
-    };
-    isRefusal = (error) => #isRefusal in error && error.#isRefusal;
+    errorHeaders = (error) => error.#headers;
   }
 
-  /** Throws `RangeError` when the status is not an integer from 400 to 599, `TypeError` when the options are no record. */
+  /** Throws `RangeError` when the status is not an integer from 400 to 599. */
   constructor(status: number, message = "", options: HttpErrorOptions = {}) {
     checkStatus("make an HttpError", status, 400, 599);
-    if (Object(options) !== options) {
-      const rule = "the options must be a record";
-      throw wrongKind("make an HttpError", rule, options);
-    }
     super(message, options);
     this.status = status;
     if (options.headers) this.#headers = new Headers(options.headers);
@@ -73,6 +54,22 @@ export class HttpError extends Error {
   get headers(): Headers {
     return this.#headers ??= new Headers();
   }
+}
+
+const refusals = new WeakSet<Error>();
+
+/**
+ * Whether the framework refused a request by this error, for what its client did: it gets a page even when
+ * `framework.handle_errors` is false.
+ */
+export function isRefusal(error: Error): boolean {
+  return refusals.has(error);
+}
+
+/** Makes an error a refusal, and returns it. */
+export function asRefusal(error: HttpError): HttpError {
+  refusals.add(error);
+  return error;
 }
 
 /** The error by which the framework itself refuses a request: see `isRefusal`. */
@@ -101,23 +98,19 @@ export function wrongKind(
   value: unknown,
 ): TypeError {
   const kind = typeof value === "string" ? "the string " : "";
-  const got = kind + shown(value, BRIEF);
+  const got = kind + shown(value);
   return new TypeError(`Cannot ${action}: ${rule}, got ${got}`);
 }
 
-/** An error in a template, with its place, and the text of that line: the stack leads into compiled code. */
+/** An error in a template, whose message names the place: the stack leads into compiled code. */
 export class TemplateError extends Error {
   constructor(
     message: string,
     /** Where the template is wrong; the line is counted from 1. */
-    readonly place: { file: string; line: number; source: string },
+    readonly place: { readonly file: string; readonly line: number },
     options?: ErrorOptions,
   ) {
-    const { file, line, source } = place;
-    const text = source.split("\n")[line - 1]?.trimEnd();
-    const summary = `Cannot render "${file}" at line ${line}: ${message}`;
-    super(`${summary}\n  ${line} | ${text}`, options);
-    Object.defineProperty(this, "place", { enumerable: false });
+    super(message, options);
   }
 }
 
@@ -166,25 +159,12 @@ export class EndedError extends Error {
 
 /** An error as it is; anything else that was thrown as the cause of a new error. */
 export function toError(thrown: unknown): Error {
-  try {
-    if (thrown instanceof Error && typeof thrown.message === "string") {
-      return thrown;
-    }
-  } catch {
-    // some values throw when inspected
-  }
-  const text = shown(thrown, BRIEF);
-  const message = `A non-Error value was thrown: ${text}`;
+  if (thrown instanceof Error) return thrown;
+  const message = `A non-Error value was thrown: ${shown(thrown)}`;
   return new Error(message, { cause: thrown });
 }
 
-const BRIEF: Deno.InspectOptions = { depth: 1, strAbbreviateSize: 200 };
-
-/** A value as text; some throw when inspected. */
-export function shown(value: unknown, options?: Deno.InspectOptions): string {
-  try {
-    return Deno.inspect(value, options);
-  } catch {
-    return "a value that throws when inspected";
-  }
+/** A value as a short text. */
+export function shown(value: unknown): string {
+  return Deno.inspect(value, { depth: 1, strAbbreviateSize: 200 });
 }

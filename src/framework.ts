@@ -8,7 +8,6 @@ import { FRAMEWORK_OBJECT } from "./extension_keys.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/registered_class.ts";
 import { wrongKind } from "./errors.ts";
-import { DECLARATION, IS_HANDLING } from "./extension_keys.ts";
 import {
   type DeclaredName,
   defineMethod,
@@ -50,16 +49,6 @@ export class Framework extends AnyMember {
   /** @ignore */
   static get onListen(): undefined {
     return engine.onListen;
-  }
-
-  /** @ignore */
-  static get [IS_HANDLING](): boolean {
-    return engine[IS_HANDLING];
-  }
-
-  /** @ignore */
-  static get [DECLARATION](): object {
-    return engine[DECLARATION];
   }
 
   /** {@linkcode Engine.prototype.fetch | Engine.fetch} of the engine behind this class; it needs no `this`. */

@@ -93,24 +93,21 @@ export function htmlOf(value: unknown, depth = 0): string {
     return value.map((item) => htmlOf(item, depth + 1)).join("");
   }
   if (isThenable(value)) {
-    throw new TypeError(
-      "Cannot render a promise in html: await it first",
-    );
+    throw new TypeError("Cannot render a promise in html: await it first");
   }
   if (typeof value === "function" || typeof value === "symbol") {
-    const what = typeof value === "symbol" ? "it has no text" : "call it first";
-    throw new TypeError(`Cannot render a ${typeof value} in html: ${what}`);
+    throw new TypeError(`Cannot render a ${typeof value} in html`);
   }
-  const isData = isArray || isRecord(value);
+  const isData = isArray || typeof value === "object" && isRecord(value);
   return escape(isData ? JSON.stringify(value) : String(value));
 }
 
-/** Whether a value is a plain record without its own `toString()`, such as `?word[a]=1` makes of a field. */
-function isRecord(value: unknown): value is object {
-  if (typeof value !== "object" || value === null) return false;
-  // The client's JSON may have a member of that name, which is not a function.
-  return isPlainRecord(value) && !(Object.hasOwn(value, "toString") &&
-    typeof value.toString === "function");
+/** Whether an object is a record without a text of its own, such as the client's field `word[toString]=1` makes. */
+function isRecord(value: object): boolean {
+  const { toString } = value;
+  const hasText = typeof toString === "function" &&
+    toString !== Object.prototype.toString;
+  return isPlainRecord(value) && !hasText;
 }
 
 const UNSAFE = /[&<>"']/;

@@ -1,4 +1,10 @@
-/** Owns what HTTP says and both the core and extensions ask: methods, statuses, headers, origins and media types. */
+/**
+ * Owns what HTTP says and both the core and extensions ask: methods, statuses, headers, origins, media types, and the
+ * response with a file, which `@std/http/file-server` makes.
+ */
+
+import { refusal } from "./errors.ts";
+import { withoutRequest } from "./waiting.ts";
 
 /** The methods that change nothing (RFC 9110, section 9.2.1): `guard` lets them pass. */
 export const SAFE_METHODS: ReadonlySet<string> = new Set(
@@ -30,19 +36,14 @@ export function varyBy(name: string, vary: string | null): string {
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^/?#@\s*]+$/;
 
 /** Throws `TypeError` unless a value is an origin in the form that browsers send, so that the two can be compared. */
-export function checkOrigin(action: string, origin: unknown): void {
-  if (isOrigin(origin)) return;
-  throw new TypeError(
-    `Cannot ${action} the origin ${Deno.inspect(origin)}: ` +
-      'it must look like "https://example.com" or "http://localhost:8000"; for many origins, give a function',
-  );
-}
-
-function isOrigin(value: unknown): boolean {
-  if (typeof value !== "string" || !ORIGIN.test(value)) return false;
-  const origin = URL.parse(value)?.origin;
+export function checkOrigin(action: string, value: unknown): void {
+  const origin = URL.parse(String(value))?.origin;
   // The URL standard gives no origin for unknown schemes, such as that of an app.
-  return origin === value || origin === "null";
+  const isOrigin = origin === value || origin === "null";
+  if (isOrigin && ORIGIN.test(String(value))) return;
+  throw new TypeError(
+    `Cannot ${action} the origin "${value}": it must look like "https://example.com"; for many, give a function`,
+  );
 }
 
 /** Matches a Content-Type of JSON, such as `application/json` or `application/problem+json`. */
@@ -55,19 +56,13 @@ export const JSON_UTF8 = "application/json; charset=utf-8";
 /** The types of files that applications make, by their extensions. */
 const TYPES = new Map(
   ("txt text/plain|csv text/csv|md text/markdown|html text/html|css text/css|js text/javascript|" +
-    "mjs text/javascript|ics text/calendar|vcf text/vcard|xml text/xml|json application/json|" +
-    "geojson application/geo+json|jsonl application/jsonl|pdf application/pdf|rtf application/rtf|" +
-    "epub application/epub+zip|zip application/zip|gz application/gzip|tar application/x-tar|" +
-    "7z application/x-7z-compressed|sqlite application/vnd.sqlite3|wasm application/wasm|" +
-    "doc application/msword|xls application/vnd.ms-excel|ppt application/vnd.ms-powerpoint|" +
+    "ics text/calendar|vcf text/vcard|xml text/xml|json application/json|geojson application/geo+json|" +
+    "jsonl application/jsonl|pdf application/pdf|epub application/epub+zip|zip application/zip|" +
+    "gz application/gzip|tar application/x-tar|sqlite application/vnd.sqlite3|" +
     "docx application/vnd.openxmlformats-officedocument.wordprocessingml.document|" +
     "xlsx application/vnd.openxmlformats-officedocument.spreadsheetml.sheet|" +
-    "pptx application/vnd.openxmlformats-officedocument.presentationml.presentation|" +
-    "odt application/vnd.oasis.opendocument.text|ods application/vnd.oasis.opendocument.spreadsheet|" +
     "png image/png|jpg image/jpeg|jpeg image/jpeg|gif image/gif|webp image/webp|avif image/avif|" +
-    "svg image/svg+xml|ico image/x-icon|tif image/tiff|tiff image/tiff|mp3 audio/mpeg|m4a audio/mp4|" +
-    "ogg audio/ogg|wav audio/wav|flac audio/flac|mp4 video/mp4|webm video/webm|mov video/quicktime|" +
-    "ttf font/ttf|otf font/otf|woff font/woff|woff2 font/woff2")
+    "svg image/svg+xml|mp3 audio/mpeg|ogg audio/ogg|wav audio/wav|mp4 video/mp4|webm video/webm")
     .split("|").map((line) => line.split(" ") as [string, string]),
 );
 
@@ -89,3 +84,74 @@ export type Fetch = (
   request: Request,
   info?: ConnectionInfo,
 ) => Response | Promise<Response>;
+
+// Files: `etag()` and `lastModified()` check the conditions of a request first, so that a 304 opens nothing
+
+/** A file that was found. */
+export interface FoundFile {
+  readonly path: string;
+  readonly info: Deno.FileInfo;
+}
+
+/** What a range depends on; an `HttpRequest` is one. */
+interface Asking {
+  readonly method: string;
+  getHeader(name: string): string;
+}
+
+/**
+ * The id for the strong ETag of a file: its size and its time. Another form of the file, such as a compressed one, needs
+ * a name.
+ */
+export function fileTag({ size, mtime }: Deno.FileInfo, form?: string): string {
+  const id = `${size.toString(36)}-${Number(mtime).toString(36)}`;
+  return form === undefined ? id : `${id}-${form}`;
+}
+
+/**
+ * The range that a request asks for, or undefined. Under `If-Range` it counts when that is the tag or the date of the
+ * file (RFC 9110, section 13.1.5); give no date where the file has other forms, since these have the same.
+ */
+export function rangeOf(
+  request: Asking,
+  tag: string,
+  date?: Date | null,
+): string | undefined {
+  const range = request.getHeader("range");
+  if (request.method !== "GET" || range === "") return undefined;
+  const condition = request.getHeader("if-range");
+  const counts = condition === "" || condition === `"${tag}"` ||
+    condition === date?.toUTCString();
+  return counts ? range : undefined;
+}
+
+/**
+ * The response with a file or a range of it: 200 or 206 with type and length, without validators. It opens the file
+ * unless the method is HEAD. Rejects with `HttpError` 416 for a range that the file does not have.
+ */
+export async function fileResponse(
+  { path, info }: FoundFile,
+  method: string,
+  range?: string,
+): Promise<Response> {
+  const { serveFile } = await withoutRequest(() =>
+    import("@std/http/file-server")
+  );
+  const request = new Request("http://localhost/", {
+    method: method === "HEAD" ? method : "GET",
+    headers: range === undefined ? {} : { range },
+  });
+  const response = await serveFile(request, path, { fileInfo: info });
+  const { headers, status } = response;
+  if (status === 416) {
+    await response.body?.cancel();
+    const range = headers.get("content-range") ?? "";
+    const message = `The file does not have the requested range: ${range}`;
+    throw refusal(416, message, { headers: { "content-range": range } });
+  }
+  for (const name of ["server", "etag", "last-modified"]) headers.delete(name);
+  if (!headers.has("content-type")) {
+    headers.set("content-type", "application/octet-stream");
+  }
+  return response;
+}

@@ -15,8 +15,10 @@ export function checkOptions(
   checkRecord(action, "the options must be a record", options);
   const wrong = Object.keys(options).find((name) => !names.includes(name));
   if (wrong === undefined) return;
-  const hint = didYouMean(wrong, names) || `: it takes ${listed(names)}`;
-  throw new TypeError(`Cannot ${action}: there is no option "${wrong}"${hint}`);
+  const known = names.map((name) => `"${name}"`).join(", ");
+  throw new TypeError(
+    `Cannot ${action}: there is no option "${wrong}"; it takes ${known}`,
+  );
 }
 
 /** Throws `TypeError` unless a value is a record: a list, a map or `Headers` have no names of their own. */
@@ -30,38 +32,24 @@ export function checkRecord(
   if (!isRecord) throw wrongKind(action, rule, value);
 }
 
-function listed(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(", ");
-}
-
 /** Whether an object is a record as literals, JSON and fields make it. */
 export function isPlainRecord(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The longest name that is compared: the time of a comparison grows with the product of both lengths. */
-const MAX_LENGTH = 50;
-
-/** How many names are compared at most. */
-const MAX_NAMES = 1_000;
-
-const MAX_SUGGESTIONS = 3;
-
 /**
  * The names nearest to an unknown one, the nearest first: at most three, within a third of its length in
  * edits. An edit adds, drops or replaces a letter, or swaps two neighbors.
  */
 export function suggestions(name: string, names: Iterable<string>): string[] {
-  if (name.length > MAX_LENGTH) return [];
   const limit = Math.max(1, Math.floor(name.length / 3));
   return [...new Set(names)]
     .filter((other) => Math.abs(other.length - name.length) <= limit)
-    .slice(0, MAX_NAMES)
     .map((other) => ({ other, edits: editDistance(name, other) }))
     .filter(({ edits }) => edits <= limit && edits < name.length)
     .sort((one, other) => one.edits - other.edits)
-    .slice(0, MAX_SUGGESTIONS)
+    .slice(0, 3)
     .map(({ other }) => other);
 }
 
@@ -73,15 +61,8 @@ export function didYouMean(name: string, names: Iterable<string>): string {
 
 /** What to use instead of methods that other frameworks have. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  [
-    "use",
-    'filter every request with before("start", ...); guard routes with addMiddleware() or group()',
-  ],
-  ["all", 'route("/path", ...) handles every method'],
-  ["on", 'write the methods before the path: route("PUT|PATCH /path", ...)'],
+  ["use", 'use before("start", ...), or addMiddleware() of a route'],
   ["listen", "use start()"],
-  ["serve", "use start()"],
-  ["static", "files() from @framework/core/files serves a folder"],
 ]);
 
 /** The error for an unknown method. */
@@ -92,8 +73,9 @@ export function noSuchMethod(
 ): TypeError {
   const elsewhere = ELSEWHERE.get(name);
   const hint = elsewhere ? `: ${elsewhere}` : didYouMean(name, names);
-  const problem = `there is no such method${hint}`;
-  return new TypeError(`Cannot ${action} "${name}": ${problem}`);
+  return new TypeError(
+    `Cannot ${action} "${name}": there is no such method${hint}`,
+  );
 }
 
 /** The optimal string alignment distance without case, one row at a time. */

@@ -37,23 +37,6 @@ function lengthOfBase(path: string, base: string): number | undefined {
   return isBase ? start.length : undefined;
 }
 
-/** What tells the base and the URL of a request: an `Engine` or `Framework`. */
-interface Based {
-  has(name: "framework.base_url"): boolean;
-  request(): { readonly base: string; readonly url: string };
-}
-
-/**
- * The path and query of the current request below `framework.base_url`. Without that setting, the base of a mounted
- * application is its prefix, which its `url` does not have: a path that begins alike stays as it is.
- */
-export function urlBelowBase(app: Based): string {
-  const { base, url } = app.request();
-  if (base === "/" || !app.has("framework.base_url")) return url;
-  const [path = ""] = url.split("?", 1);
-  return withoutBase(path, base) + url.slice(path.length);
-}
-
 /** The texts that change in lower case, beyond ASCII one UTF-16 code unit each; U+0130 would become two. */
 const CASED = /[A-Z]+|[^ -~\u0130]/g;
 
@@ -89,9 +72,7 @@ export async function inside(
   folder: string | URL,
   path: string,
 ): Promise<Inside | undefined> {
-  const calls = [Deno.realPath(folder), Deno.realPath(path)] as const;
-  await Promise.allSettled(calls); // neither goes on when the other fails
-  return insideOf(await calls[0], await calls[1]);
+  return insideOf(await Deno.realPath(folder), await Deno.realPath(path));
 }
 
 /** The synchronous `inside()`. */

@@ -3,19 +3,13 @@
  * line.
  */
 
-import {
-  HttpError,
-  isRefusal,
-  isStop,
-  shown,
-  TemplateError,
-} from "./errors.ts";
+import { HttpError, isStop, shown, TemplateError } from "./errors.ts";
 
 /** How many characters of an error a line has at most: a message may quote what a client sent. */
 const LONGEST = 1_000;
 
 /** How many causes of an error are shown. */
-export const MAX_CAUSES = 8;
+const MAX_CAUSES = 8;
 
 /** Controls, line separators, and characters of writing direction (Unicode's `Cc` and `Bidi_Control`). */
 const UNPRINTABLE =
@@ -28,29 +22,26 @@ const FOREIGN =
 const FRAMEWORK = import.meta.resolve("./");
 
 /** The place at the end of a frame. */
-const PLACE = /(?<![a-z])(?:file|https?|data):\/\/.*(?=:\d+\)?$)/;
+const PLACE = /((?:file|https?):\/\/.*):(\d+):\d+\)?$/;
 
 /** Writes to the error log, after the time. A log that cannot be written must not cost a response. */
 export function report(text: string): void {
-  const lines = text.split("\n").map((line) =>
-    line.replace(UNPRINTABLE, escaped)
-  );
-  const indented = lines.join("\n").replace(/\n(?=\S)/g, "\n    ");
-  try {
-    // deno-lint-ignore no-console -- this is the error log
-    console.error(`${new Date().toISOString()} ${indented}`);
-  } catch {
-    // there is no other place to say so
-  }
+  const lines = text.split("\n").map(inOneLine).join("\n");
+  const indented = lines.replace(/\n(?=\S)/g, "\n    ");
+  print("error", `${new Date().toISOString()} ${indented}`);
 }
 
 /** Prints a line for the person at the terminal. */
 export function announce(line: string): void {
+  print("log", line);
+}
+
+function print(stream: "error" | "log", line: string): void {
   try {
-    // deno-lint-ignore no-console -- it is meant for the terminal
-    console.log(line);
+    // deno-lint-ignore no-console -- this is the error log, and what the terminal shows
+    console[stream](line);
   } catch {
-    // the server goes on without it
+    // there is no other place to say so
   }
 }
 
@@ -64,28 +55,23 @@ export function reportError(
   request = "",
 ): void {
   if (isStop(thrown)) return;
-  // Some values throw when inspected; `Error.isError()` excludes them without looking.
-  const isBrief = Error.isError(thrown) && thrown instanceof HttpError &&
-    thrown.status < 500 && thrown.cause === undefined;
-  const text = isBrief
-    ? `${thrown.status} ${JSON.stringify(thrown.message)}`
-    : errorText(thrown);
+  const isOfClient = thrown instanceof HttpError && thrown.status < 500;
+  const text = isOfClient ? errorLine(thrown) : errorText(thrown);
   report(`${request} Error ${where}: ${text}`.trimStart());
 }
 
 /** The errors of streams that were reported: the server gets them, too, and breaks the connection. */
 const reported = new WeakSet<Error>();
 
-/** Writes the error of a stream that was being sent. That of the application is whole: no page shows it. */
+/** Writes the error of a stream that was being sent: no page shows it. */
 export function reportStream(error: Error, request: string): void {
   reported.add(error);
-  if (isRefusal(error)) reportError(error, "in a stream", request);
-  else report(`${request} Error in a stream: ${errorText(error)}`);
+  reportError(error, "in a stream", request);
 }
 
 /** Whether an error is that of a stream, and was reported. */
 export function wasReported(error: unknown): boolean {
-  return Error.isError(error) && reported.delete(error);
+  return error instanceof Error && reported.has(error);
 }
 
 /** A number of things in words, such as `1 form` or `2 forms`. */
@@ -95,73 +81,56 @@ export function counted(count: number, unit: string): string {
 
 /** An error with its stack and its causes; line breaks in messages are escaped. */
 export function errorText(thrown: unknown, depth = 0): string {
-  if (!Error.isError(thrown)) return inOneLine(shown(thrown));
-  try {
-    const lines = [inOneLine(titleOf(thrown)), ...framesOf(thrown)];
-    const { cause } = thrown;
-    if (cause !== undefined && depth < MAX_CAUSES) {
-      lines.push(`Caused by ${errorText(cause, depth + 1)}`);
-    }
-    return lines.join("\n");
-  } catch {
-    return "An error that throws when inspected";
+  if (!(thrown instanceof Error)) return inOneLine(shown(thrown));
+  const lines = [inOneLine(titleOf(thrown)), ...framesOf(thrown)];
+  if (thrown.cause !== undefined && depth < MAX_CAUSES) {
+    lines.push(`Caused by ${errorText(thrown.cause, depth + 1)}`);
   }
+  return lines.join("\n");
 }
 
 /** The frames of a stack, without the message. */
-export function framesOf({ stack, message }: Error): string[] {
-  const text = String(stack ?? "");
-  return text.slice(text.indexOf(message) + message.length)
+function framesOf({ stack = "", message }: Error): string[] {
+  return stack.slice(stack.indexOf(message) + message.length)
     .split("\n").filter((line) => /^\s+at /.test(line));
 }
 
-/** Whether a frame is of the framework, of a package or of the runtime. */
-export function isForeignFrame(frame: string): boolean {
-  return frame.includes(FRAMEWORK) || FOREIGN.test(frame);
-}
-
-/** An error in one line: its name, its message, that of its innermost cause, and its first place in the application. */
+/**
+ * An error in one line: its name, its message, that of its innermost cause, and its first place in the application,
+ * without which `origin` tells where it came from.
+ */
 export function errorLine(error: Error, origin = ""): string {
-  try {
-    const { name } = error;
-    const place = error instanceof TemplateError ? error.place : undefined;
-    const message = place ? error.message.split("\n", 1)[0]! : error.message;
-    let cause: unknown = error;
-    for (let n = 0; n < MAX_CAUSES; n++) cause = causeOf(cause) ?? cause;
-    const why = Error.isError(cause) && !message.includes(cause.message)
-      ? ` (caused by ${titleOf(cause)})`
-      : "";
-    const text = titleOf({ name, message }) + why;
-    const short = text.length > LONGEST
-      ? `${text.slice(0, LONGEST)}\u2026`
-      : text;
-    const where = place
-      ? `${place.file}:${place.line}`
-      : placeOf(error) ?? (message.includes(origin) ? "" : origin);
-    return inOneLine(where === "" ? short : `${short} at ${where}`);
-  } catch {
-    return "An error that throws when inspected";
-  }
+  let cause: unknown = error;
+  for (let n = 0; n < MAX_CAUSES; n++) cause = causeOf(cause) ?? cause;
+  const isKnown = !(cause instanceof Error) ||
+    error.message.includes(cause.message);
+  const why = isKnown ? "" : ` (caused by ${titleOf(cause as Error)})`;
+  const text = (titleOf(error) + why).slice(0, LONGEST);
+  const where = placeOf(error) ?? origin;
+  return inOneLine(where === "" ? text : `${text} at ${where}`);
 }
 
-function titleOf({ name, message }: Pick<Error, "name" | "message">): string {
-  return message ? `${name}: ${message}` : String(name);
+function titleOf({ name, message }: Error): string {
+  return message ? `${name}: ${message}` : name;
 }
 
 function causeOf(error: unknown): unknown {
-  const isMany = error instanceof AggregateError && error.errors.length > 0;
-  return isMany ? error.errors[0] : (error as Error | undefined)?.cause;
+  return error instanceof AggregateError
+    ? error.errors[0]
+    : (error as Error | undefined)?.cause;
 }
 
 /** The first place of the application in an error's stack, as `/srv/app.ts:12`. */
 function placeOf(error: Error): string | undefined {
+  if (error instanceof TemplateError) {
+    return `${error.place.file}:${error.place.line}`;
+  }
   for (const frame of framesOf(error)) {
-    if (isForeignFrame(frame)) continue;
-    const [url] = PLACE.exec(frame) ?? [];
+    if (frame.includes(FRAMEWORK) || FOREIGN.test(frame)) continue;
+    const [, url, line] = PLACE.exec(frame) ?? [];
     if (url === undefined) continue;
-    const [file, line] = url.split(/:(?=\d+$)/);
-    const isFile = file!.startsWith("file:");
-    return `${isFile ? decodeURI(new URL(file!).pathname) : file}:${line}`;
+    const isFile = url.startsWith("file:");
+    return `${isFile ? decodeURI(new URL(url).pathname) : url}:${line}`;
   }
 }
 
@@ -186,56 +155,33 @@ export const SECRETS: RegExp =
   /auth|card.?num|^code$|cookie|credential|csrf|cvc|cvv|jwt|key|otp|passw|passphrase|(?<![a-z])(?:pass|pin|sid)(?![a-z])|pwd|secret|session|sessid|sig|token/i;
 
 /** The pairs `name=value` in a text, such as a query. The lookbehind lets a long text be read only once. */
-const PAIRS = /(?<![\w.[\]%-])([\w.[\]%-]+)=[^&;\s#"]*/g;
+const PAIRS = /(?<![\w.[\]%-])[\w.[\]%-]+=[^&;\s#"]*/g;
 
 /** What separates a name from its value; encoded more than once where one address leads to another. */
 const EQUALS = /=|%(?:25)*3d/i;
 
-/** The encoded separators of pairs in a value, such as an address: `?`, `&`, `#` and `;`. */
-const SEPARATORS = /%(?:25)*(?:3f|26|23|3b)/i;
+/** What separates pairs in a value that is an address. */
+const SEPARATORS = /[?&#;]|%(?:25)*(?:3f|26|23|3b)/i;
 
 /** What replaces a secret. */
 export const MASK = "\u2022\u2022\u2022\u2022"; // four bullets
 
 /** The text with the values of secrets in it hidden. */
-export function masked(text: string, mask: string = MASK): string {
-  const isSecret = (name: string): boolean => SECRETS.test(name);
-  return text.replace(PAIRS, (pair) => maskedPair(pair, isSecret, mask));
+export function masked(text: string): string {
+  return text.replace(PAIRS, (pair) => maskedPair(pair));
 }
 
-/**
- * A pair with its value hidden when that is a secret's, as is what follows a secret's name in an address in it; an
- * encoded address is hidden whole.
- */
+/** A pair, its value hidden when the name is a secret's, or one in an address that is the value. */
 export function maskedPair(
   pair: string,
-  isSecret: (name: string) => boolean,
-  mask: string = MASK,
+  isSecret: (name: string) => boolean = (name) => SECRETS.test(name),
 ): string {
-  const parts = pair.split("?");
-  for (const [index, part] of parts.entries()) {
-    if (!namesIn(part).some(isSecret)) continue;
-    const [name] = part.split(EQUALS, 1);
-    return [...parts.slice(0, index), `${name}=${mask}`].join("?");
-  }
-  return pair;
-}
-
-/** The names in a part of a pair: the one in front of its value, and those in an encoded value. */
-function namesIn(part: string): string[] {
-  const [first, value] = part.split("=", 2);
-  const names = value === undefined ? [] : [first!];
-  if (!part.includes("%")) return names;
-  const all = part.split(SEPARATORS)
-    .flatMap((pair) => pair.split(EQUALS).slice(0, -1));
-  return names[0] === all[0] ? all : [...names, ...all]; // the first one counts once
+  const names = pair.split(EQUALS).slice(0, -1)
+    .map((part) => part.split(SEPARATORS).at(-1)!);
+  return names.some(isSecret) ? `${pair.split(EQUALS, 1)[0]}=${MASK}` : pair;
 }
 
 /** The value of a name, hidden when that is a secret's. */
-export function maskedIfSecret(
-  name: string,
-  value: string,
-  mask: string = MASK,
-): string {
-  return SECRETS.test(name) ? mask : masked(value, mask);
+export function maskedIfSecret(name: string, value: string): string {
+  return SECRETS.test(name) ? MASK : masked(value);
 }

@@ -24,9 +24,7 @@ export type Waiting = Promise<void> | undefined;
 
 /** Drops the result of work. */
 export function waitingFor(result: unknown): Waiting {
-  return isThenable(result)
-    ? Promise.resolve(result).then(() => {})
-    : undefined;
+  if (isThenable(result)) return Promise.resolve(result).then(() => {});
 }
 
 /** Steps of work: each `yield` hands {@linkcode run} a value or a promise, and gets the settled value. */
@@ -93,39 +91,21 @@ export async function settlesWithin(
   for (let turn = 0; turn < EAGER_TURNS && !isSettled; turn++) await null;
   if (isSettled) return true;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = startTimer(seconds, resolve);
+  const timer = setTimeout(resolve, Math.min(seconds * 1_000, LONGEST));
   await Promise.race([settled, promise]);
   clearTimeout(timer);
   return isSettled;
 }
 
-function startTimer(seconds: number, call: () => void) {
-  return setTimeout(call, Math.min(seconds * 1_000, LONGEST));
+const flushes = new Set<() => Promise<unknown>>();
+
+/** Has the framework wait for a function that writes what is left before it ends the process. */
+export function flushAtEnd(flush: () => Promise<unknown>): void {
+  flushes.add(flush);
 }
 
-/** Writes later what its reader is too slow for. */
-export interface BufferedWriter {
-  /** Resolves when nothing waits. */
-  flush(): Promise<void>;
-  /** Drops what waits. */
-  abandon(): void;
-}
-
-const writers = new Set<BufferedWriter>();
-
-/** Has the framework flush a writer before it ends the process. */
-export function flushAtEnd(writer: BufferedWriter): void {
-  writers.add(writer);
-}
-
-/** Flushes every writer, for the given seconds at most, and drops what waits then. */
+/** Waits for all of them, for the given seconds at most. */
 export async function flushAll(seconds: number): Promise<void> {
-  const flushes = [...writers].map((writer) => writer.flush());
-  await settlesWithin(Promise.all(flushes), seconds);
-  abandonAll();
-}
-
-/** Drops what waits: the process ends at once. */
-export function abandonAll(): void {
-  for (const writer of writers) writer.abandon();
+  const flushing = [...flushes].map((flush) => flush());
+  await settlesWithin(Promise.allSettled(flushing), seconds);
 }

@@ -7,8 +7,9 @@ import {
   resolveCallback,
 } from "../routing/callback.ts";
 import { wrongKind } from "../errors.ts";
-import { checkRecord } from "../options.ts";
-import { Router } from "../routing/router.ts";
+import { checkRecord, noSuchMethod } from "../options.ts";
+import type { OpenStream } from "../response/stream.ts";
+import type { Router } from "../routing/router.ts";
 import { Tree } from "../routing/tree.ts";
 import {
   current,
@@ -18,33 +19,29 @@ import {
   waitingContexts,
 } from "../state/current.ts";
 import { type Layer, Layered, type LayerOwner, Store } from "../state/layer.ts";
-import { noSuchMethod } from "../options.ts";
 import { Autoload } from "./autoload.ts";
 import type { Context } from "./exchange.ts";
-import { MappedMethod, passing, type Rule } from "./mapped_method.ts";
+import { MappedMethod, type Rule } from "./mapped_method.ts";
 import { checkName, type ComponentName, type Original } from "./names.ts";
 import { type Component, RegisteredClass } from "./registered_class.ts";
 import {
   checkSetting,
   defaultSettings,
   isSetting,
-  keptValue,
   type Settings,
 } from "./settings.ts";
 
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
-type Params = any[];
+type Default<First> = (first: First, ...params: any[]) => unknown;
+
+type Methods<First> = Readonly<Partial<Record<Original, Default<First>>>>;
 
 /** What every application declares first, by the same ways as its author. */
 export interface Defaults {
   /** The methods that a request is needed for: they get its context. */
-  readonly ofRequest: Readonly<
-    Partial<Record<Original, (context: Context, ...params: Params) => unknown>>
-  >;
+  readonly ofRequest: Methods<Context>;
   /** The methods of the application itself. */
-  readonly ofApplication: Readonly<
-    Partial<Record<Original, (app: Application, ...params: Params) => unknown>>
-  >;
+  readonly ofApplication: Methods<Application>;
   readonly rules: Readonly<Partial<Record<string, Rule>>>;
   readonly components: (app: Application) => Record<ComponentName, Component>;
 }
@@ -58,10 +55,8 @@ export class Application implements LayerOwner {
   isDraining = false;
   /** Deferred work that is running. */
   readonly deferred: Set<Promise<unknown>> = new Set();
-  /** The functions that abort the streams being sent. */
-  readonly streams: Set<(reason: unknown) => void> = new Set();
-  /** The functions that end those whose clients connect again. */
-  readonly endings: Set<() => void> = new Set();
+  /** The streams being sent. */
+  readonly streams: Set<OpenStream> = new Set();
   autoload!: Autoload;
   variables!: Store<unknown>;
   /** The variables that are settings, with the defaults of those that are not set. */
@@ -83,9 +78,6 @@ export class Application implements LayerOwner {
   init(isListening = false): void {
     if (this.context()) {
       throw new Error("Cannot initialize: a request is being handled");
-    }
-    if (isConfiguring()) {
-      throw new Error("Cannot initialize inside configure()");
     }
     if (!isListening) this.isServing = false;
     this.layerToWrite();
@@ -124,14 +116,9 @@ export class Application implements LayerOwner {
     return this.context()?.exchange.layer;
   }
 
-  get ownLayer(): Layer | undefined {
-    const exchange = this.context()?.exchange;
-    return exchange && (exchange.layer ??= new Map());
-  }
-
   layerToWrite(): Layer | undefined {
-    const layer = this.ownLayer;
-    if (layer !== undefined) return layer;
+    const exchange = this.context()?.exchange;
+    if (exchange !== undefined) return exchange.layer ??= new Map();
     if (!this.isServing || isConfiguring()) return undefined;
     throw new Error(
       "Cannot change the application here: it has started serving, and this code belongs to none of its requests. " +
@@ -155,7 +142,8 @@ export class Application implements LayerOwner {
     const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
     for (const [name, value] of entries) {
-      this.#set(name, keptValue(name, value));
+      const isDefault = isSetting(name) && value === null;
+      this.#set(name, isDefault ? defaultSettings[name] : value);
     }
   }
 
@@ -178,11 +166,8 @@ export class Application implements LayerOwner {
    */
   map(name: string, callback: CallbackForm, passRoute = false): void {
     checkName(name, "map");
-    const called = resolveCallback(
-      callback,
-      this.autoload,
-      `the method "${name}"`,
-    );
+    const what = `the method "${name}"`;
+    const called = resolveCallback(callback, this.autoload, what);
     const route = () => this.context()?.exchange.match?.toRoute() ?? null;
     const method: Method = passRoute
       ? (...params) => called(...params, route())
@@ -203,18 +188,10 @@ export class Application implements LayerOwner {
     callback?: Method,
   ): void {
     checkName(name, "register");
-    const action = `register "${name}"`;
     const isClass = typeof type === "function" && "prototype" in type;
     if (typeof type !== "string" && !isClass) {
       const rule = "it must be a class or the name of one";
-      throw wrongKind(action, rule, type);
-    }
-    if (!Array.isArray(params)) {
-      const rule = "the parameters of the constructor must be an array";
-      throw wrongKind(action, rule, params);
-    }
-    if (typeof (callback ?? Object) !== "function") {
-      throw wrongKind(action, "the callback must be a function", callback);
+      throw wrongKind(`register "${name}"`, rule, type);
     }
     if (this.method(name, this.layer)) return;
     const component = this.#components[name];
@@ -232,9 +209,7 @@ export class Application implements LayerOwner {
     const called = resolveCallback(filter, this.autoload, what);
     const mapped = this.method(name, this.layer);
     if (mapped === undefined) throw this.#unknown(name, action);
-    const isGuard = name === "start" && moment === "before";
-    const applied = isGuard ? passing(called) : called;
-    this.callables.set(name, mapped.filtered(moment, applied));
+    this.callables.set(name, mapped.filtered(moment, called));
   }
 
   // Calling
@@ -289,32 +264,21 @@ export class Application implements LayerOwner {
 
   /** How many of its requests are being handled. */
   get openRequests(): number {
-    const open = new Set<object>();
-    for (const context of waitingContexts()) {
-      const { exchange } = context as Context;
-      if (exchange.app === this && !exchange.isConcluded) open.add(exchange);
-    }
-    return open.size;
-  }
-
-  get isSendChanged(): boolean {
-    const { send } = this.callables.shared;
-    return send instanceof MappedMethod && !send.isUnchanged;
+    const contexts = [...waitingContexts()] as Context[];
+    const open = contexts.filter(({ exchange }) =>
+      exchange.app === this && !exchange.isConcluded
+    );
+    return new Set(open.map(({ exchange }) => exchange)).size;
   }
 
   router(): Router {
-    const router = this.call("router");
-    if (router instanceof Router) return router;
-    throw wrongKind("find a route", "router() must return a Router", router);
+    return this.call("router") as Router;
   }
 
   #unknown(name: string, action: string): TypeError {
     const known = this.callables.all();
     if (!Object.hasOwn(known, name)) {
-      const isOfRouter = typeof Reflect.get(this.router(), name) === "function";
-      if (!isOfRouter) return noSuchMethod(name, action, Object.keys(known));
-      const problem = `it is a method of the router: router().${name}()`;
-      return new TypeError(`Cannot ${action} "${name}": ${problem}`);
+      return noSuchMethod(name, action, Object.keys(known));
     }
     const state = "it is a registered class, not a method";
     return new TypeError(`Cannot ${action} "${name}": ${state}`);

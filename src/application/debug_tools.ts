@@ -1,8 +1,7 @@
 /** Owns loading `src/debug/`, which helps at the desk: for the first request under `framework.debug`, never without. */
 
 import type { Reply } from "../response/reply.ts";
-import { withoutRequest } from "../waiting.ts";
-import type { MaybePromise } from "../waiting.ts";
+import { type MaybePromise, withoutRequest } from "../waiting.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** What the page of an error shows besides its message. */
@@ -21,12 +20,8 @@ export interface DebugTools {
     handle: () => MaybePromise<Response>,
   ): MaybePromise<Response>;
 
-  /** What the page of that status shows; without an error, that of a path that was not found. */
-  detailsOf(
-    exchange: Exchange,
-    status: number,
-    error?: Error,
-  ): Promise<Details>;
+  /** What the page of an error shows; without one, that of a path that was not found. */
+  detailsOf(exchange: Exchange, error?: Error): Details;
 
   /** Notes which line has sealed a reply. */
   sealed(reply: Reply): void;

@@ -10,6 +10,7 @@ import { type Body, hasBody } from "../request/body.ts";
 import { headerOf, isFromServer } from "../request/runtime.ts";
 import { mountedAt, type Target } from "../request/target.ts";
 import { Reply, type Section } from "../response/reply.ts";
+import type { OpenStream } from "../response/stream.ts";
 import { Path } from "../routing/path.ts";
 import type { Match } from "../routing/tree.ts";
 import { currentIfOpen, leave, nextId } from "../state/current.ts";
@@ -18,6 +19,7 @@ import { Pending } from "../state/pending.ts";
 import type { Failing } from "../state/uncaught.ts";
 import type { Application } from "./application.ts";
 import type { DebugTools } from "./debug_tools.ts";
+import { MappedMethod } from "./mapped_method.ts";
 import { HttpRequest } from "./request.ts";
 import type { Settings } from "./settings.ts";
 
@@ -60,7 +62,7 @@ export class Exchange {
   /** What helps at the desk, under `framework.debug`. */
   debug: DebugTools | undefined = undefined;
   /** When it came in, where `send` is changed. */
-  readonly began: number | undefined;
+  readonly began: number | undefined = undefined;
   /** Whether the response is made: an error can only be logged. */
   isConcluded = false;
   isOver = false;
@@ -70,7 +72,6 @@ export class Exchange {
   #id: string | undefined = undefined;
   #contexts: Context[] | undefined = undefined;
   #holds = 0;
-  #isRemembered = false;
 
   constructor(
     readonly app: Application,
@@ -85,7 +86,9 @@ export class Exchange {
       (around.exchange.raw === raw || !isFromServer(raw));
     this.outer = isInside ? around : undefined;
     this.main = new Context(this, this.reply);
-    this.began = app.isSendChanged ? performance.now() : undefined;
+    const { send } = app.callables.shared;
+    const isSendChanged = send instanceof MappedMethod && !send.isUnchanged;
+    if (isSendChanged) this.began = performance.now();
   }
 
   get settings(): Settings {
@@ -128,22 +131,20 @@ export class Exchange {
     return url === null ? mountedAt.get(this.raw) ?? "" : basePath(url);
   }
 
-  /** The exchange of the request that a server has received, in front of every mount. */
+  /** The exchange of the request that a server has received, or a program made, in front of every mount and `fetch`. */
   get root(): Exchange {
-    const isMounted = mountedAt.has(this.raw) && this.outer !== undefined;
-    return isMounted ? this.outer!.exchange.root : this;
+    return this.outer === undefined ? this : this.outer.exchange.root;
   }
 
   /** What `request()` returns or, where that is something else, an object of the framework's own. */
   get http(): HttpRequest {
-    const request = this.instance ?? this.app.call("request", [], this.main);
-    if (request instanceof HttpRequest) return request;
+    const { instance } = this;
+    if (instance instanceof HttpRequest) return instance;
     return this.#http ??= new HttpRequest(this);
   }
 
-  /** Whether a server has received it, or the request around it. */
   get isServed(): boolean {
-    return isFromServer(this.raw) || this.outer?.exchange.isServed === true;
+    return isFromServer(this.root.raw);
   }
 
   get isHead(): boolean {
@@ -163,23 +164,16 @@ export class Exchange {
 
   /** Names the request in pages and log lines. */
   get id(): string {
-    return this.outer?.exchange.id ??
-      (this.#id ??= this.#receivedId() ?? crypto.randomUUID().slice(0, 8));
-  }
-
-  #receivedId(): string | undefined {
-    const id = this.proxies > 0 ? headerOf(this.raw, "x-request-id") : null;
-    return id !== null && REQUEST_ID.test(id) ? id : undefined;
+    if (this.outer !== undefined) return this.outer.exchange.id;
+    const sent = this.proxies > 0 ? headerOf(this.raw, "x-request-id") : null;
+    return this.#id ??= sent !== null && REQUEST_ID.test(sent)
+      ? sent
+      : crypto.randomUUID().slice(0, 8);
   }
 
   /** What begins a line of the log about it. */
   get title(): string {
     return `${this.id} ${this.method} ${this.root.target.path}`;
-  }
-
-  /** Whether the connection is secure, as cookies then are. */
-  get isSecure(): boolean {
-    return this.http.secure;
   }
 
   /** Adds a context that is over with the request. */
@@ -203,23 +197,14 @@ export class Exchange {
     };
   }
 
-  /** Keeps the request open for a stream. A server that shuts down calls `end` at once, and `abort` in the end. */
-  holdStream(abort: (reason: unknown) => void, end?: () => void): () => void {
+  /** Keeps the request open for a stream, which a server that shuts down stops. */
+  holdStream(stream: OpenStream): () => void {
     const release = this.hold();
-    const apps = [this.app]; // the server is that of the outermost
-    for (let { outer } = this; outer; outer = outer.exchange.outer) {
-      apps.push(outer.exchange.app);
-    }
-    for (const { streams, endings } of apps) {
-      streams.add(abort);
-      if (end !== undefined) endings.add(end);
-    }
-    if (apps.some(({ isDraining }) => isDraining)) end?.();
+    const { streams, isDraining } = this.root.app; // that of the server
+    streams.add(stream);
+    if (isDraining && stream.isResumable) queueMicrotask(stream.stop);
     return () => {
-      for (const { streams, endings } of apps) {
-        streams.delete(abort);
-        if (end !== undefined) endings.delete(end);
-      }
+      streams.delete(stream);
       release();
     };
   }
@@ -231,8 +216,6 @@ export class Exchange {
 
   /** Reads what Deno drops after the response. */
   remember(): void {
-    if (this.#isRemembered) return; // once it is upgraded, Deno refuses to read it
-    this.#isRemembered = true;
     this.outer?.exchange.remember();
     void this.remote;
     void this.raw.headers;

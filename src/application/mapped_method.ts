@@ -4,7 +4,7 @@ import { wrongKind } from "../errors.ts";
 import { isFrameworkObject } from "../extension_keys.ts";
 import type { Method } from "../routing/callback.ts";
 import { noRequest } from "../state/current.ts";
-import { isThenable, run, type Steps } from "../waiting.ts";
+import { run, type Steps } from "../waiting.ts";
 import type { Context } from "./exchange.ts";
 
 /**
@@ -86,7 +86,9 @@ export class MappedMethod {
   ): Steps<unknown> {
     const output: { value: unknown } = { value: undefined };
     for (const filter of this.filters.before) {
-      if ((yield filter(params, output)) === false) break;
+      const returned: unknown = yield filter(params, output);
+      if (this.name === "start") checkGuard(returned);
+      if (returned === false) break;
     }
     output.value = yield this.#invoke(params, context);
     for (const filter of this.filters.after) {
@@ -102,21 +104,15 @@ export class MappedMethod {
   }
 }
 
-/** A filter before `start`, whose responses by mistake are an error: they would let everybody in. */
-export function passing(filter: Filter): Filter {
-  const check = (returned: unknown): unknown => {
-    const isResponse = typeof returned === "string" ||
-      typeof returned === "object" && returned !== null &&
-        !isFrameworkObject(returned);
-    if (!isResponse) return returned;
-    const rule =
-      "it must return nothing or a boolean (call halt() or redirect() to respond)";
-    throw wrongKind('continue after a filter before "start"', rule, returned);
-  };
-  return (params, output) => {
-    const returned = filter(params, output);
-    return isThenable(returned) ? returned.then(check) : check(returned);
-  };
+/** Refuses what looks like a response of a filter before `start`: ignored, it would let everybody in. */
+function checkGuard(returned: unknown): void {
+  const isResponse = typeof returned === "string" ||
+    typeof returned === "object" && returned !== null &&
+      !isFrameworkObject(returned);
+  if (!isResponse) return;
+  const rule =
+    "it must return nothing or a boolean (call halt() or redirect() to respond)";
+  throw wrongKind('continue after a filter before "start"', rule, returned);
 }
 
 /** In other frameworks, `notFound(function)` declares what responds: the error says how here. */

@@ -1,6 +1,6 @@
 /**
- * Owns the names of mapped methods and registered classes: which are allowed, why the others are not, and
- * how an object gets a method for each name.
+ * Owns the names of mapped methods and registered classes: which are allowed, and how an object gets a method for each
+ * name.
  */
 
 import type { Method } from "../routing/callback.ts";
@@ -53,31 +53,21 @@ export type DeclaredName<Name extends string> =
   | ComponentName
   | (Name & Record<never, never>);
 
-/** Why the names are not allowed that cannot be mapped. */
-const reserved: ReadonlyMap<unknown, string> = new Map([
-  ...reasons("it is a core method", CORE),
-  ...reasons("it is a member of the framework itself", MEMBERS),
-  ...reasons(
-    "tools look up this name to find out what a value is",
-    ["default", "onListen", "onError", "asymmetricMatch", "$$typeof"],
-  ),
-  ...reasons("this name has a special meaning in JavaScript", [
-    ...["then", "toJSON", "prototype", "__proto__"],
-    ...Object.getOwnPropertyNames(Object.prototype),
-    ...Object.getOwnPropertyNames(Function.prototype),
-  ]),
+/** The names that cannot be mapped: those of the framework itself, of tools, and with a meaning in JavaScript. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...CORE,
+  ...MEMBERS,
+  ...["default", "onListen", "onError", "asymmetricMatch", "$$typeof"],
+  ...["then", "toJSON", "prototype", "__proto__"],
+  ...Object.getOwnPropertyNames(Object.prototype),
+  ...Object.getOwnPropertyNames(Function.prototype),
 ]);
-
-function reasons(why: string, names: readonly string[]): [string, string][] {
-  return names.map((name) => [name, why]);
-}
 
 /** Throws `TypeError` when a name is not allowed; the action goes into the message. */
 export function checkName(name: string, action: string): void {
-  const why = typeof name !== "string" || name === ""
-    ? "a name must be a non-empty string"
-    : reserved.get(name);
-  if (why === undefined) return;
+  if (typeof name === "string" && name !== "" && !RESERVED.has(name)) return;
+  const isCore = CORE.some((core) => core === name);
+  const why = isCore ? "it is a core method" : "this name is reserved";
   throw new TypeError(`Cannot ${action} ${Deno.inspect(name)}: ${why}`);
 }
 
@@ -102,7 +92,7 @@ export function dynamicMethods<Receiver>(
 ): object {
   return new Proxy(target, {
     get: (target, name, receiver) =>
-      typeof name === "symbol" || name in target || reserved.has(name)
+      typeof name === "symbol" || name in target || RESERVED.has(name)
         ? Reflect.get(target, name, receiver)
         : find(receiver, name),
     has: (target, name) => name in target || has(String(name)),

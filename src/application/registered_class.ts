@@ -1,7 +1,6 @@
 /** Owns a registered class with its instances: one that is shared, and new ones. */
 
 import type { Class, Method } from "../routing/callback.ts";
-import { reportError } from "../report.ts";
 import { configure } from "../state/current.ts";
 import type { Application } from "./application.ts";
 import type { Context } from "./exchange.ts";
@@ -54,7 +53,7 @@ export class RegisteredClass implements Keeper {
     if (isShared === false) return this.#make(within, true);
     const keeper = within && keeperOf ? keeperOf(within) : this;
     if (keeper.instance !== undefined) return keeper.instance;
-    // That of the application is made outside of requests, so that it cannot keep one.
+    // The application's instance is made outside of requests, so that it cannot keep one.
     const isShareable = keeper === this && !this.#isOfRequest;
     const made = keeper.instance = isShareable
       ? configure(() => this.#make(undefined, false))
@@ -66,29 +65,17 @@ export class RegisteredClass implements Keeper {
   }
 
   #make(context: Context | undefined, isNew: boolean): object {
-    const { type } = this;
-    if (typeof type !== "string") return this.#construct(type, context, isNew);
-    return this.app.autoload.find(type)
-      .then((found) => this.#construct(found, context, isNew));
-  }
-
-  #construct(
-    type: Class,
-    context: Context | undefined,
-    isNew: boolean,
-  ): object {
-    const { params, callback, component } = this;
-    const inherits = component !== undefined && params.length === 0 &&
-      (type === component.type || type.prototype instanceof component.type);
-    const instance = new type(
-      ...inherits ? component.params(context!, isNew) : params,
-    );
-    const result = callback?.(instance);
-    if (result instanceof Promise) {
-      result.catch((why) =>
-        reportError(why, `in the callback of "${this.name}"`)
-      );
-    }
-    return instance;
+    const { app, type, params, callback, component } = this;
+    const construct = (found: Class): object => {
+      const inherits = component !== undefined && params.length === 0 &&
+        (found === component.type || found.prototype instanceof component.type);
+      const given = inherits ? component.params(context!, isNew) : params;
+      const instance = new found(...given);
+      callback?.(instance);
+      return instance;
+    };
+    return typeof type === "string"
+      ? app.autoload.find(type).then(construct)
+      : construct(type);
   }
 }

@@ -3,10 +3,9 @@
  * read, so that a request costs nothing until then.
  */
 
-import { accepts } from "@std/http/negotiation";
-import { unreadable, wrongKind } from "../errors.ts";
+import { accepts, acceptsLanguages } from "@std/http/negotiation";
+import { refusal, unreadable, wrongKind } from "../errors.ts";
 import { FRAMEWORK_OBJECT, TRACK } from "../extension_keys.ts";
-import { checkOptions } from "../options.ts";
 import { isWithinBase } from "../paths.ts";
 import {
   type Body,
@@ -18,14 +17,14 @@ import {
 } from "../request/body.ts";
 import {
   type Data,
+  entriesOf,
   type Fields,
   type Files,
   type Form,
-  parseFields,
+  nest,
 } from "../request/fields.ts";
 import {
   addressOf,
-  bestLanguage,
   type Cookies,
   forwarded,
   hostOf,
@@ -38,7 +37,6 @@ import {
   type SchemaOutput,
   validated,
 } from "../request/schema.ts";
-import { checkHandshake } from "../request/socket.ts";
 import { mountedAt } from "../request/target.ts";
 import type { Route } from "../routing/route.ts";
 import { track } from "../state/current.ts";
@@ -49,6 +47,8 @@ export type ValidationSource = "body" | "query" | "params";
 
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
+
+const WEBSOCKET = /(?:^|[\s,])websocket(?:[\s,]|$)/i;
 
 /**
  * One request. `query`, `data`, `cookies` and `files` are records without a prototype: each name in them
@@ -70,9 +70,8 @@ const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
  */
 export class HttpRequest {
   readonly #exchange: Exchange;
-  #parsed: { readonly body: Body; readonly form: Form } | undefined;
+  #parsed: Form | undefined;
   #json: unknown;
-  #bytes: Uint8Array<ArrayBuffer> | undefined;
   #replay: Request | undefined;
   #query: Fields | undefined;
   #cookies: Cookies | undefined;
@@ -83,9 +82,7 @@ export class HttpRequest {
   }
 
   /** @ignore */
-  get [FRAMEWORK_OBJECT](): true {
-    return true;
-  }
+  readonly [FRAMEWORK_OBJECT] = true;
 
   /** @ignore */
   [TRACK]<Value>(name: string, call: Promise<Value>): Promise<Value> {
@@ -170,12 +167,15 @@ export class HttpRequest {
    * `framework.trust_proxy`, that of `X-Forwarded-Host`. "" when it is not valid.
    */
   get host(): string {
-    return this.#address?.host ?? "";
+    const { raw, proxies } = this.#exchange;
+    const host = hostOf(raw, proxies);
+    return isHost(host) ? new URL(`${this.scheme}://${host}`).host : "";
   }
 
   /** The `scheme` and the `host`, as in `https://example.com`; "" without a valid host. */
   get origin(): string {
-    return this.#address?.origin ?? "";
+    const { host, scheme } = this;
+    return host && `${scheme}://${host}`;
   }
 
   /**
@@ -198,9 +198,8 @@ export class HttpRequest {
 
   /** The `Content-Length` header or, without one, how many bytes of body were read. */
   get length(): number {
-    const length = this.getHeader("content-length");
-    if (/^\d{1,15}$/.test(length)) return Number(length);
-    return this.#exchange.body?.length ?? 0;
+    return Number(this.getHeader("content-length")) ||
+      this.#exchange.body?.length || 0;
   }
 
   /**
@@ -209,21 +208,22 @@ export class HttpRequest {
    * such a record.
    */
   get query(): Fields {
-    const { search } = this.#exchange.target;
-    return this.#query ??= parseFields(search, "the query", 400);
+    return this.#query ??= nest(this.#queryEntries());
   }
 
   /** Every value of a name in the query, in order: of `?tag=a&tag=b` both. Throws as `query` does. */
   queryAll(name: string): string[] {
-    void this.query; // throws when there are too many fields
-    return new URLSearchParams(this.#exchange.target.search).getAll(name);
+    return valuesOf(this.#queryEntries(), name);
+  }
+
+  #queryEntries(): [string, string][] {
+    return entriesOf(this.#exchange.target.search, "the query", 400);
   }
 
   /**
    * The fields of a form, or the members of a JSON object or array; otherwise empty. Throws `HttpError`
-   * 400 when the body is malformed, or is JSON of more than 1,000 levels, 413 beyond 1,000 fields or 100 files, 415 for
-   * an unknown charset or a `Content-Encoding`, and `TypeError` on a route that is `streamed()`; `String()` of a record
-   * in it throws 400.
+   * 400 when the body is malformed, 413 beyond 1,000 fields or 100 files, and `TypeError` on a route that is
+   * `streamed()`; `String()` of a record in it throws 400.
    */
   get data(): Data {
     return this.#form.data;
@@ -231,8 +231,7 @@ export class HttpRequest {
 
   /** Every value of a name in the form, in order: of two checkboxes both. Empty for JSON; throws as `data` does. */
   dataAll(name: string): string[] {
-    return this.#form.entries.filter(([each]) => each === name)
-      .map(([, value]) => value);
+    return valuesOf(this.#form.entries, name);
   }
 
   /**
@@ -240,15 +239,14 @@ export class HttpRequest {
    * type, 400 when it is malformed, and `TypeError` on a route that is `streamed()`.
    */
   get json(): unknown {
-    return this.#json ??= parseJson(this.#decodedBody(), this.type);
+    return this.#json ??= parseJson(this.#body(), this.type);
   }
 
   /**
    * Validates a part of the request with a schema of any library that follows Standard Schema (zod, valibot,
    * arktype), and returns the schema's typed output. The part is the `"body"` (JSON, or the fields and files of
    * a form; `{}` when it is empty), the `"query"` or the `"params"` of the route. Rejects with `ValidationError`
-   * when there are issues, with `HttpError` 415 for a body of another type, with `TypeError` without a schema,
-   * and as `json`, `data` and `query` throw.
+   * when there are issues, with `HttpError` 415 for a body of another type, and as `json`, `data` and `query` throw.
    */
   validate<Type extends Schema>(
     schema: Type,
@@ -291,12 +289,13 @@ export class HttpRequest {
   }
 
   /**
-   * The offered language that the client prefers by its `Accept-Language` header (RFC 4647, section 3.4):
+   * The offered language that the client prefers by its `Accept-Language` header (RFC 9110, section 12.5.4):
    * for `de-AT` also an offered `de`, for `en` also an offered `en-GB`. The first one without the header,
    * undefined when none fits.
    */
   acceptsLanguages<Tag extends string>(...tags: Tag[]): Tag | undefined {
-    return bestLanguage(this.getHeader("accept-language"), tags);
+    const { raw } = this.#exchange;
+    return tags.length > 0 ? acceptsLanguages(raw, ...tags) as Tag : undefined;
   }
 
   /**
@@ -314,22 +313,11 @@ export class HttpRequest {
   }
 
   /**
-   * The body as text in the charset of its type, "" when there is none. Throws `HttpError` 415 for an
-   * unknown charset, and `TypeError` on a route that is `streamed()`.
+   * The body as text, which is UTF-8 as in `Request.text()`; "" when there is none. Throws `TypeError` on a route that
+   * is `streamed()`.
    */
   getBody(): string {
-    return textOf(this.#decodedBody(), this.type);
-  }
-
-  /**
-   * The body as bytes, the same array on every call; of text, those that its UTF-8 has. Empty when no route takes the request, since its body is then left
-   * unread. Throws `TypeError` on a route that is `streamed()`.
-   */
-  getBytes(): Uint8Array<ArrayBuffer> {
-    const body = this.#body();
-    return this.#bytes ??= typeof body === "string"
-      ? new TextEncoder().encode(body)
-      : body;
+    return textOf(this.#body());
   }
 
   /** A header by its name in any case; "" when it was not sent. */
@@ -341,15 +329,12 @@ export class HttpRequest {
    * Makes a WebSocket of the request as `Deno.upgradeWebSocket()` does: the callback must return the response.
    * The request lives until the socket has closed, so that the socket's handlers keep its state. Throws `HttpError` 426
    * when the client does not ask for a WebSocket (RFC 9110, section 15.5.22) or asks for another version than 13, 400
-   * when its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2). Throws
-   * `TypeError` for an unknown option.
+   * when its handshake is malformed or does not offer the protocol of the options (RFC 6455, section 4.2).
    */
   upgrade(options: Deno.UpgradeWebSocketOptions = {}): Deno.WebSocketUpgrade {
-    checkOptions("make a WebSocket", options, ["protocol", "idleTimeout"]);
     const { root } = this.#exchange;
-    checkHandshake(root.raw, options.protocol);
     this.#exchange.remember(); // once it is upgraded, nothing more can be read
-    const upgrade = root.upgrade = Deno.upgradeWebSocket(root.raw, options);
+    const upgrade = root.upgrade = upgraded(root.raw, options);
     const release = this.#exchange.hold();
     // The application's own handlers of the event run first, and can still use the request.
     const releaseLater = (): void => queueMicrotask(release);
@@ -386,27 +371,14 @@ export class HttpRequest {
     return "";
   }
 
-  /** The body for what reads its content; throws `HttpError` 415 where a client has compressed it. */
-  #decodedBody(): Body {
-    const body = this.#body();
-    const encoding = this.getHeader("content-encoding");
-    if (body.length === 0 || /^(?:identity)?$/i.test(encoding)) return body;
-    const headers = { "accept-encoding": "identity" };
-    const state = `it is encoded as "${encoding}"`;
-    throw unreadable(415, "the body", state, { headers });
-  }
-
-  /** The part of the request that is validated. */
+  /** The part of the request that is validated: of the body, the JSON as it was sent, or the fields and files. */
   #part(source: ValidationSource): unknown {
-    if (source === "body") return this.#content();
     if (source === "query") return this.query;
     if (source === "params") return this.route?.params ?? {};
-    const rule = 'the source must be "body", "query" or "params"';
-    throw wrongKind("validate the request", rule, source);
-  }
-
-  /** The JSON as it was sent, or the fields and files of a form. */
-  #content(): unknown {
+    if (source !== "body") {
+      const rule = 'the source must be "body", "query" or "params"';
+      throw wrongKind("validate the request", rule, source);
+    }
     if (this.#body().length === 0) return {};
     const kind = kindOf(this.type);
     if (kind === "JSON") return this.json;
@@ -414,25 +386,41 @@ export class HttpRequest {
     throw unreadable(415, "the body", `its type is "${this.type}"`);
   }
 
-  /** Parsed again when a body was read late, for a route that a filter of `start` has declared. */
   get #form(): Form {
-    const body = this.#decodedBody();
-    if (this.#parsed?.body !== body) {
-      this.#parsed = { body, form: parseForm(body, this.type) };
-    }
-    return this.#parsed.form;
-  }
-
-  /** The host with the scheme in front; null when the host is not valid. */
-  get #address(): URL | null {
-    const { raw, proxies } = this.#exchange;
-    const host = hostOf(raw, proxies);
-    return isHost(host) ? URL.parse(`${this.scheme}://${host}`) : null;
+    return this.#parsed ??= parseForm(this.#body(), this.type);
   }
 
   /** The value of a header that the outermost trusted proxy wrote; undefined without one. */
   #forwarded(name: string): string | undefined {
     const { raw, proxies } = this.#exchange;
     return forwarded(raw, name, proxies);
+  }
+}
+
+function valuesOf(entries: Form["entries"], name: string): string[] {
+  return entries.filter(([each]) => each === name).map(([, value]) => value);
+}
+
+/**
+ * Makes a WebSocket of a request. Throws {@linkcode HttpError} for a malformed handshake (RFC 6455, section 4.2), for
+ * which Deno throws `TypeError` or, when the method is not GET, nothing.
+ */
+function upgraded(
+  request: Request,
+  options: Deno.UpgradeWebSocketOptions,
+): Deno.WebSocketUpgrade {
+  const { headers, method } = request;
+  const isAsked = method === "GET" &&
+    WEBSOCKET.test(headers.get("upgrade") ?? "");
+  if (!isAsked || headers.get("sec-websocket-version") !== "13") {
+    throw refusal(426, "Only WebSocket version 13 is supported here", {
+      headers: { upgrade: "websocket", "sec-websocket-version": "13" },
+    });
+  }
+  try {
+    return Deno.upgradeWebSocket(request, options);
+  } catch (cause) {
+    const { message } = cause as TypeError;
+    throw unreadable(400, "the WebSocket handshake", message, { cause });
   }
 }

@@ -6,12 +6,12 @@
 
 import { wrongKind } from "../errors.ts";
 import { isHost } from "../request/headers.ts";
-import { suggestions } from "../options.ts";
+import { didYouMean } from "../options.ts";
 
 /**
  * The settings by name, with the type of each. Durations are seconds, sizes are bytes.
  *
- * Guide: [docs/settings.md](./docs/settings.md)
+ * Guide: [docs/reference.md](./docs/reference.md#settings)
  */
 export interface Settings {
   /** The base path, stripped from paths and put before URLs. If it is a whole URL, redirects get its host. */
@@ -82,20 +82,8 @@ export type KnownVariable = keyof Settings | keyof Variables & string;
  * @internal
  */
 export type VariableName<Key extends string = string> = Key extends
-  `framework.${string}` ? Key extends keyof Settings ? Key : Suggested<Key>
+  `framework.${string}` ? keyof Settings
   : KnownVariable | (Key & Record<never, never>);
-
-/**
- * The settings whose names begin like a misspelled one, for the message of the compiler.
- *
- * @internal
- */
-type Suggested<Key extends string> = Key extends
-  `framework.${infer First}${infer Second}${string}`
-  ? OrAll<Extract<keyof Settings, `framework.${First}${Second}${string}`>>
-  : keyof Settings;
-
-type OrAll<Names> = [Names] extends [never] ? keyof Settings : Names & string;
 
 /**
  * The type of a variable: that of a setting or of a member of {@linkcode Variables}, or else the given one.
@@ -122,8 +110,7 @@ export type VariableValues<Values> =
   & {
     readonly [Key in keyof Values]: Key extends KnownVariable
       ? VariableValue<Key>
-      : Key extends `framework.${string}`
-        ? `there is no such setting: did you mean ${Suggested<Key>}?`
+      : Key extends `framework.${string}` ? "there is no such setting"
       : unknown;
   };
 
@@ -152,91 +139,64 @@ export function isSetting(name: string): name is keyof Settings {
   return Object.hasOwn(defaultSettings, name);
 }
 
+type Rule = readonly [rule: string, fits: (value: unknown) => boolean];
+
+/** What settings take, by the type of their default. */
+const BY_TYPE: Readonly<Record<string, Rule>> = {
+  string: ["it must be a string", (value) => typeof value === "string"],
+  boolean: ["it must be true or false", (value) => typeof value === "boolean"],
+  number: [
+    "it must be a number, at least 0",
+    (value) => typeof value === "number" && value >= 0,
+  ],
+};
+
+/** What other settings take. */
+const RULES: Readonly<Partial<Record<keyof Settings, Rule>>> = {
+  "framework.base_url": [
+    'it must be a path such as "/shop" or a URL such as "https://example.com/shop", without query and hash',
+    isBaseUrl,
+  ],
+  "framework.hosts": [
+    'it must be a list of hosts such as "example.com" or "localhost:8000"',
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isHost),
+  ],
+  "framework.error_format": [
+    'it must be "auto", "html" or "json"',
+    (value) => value === "auto" || value === "html" || value === "json",
+  ],
+  "framework.trust_proxy": [
+    "it must be true, false or a number of proxies",
+    (value) => typeof value === "boolean" || isCount(value),
+  ],
+};
+
 /** Throws `TypeError` when a value does not fit the setting of that name; null is the default. */
 export function checkSetting(key: string, value: unknown): void {
   if (!isSetting(key)) return checkUnknown(key);
   if (value === null || value === undefined) return;
-  const kindOfDefault = typeof defaultSettings[key];
-  const known: Readonly<Record<string, Check | undefined>> = rules;
-  const [kind, fits] = (known[key] ?? known[kindOfDefault])!;
-  if (fits(value)) return;
-  throw wrongKind(`set "${key}"`, `it must be ${kind}`, value);
-}
-
-/**
- * What is kept of a variable's value: for a list that is a setting, a frozen copy, since nothing would check what is
- * added to it later; for null, which is a value of the setting only where it is the default, nothing.
- */
-export function keptValue(key: string, value: unknown): unknown {
-  if (!isSetting(key)) return value;
-  if (Array.isArray(value)) return Object.freeze([...value]);
-  const isOther = value === null &&
-    defaultSettings[key] !== null;
-  return isOther ? undefined : value;
+  const [rule, fits] = RULES[key] ?? BY_TYPE[typeof defaultSettings[key]]!;
+  if (!fits(value)) throw wrongKind(`set "${key}"`, rule, value);
 }
 
 /** Throws when a name is nearly, but not quite, the name of a setting. */
 function checkUnknown(key: string): void {
-  const prefix = "framework.";
-  if (!key.startsWith(prefix)) return;
-  const names = Object.keys(defaultSettings).map((name) =>
-    name.slice(prefix.length)
-  );
-  const [near] = suggestions(key.slice(prefix.length), names);
-  if (near === undefined) return;
-  const hint = `did you mean "${prefix}${near}"?`;
-  throw new TypeError(`Cannot set "${key}": there is no such setting: ${hint}`);
+  if (!key.startsWith("framework.")) return;
+  const hint = didYouMean(key, Object.keys(defaultSettings));
+  if (hint === "") return;
+  throw new TypeError(`Cannot set "${key}": there is no such setting${hint}`);
 }
-
-type Check = readonly [kind: string, fits: (value: unknown) => boolean];
 
 /**
  * Whether a value is a path, or an http or https URL with a host. URLs would be made of other text, too, but wrong
  * ones: the parser takes `example.com:8000` for a scheme and skips slashes that are missing.
  */
 function isBaseUrl(value: unknown): boolean {
-  if (typeof value !== "string" || value !== value.trim()) return false;
-  if (/[?#\\\t\n\r]/.test(value)) return false;
+  if (typeof value !== "string" || /[?#\\\s]/.test(value)) return false;
   if (/^https?:\/\/[^/@]+(?:\/|$)/i.test(value)) return URL.canParse(value);
   return !/^[^/]*:/.test(value); // in front of the first slash, it ends a scheme or a host
 }
 
-const TEXT: Check = ["a string", (value) => typeof value === "string"];
-
-/** The settings whose default may be null, which has no type to go by. */
-type NullableSetting = {
-  [Name in keyof Settings]: null extends Settings[Name] ? Name : never;
-}[keyof Settings];
-
-/** The values that settings take, by the name of a setting, or else by the type of its default. */
-const rules: Readonly<
-  & Record<NullableSetting | "string" | "boolean" | "number", Check>
-  & Partial<Record<keyof Settings, Check>>
-> = {
-  "framework.base_url": [
-    'a path such as "/shop" or a URL such as "https://example.com/shop", without query and hash',
-    isBaseUrl,
-  ],
-  "framework.hosts": [
-    'a list of hosts such as "example.com" or "localhost:8000"',
-    (value) =>
-      Array.isArray(value) && value.length > 0 &&
-      value.every((host) => isHost(host)),
-  ],
-  "framework.error_format": [
-    '"auto", "html" or "json"',
-    (value) => value === "auto" || value === "html" || value === "json",
-  ],
-  "framework.trust_proxy": [
-    "true, false or a number of proxies",
-    (value) =>
-      typeof value === "boolean" ||
-      Number.isInteger(value) && (value as number) >= 0,
-  ],
-  string: TEXT,
-  boolean: ["true or false", (value) => typeof value === "boolean"],
-  number: [
-    "a number, at least 0",
-    (value) => typeof value === "number" && value >= 0,
-  ],
-};
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && value as number >= 0;
+}

@@ -12,7 +12,7 @@
  * Call it once for each `path` that has rules of its own. Where one path contains another, both apply, and the
  * later call sets the headers that both have.
  *
- * Guide: [docs/extensions.md](./docs/extensions.md)
+ * Guide: [docs/reference.md](./docs/reference.md#cors)
  *
  * @example An API for one site, with its cookies
  * ```ts

@@ -9,7 +9,7 @@
  *
  *     deno run --allow-read --allow-write src/create/mod.ts my-site
  *
- * Guide: [docs/development.md](./docs/development.md)
+ * Guide: [docs/reference.md](./docs/reference.md#create)
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Owns checking declared routes before a request comes: which can never be reached, and which name a class or a method
- * that does not load. The router loads this module for `check()` alone.
+ * Owns checking declared routes before a request comes: which can never be reached. The router loads this module for
+ * `check()` alone.
  */
 
 import { type Declaration, declarationOf, Route } from "../routing/route.ts";
@@ -22,7 +22,6 @@ export async function check(
   for (const declaration of declarations) {
     warnings.push(
       ...reachWarnings(declaration, earlier, declarations, caseSensitive),
-      ...await loadWarnings(declaration),
       ...await mountedWarnings(declaration, seen),
     );
   }
@@ -69,18 +68,6 @@ function hidingBelow(
       // only a star hides a star
       !isStar && other && hidingBelow(other, segments, at + 1, hides);
   return found || stars.find(hides);
-}
-
-async function loadWarnings(
-  { load, pattern }: Declaration,
-): Promise<string[]> {
-  try {
-    await load?.();
-    return [];
-  } catch (error) {
-    const { message } = error as Error;
-    return [`The route "${pattern.text}" cannot be called: ${message}`];
-  }
 }
 
 async function mountedWarnings(

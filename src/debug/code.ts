@@ -22,9 +22,11 @@ const FILE = /file:\/\/([^\s()]+?):(\d+):\d+/;
 /** The place of the application where an error was made; undefined when its stack has none. */
 export function placeOf(error: Error): Place | undefined {
   if (error instanceof TemplateError) {
-    const { file } = error.place;
+    const { place } = error;
     // It may be named by a relative path.
-    return { ...error.place, file: reading(file, Deno.realPathSync) ?? file };
+    const file = reading(place.file, Deno.realPathSync) ?? place.file;
+    const source = reading(file, Deno.readTextFileSync);
+    return { ...place, file, source };
   }
   const [, path = "", line] = FILE.exec(framesOf(error).join("\n")) ?? [];
   if (line === undefined) return undefined;

@@ -17,11 +17,7 @@ import { nearRoutes } from "./near_routes.ts";
 type Row = readonly [name: string, value: unknown];
 
 /** The details of an error or, without one, of a path that was not found. */
-export function detailsOf(
-  exchange: Exchange,
-  _status: number,
-  error?: Error,
-): Promise<Details> {
+export function detailsOf(exchange: Exchange, error?: Error): Details {
   const { id, match, settings } = exchange;
   const style = escape(debugPath(exchange, "style.css"));
   const errors = chainOf(error).map((thrown, index) => {
@@ -37,7 +33,7 @@ export function detailsOf(
     table("Fields", fieldRows(exchange)),
   ];
   const problem = error ? problemOf(id, error) : {};
-  return Promise.resolve({ html: html.join(""), problem });
+  return { html: html.join(""), problem };
 }
 
 /** The members that an error adds to the problem details. */

@@ -52,7 +52,10 @@ export function events(exchange: Exchange): ReadableStream<Uint8Array> {
       send();
       const timer = setTimeout(end, LIFETIME_MS);
       // A server drains the outermost application only.
-      const release = exchange.root.holdStream(end, end);
+      const release = exchange.root.holdStream({
+        isResumable: true,
+        stop: end,
+      });
       forget = () => {
         clearTimeout(timer);
         listeners.delete(send);

@@ -1,7 +1,6 @@
 /** Owns templates under debug: each render reads them anew, is timed, and reports undefined names. */
 
-import type { Template } from "../view/vento.ts";
-import { Templates } from "../view/templates.ts";
+import { type Template, Templates } from "../view/templates.ts";
 import { noteRender } from "./timing.ts";
 import { reporting } from "./undefined_names.ts";
 

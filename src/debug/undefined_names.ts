@@ -5,9 +5,9 @@
 
 import { didYouMean } from "../options.ts";
 import { report } from "../report.ts";
-import type { Template } from "../view/vento.ts";
+import type { Template } from "../view/templates.ts";
 
-/** The names that are read from the variables, by Vento itself and by `view/vento.ts`. */
+/** The names that are read from the variables, by Vento itself and by `view/templates.ts`. */
 const LOCALS = /\bvar \{([^}]*)\} = it;/g;
 
 /** The end of the function that Vento makes of a template. */

@@ -1,6 +1,6 @@
 /** Owns the choice of a compressed form: which ones exist next to a file, and which of them a client accepts. */
 
-import type { FoundFile } from "../file_response.ts";
+import type { FoundFile } from "../http.ts";
 import { visibleFile } from "./visible_file.ts";
 
 /** A file that was compressed beforehand. */

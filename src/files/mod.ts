@@ -13,7 +13,7 @@
  * `style.css.br` or `style.css.gz` instead of `style.css`, unless the compressed file is older. Compressed files have an
  * `ETag` of their own. Ranges are always those of the file itself, so a resumed download never mixes two forms.
  *
- * Guide: [docs/extensions.md](./docs/extensions.md)
+ * Guide: [docs/reference.md](./docs/reference.md#files)
  *
  * @example The URL of a file changes with its content, so clients may keep it for a year
  * ```ts
@@ -85,9 +85,10 @@ import {
   fileResponse,
   fileTag,
   type FoundFile,
+  isHeaderText,
   rangeOf,
-} from "../file_response.ts";
-import { isHeaderText, varyBy } from "../http.ts";
+  varyBy,
+} from "../http.ts";
 import { checkOptions } from "../options.ts";
 import { compressedForms, preferredForm } from "./compressed.ts";
 import { Versions } from "./versions.ts";

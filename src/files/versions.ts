@@ -1,6 +1,6 @@
 /** Owns the versions of files in URLs: short texts that change with the content. */
 
-import type { FoundFile } from "../file_response.ts";
+import type { FoundFile } from "../http.ts";
 
 /** Larger files are told apart by size and time: reading them synchronously would hold up requests. */
 const MAX_BYTES = 8 * 2 ** 20;

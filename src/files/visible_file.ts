@@ -1,6 +1,6 @@
 /** Owns which files of a folder are served: those inside of it that are not hidden. */
 
-import type { FoundFile } from "../file_response.ts";
+import type { FoundFile } from "../http.ts";
 import { type Inside, inside, insideSync, noteFile } from "../paths.ts";
 
 /** A part of a name that is empty or begins with a dot. */

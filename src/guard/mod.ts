@@ -22,7 +22,7 @@
  * With `nonce: true`, a Content Security Policy allows the inline scripts and styles of the site's own templates: the
  * nonce of the request is in the header, and in every template, as in `<script nonce="{{ nonce }}">`.
  *
- * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
+ * Guide: [docs/sessions.md](./docs/sessions.md)
  *
  * @example
  * ```ts

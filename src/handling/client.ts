@@ -30,7 +30,7 @@ export function seesDetails(exchange: Exchange): boolean {
   // Any other host name is DNS rebinding.
   return remote !== undefined && "hostname" in remote && proxies === 0 &&
     !isForwarded(root.raw) && LOOPBACK.test(remote.hostname) &&
-    LOOPBACK.test(new URL(raw.url).hostname);
+    LOOPBACK.test(URL.parse(raw.url)?.hostname ?? "");
 }
 
 function isForwarded(request: Request): boolean {

@@ -74,7 +74,7 @@ function components(app: Application): Record<ComponentName, Component> {
       type: HttpResponse,
       params: (context, isNew) => {
         const of = {
-          isSecure: () => context.exchange.isSecure,
+          isSecure: () => context.exchange.http.secure,
           sendFile: (path: string) =>
             context.track("file", sendFile(context, path)),
         };

@@ -2,7 +2,7 @@
 
 import type { Context } from "../application/exchange.ts";
 import { HttpError } from "../errors.ts";
-import { fileResponse, fileTag, rangeOf } from "../file_response.ts";
+import { fileResponse, fileTag, rangeOf } from "../http.ts";
 import { etag, lastModified } from "./caching.ts";
 
 /** Sends a file. Rejects with {@linkcode HttpError} 404 where there is none, and 416 for a range that it does not have. */

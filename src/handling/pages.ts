@@ -4,6 +4,7 @@
  */
 
 import { STATUS_TEXT, type StatusCode } from "@std/http/status";
+import type { Details } from "../application/debug_tools.ts";
 import type { Context, Exchange } from "../application/exchange.ts";
 import type { Rule } from "../application/mapped_method.ts";
 import { errorHeaders, HttpError, toError } from "../errors.ts";
@@ -14,7 +15,6 @@ import { ValidationError } from "../request/schema.ts";
 import type { Content, Reply } from "../response/reply.ts";
 import { HTML } from "../response/web_response.ts";
 import { routeName } from "../routing/tree.ts";
-import type { Waiting } from "../waiting.ts";
 import {
   isFromProgram,
   isOfLeaving,
@@ -25,14 +25,6 @@ import { encoded } from "./json.ts";
 import { respondAlone } from "./respond.ts";
 
 const NOT_FOUND = new HttpError(404);
-
-/** What the page of an error shows besides its message. */
-export interface Details {
-  /** For the page as HTML. */
-  readonly html: string;
-  /** Members of the problem details. */
-  readonly problem: Readonly<Record<string, unknown>>;
-}
 
 const NO_DETAILS: Details = { html: "", problem: {} };
 
@@ -57,19 +49,19 @@ export const onPage: Rule = (context, method, params) => {
       ({ reply }) => startPage(reply, error),
     );
   }
-  const shown = method.run(params, context) as Waiting;
-  const seal = (): void => reply.seal(`${method.name}()`);
-  return shown === undefined ? seal() : shown.then(seal);
+  method.run(params, context);
+  reply.seal(`${method.name}()`);
+  exchange.debug?.sealed(reply);
 };
 
 /** The default `notFound`. */
-export function notFound(context: Context): Waiting {
-  return show(context, NOT_FOUND);
+export function notFound(context: Context): void {
+  show(context, NOT_FOUND);
 }
 
 /** The default `error`. */
-export function error(context: Context, thrown: unknown): Waiting {
-  return show(context, toError(thrown));
+export function error(context: Context, thrown: unknown): void {
+  show(context, toError(thrown));
 }
 
 /** Puts a message in place of the content; from status 400 on, in the format that the client prefers. */
@@ -85,19 +77,16 @@ export function halt(
 }
 
 /** Writes the default page. A status that code has given to its own page stays. */
-function show({ exchange, reply }: Context, error: Error): Waiting {
+function show({ exchange, reply }: Context, error: Error): void {
   const { pageStatus, status } = reply;
   if (pageStatus === undefined || pageStatus === status) {
     startPage(reply, error);
   }
-  const showWith = (details: Details): void =>
-    reply.replace(errorPage(exchange, reply.status, error, details));
   const { debug } = exchange;
-  if (debug === undefined || !seesDetails(exchange)) {
-    return showWith(NO_DETAILS), undefined;
-  }
-  const shown = error === NOT_FOUND ? undefined : error;
-  return debug.detailsOf(exchange, reply.status, shown).then(showWith);
+  const details = debug !== undefined && seesDetails(exchange)
+    ? debug.detailsOf(exchange, error === NOT_FOUND ? undefined : error)
+    : NO_DETAILS;
+  reply.replace(errorPage(exchange, reply.status, error, details));
 }
 
 /** Shows the default page when `error` itself has failed. */
@@ -127,13 +116,10 @@ function errorPage(
   { html, problem }: Details,
 ): Content {
   const detail = messageOf(exchange, error);
-  const given = error instanceof ValidationError
-    ? { errors: error.issues }
-    : {};
-  const members = { ...given, ...detail && { detail }, ...problem };
-  return prefersJson(exchange)
-    ? problemPage(exchange, status, members)
-    : htmlPage(exchange, status, members.detail, html);
+  if (!prefersJson(exchange)) return htmlPage(exchange, status, detail, html);
+  const errors = error instanceof ValidationError ? error.issues : undefined;
+  const members = { detail: detail || undefined, errors, ...problem };
+  return problemPage(exchange, status, members);
 }
 
 /** The message of an `HttpError`; of any other error a reference to the log. */
@@ -175,13 +161,13 @@ function problemPage(
 function htmlPage(
   exchange: Exchange,
   status: number,
-  detail: unknown,
+  detail: string,
   details: string,
 ): Content {
   const title = STATUS_TEXT[status as StatusCode] ?? "Error";
-  const paragraph = !detail || detail === title
+  const paragraph = detail === "" || detail === title
     ? ""
-    : `<p>${escape(String(detail))}</p>\n`;
+    : `<p>${escape(detail)}</p>\n`;
   // A page without a style suits every Content-Security-Policy.
   const text = `<!doctype html>
 <html lang="en">

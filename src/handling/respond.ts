@@ -117,6 +117,8 @@ export const sealing: Rule = (context, method, params) => {
 /** The rule of `halt` and `stop`: the calling code does not go on. The request waits for an asynchronous one. */
 export const ending: Rule = (context, method, params) => {
   const { name } = method;
+  const { exchange, reply } = context;
+  if (reply.isSealed) exchange.debug?.ignored(reply, name);
   const isAlone = name === "halt" && !method.isUnchanged &&
     !context.reply.isSealed;
   const ended = untilStop(() =>
@@ -174,7 +176,7 @@ function* respondBy(
 ): Steps<unknown> {
   const { reply, parent } = own;
   const by = `${method.name}()`;
-  const release = parent!.reply.claim(by);
+  parent!.reply.claim(by);
   try {
     const returned = yield method.run(params, own);
     const kind = kindOf(returned);
@@ -190,7 +192,7 @@ function* respondBy(
     return isResponse ? undefined : returned;
   } catch (thrown) {
     if (isStop(thrown)) parent!.reply.adopt(reply, by);
-    else release();
+    else parent!.reply.reopen();
     throw thrown;
   }
 }

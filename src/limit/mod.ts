@@ -11,7 +11,7 @@
  * clients count as one; set it on a mounted engine, too, if that has limits. Each process keeps the counts of up to
  * 10,000 keys in memory and drops the oldest first. Several workers or machines need a `store` that they share.
  *
- * Guide: [docs/extensions.md](./docs/extensions.md)
+ * Guide: [docs/reference.md](./docs/reference.md#limit)
  *
  * @example
  * ```ts

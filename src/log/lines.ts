@@ -5,7 +5,7 @@
  */
 
 import { counted, reportError } from "../report.ts";
-import { type BufferedWriter, flushAtEnd } from "../waiting.ts";
+import { flushAtEnd } from "../waiting.ts";
 
 /** How many characters may wait for the reader: several thousand lines. */
 const MAX_LENGTH = 2 ** 20;
@@ -17,14 +17,14 @@ const consoleLog = console.log;
 const encoder = new TextEncoder();
 
 /** The queue of lines. */
-class Lines implements BufferedWriter {
+class Lines {
   #waiting = "";
   #dropped = 0;
   /** Resolves when no line waits; undefined while none does. */
   #writing: Promise<void> | undefined;
 
   constructor() {
-    flushAtEnd(this);
+    flushAtEnd(() => this.flush());
   }
 
   /** Appends a line to the queue. A program that has replaced `console.log` gets it at once. */
@@ -43,11 +43,6 @@ class Lines implements BufferedWriter {
   /** Resolves when no line waits. */
   flush(): Promise<void> {
     return this.#writing ?? Promise.resolve();
-  }
-
-  /** Drops the lines that wait. */
-  abandon(): void {
-    this.#waiting = "";
   }
 
   async #write(): Promise<void> {

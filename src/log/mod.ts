@@ -19,7 +19,7 @@
  * Filters of `send` that are added later may still replace the response: call `log` after the other
  * extensions.
  *
- * Guide: [docs/logging.md](./docs/logging.md)
+ * Guide: [docs/errors.md](./docs/errors.md#the-log)
  *
  * @example A record for each request instead of the line, such as for logs in JSON
  * ```ts

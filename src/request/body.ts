@@ -115,43 +115,24 @@ export function checkLength(request: Request, limit: number): number {
 
 /** The error for a body that is too large. */
 export function tooLarge(limit: number): HttpError {
-  return unreadable(413, SOURCE, `it is larger than ${sizeText(limit)}`);
-}
-
-/** A size in MiB or KiB where that is a whole number, else in bytes. */
-function sizeText(bytes: number): string {
-  if (bytes === 0 || bytes % 1024 !== 0) return `${bytes} bytes`;
-  const kib = bytes / 1024;
-  return kib % 1024 === 0 ? `${kib / 1024} MiB` : `${kib} KiB`;
+  return unreadable(413, SOURCE, `it is larger than ${limit} bytes`);
 }
 
 const UTF8 = new TextDecoder();
 
-/**
- * The text of a body in the charset of its Content-Type, by default UTF-8. Malformed bytes read as U+FFFD. Throws
- * {@linkcode HttpError} 415 for an unknown charset.
- */
-export function textOf(body: Body, type: string): string {
-  if (typeof body === "string") return body;
-  const [, charset] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type) ?? [];
-  if (charset === undefined) return UTF8.decode(body);
-  try {
-    return new TextDecoder(charset).decode(body);
-  } catch (cause) {
-    const state = `its charset "${charset}" is unknown`;
-    throw unreadable(415, SOURCE, state, { cause });
-  }
+/** The text of a body, which is UTF-8 as in `Request.text()`: malformed bytes read as U+FFFD. */
+export function textOf(body: Body): string {
+  return typeof body === "string" ? body : UTF8.decode(body);
 }
 
-/** Parses JSON. Throws {@linkcode HttpError} 415 for another type or an unknown charset, and 400 for malformed JSON. */
+/** Parses JSON. Throws {@linkcode HttpError} 415 for another type, and 400 for malformed JSON. */
 export function parseJson(body: Body, type: string): unknown {
   if (!JSON_TYPE.test(type)) {
     throw unreadable(415, "the JSON body", `its type is "${type}"`);
   }
   try {
-    return JSON.parse(textOf(body, type));
+    return JSON.parse(textOf(body));
   } catch (cause) {
-    if (cause instanceof HttpError) throw cause;
     const fault = (cause as SyntaxError).message.replace(QUOTATION, "");
     throw unreadable(400, "the JSON body", fault, { cause });
   }
@@ -163,13 +144,11 @@ export function parseForm(body: Body, type: string): Form {
   if (kind === "multipart") {
     return parseMultipart(body as Bytes, type); // never text: `UTF8_TEXT`
   }
-  const data: Data = Object.create(null);
-  const entries: [string, string][] = [];
+  const entries = kind === "form"
+    ? entriesOf(`?${textOf(body)}`, "the form", 413)
+    : [];
+  const data: Data = nest(entries);
   if (kind === "JSON") copyMembers(parseJson(body, type), data);
-  if (kind === "form") {
-    entries.push(...entriesOf(`?${textOf(body, type)}`, "the form", 413));
-    Object.assign(data, nest(entries));
-  }
   return { data, entries, files: Object.create(null), whole: () => data };
 }
 

@@ -42,15 +42,6 @@ const LIMITS = { fields: 1_000, files: 100 } as const;
 /** How many brackets a name may have: `a[b][c]` has two. */
 const MAX_DEPTH = 8;
 
-/** Parses `a=1&b[]=2` into nested fields; throws as `entriesOf` and `nest` do. */
-export function parseFields(
-  text: string,
-  source: string,
-  status: number,
-): Fields {
-  return nest(entriesOf(text, source, status));
-}
-
 /**
  * Parses `a=1&b[]=2` by the form decoder of the URL standard, which accepts any text and drops one "?" at
  * the start. Throws {@linkcode HttpError} of the given status beyond 1,000 fields.

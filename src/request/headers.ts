@@ -1,4 +1,4 @@
-/** Owns reading the headers of a request: host, addresses, cookies and languages. */
+/** Owns reading the headers of a request: host, addresses and cookies. */
 
 import { decodeEscapes } from "../paths.ts";
 import { refusal } from "../errors.ts";
@@ -21,6 +21,12 @@ export function addressOf(list: string): string {
   return URL.canParse(`http://${host}`) ? address : "";
 }
 
+/**
+ * A text without spaces and tabs around it; it is read in one pass. Other white space is part of a cookie's name:
+ * `\xa0__Host-session`, which any subdomain may set, is not `__Host-session`.
+ */
+const TRIMMED = /^[ \t]*(.*[^ \t])?[ \t]*$/s;
+
 /** Cookies by name. */
 export type Cookies = Record<string, string | undefined>;
 
@@ -37,61 +43,8 @@ export function parseCookies(header: string): Cookies {
   return cookies;
 }
 
-/**
- * A text without spaces and tabs around it. Other white space is part of a cookie's name: `\xa0__Host-session`,
- * which any subdomain may set, is not `__Host-session`. An expression would take the square of the length.
- */
 function trimmed(text: string): string {
-  const isSpace = (at: number) => text[at] === " " || text[at] === "\t";
-  let [start, end] = [0, text.length];
-  while (start < end && isSpace(start)) start++;
-  while (end > start && isSpace(end - 1)) end--;
-  return text.slice(start, end);
-}
-
-/** How many ranges are read: each is compared with each offered language. */
-const MAX_RANGES = 100;
-
-/** One range, such as `de-AT;q=0.8` (RFC 9110, section 12.4.2). */
-const RANGE =
-  /^\s*([a-z]{1,8}(?:-[a-z\d]{1,8}){0,9}|\*)\s*(?:;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
-
-/**
- * The tag that fits the header best, by the lookup of RFC 4647 (section 3.4): each range, the heaviest first, is
- * shortened from its end until it is an offered tag. A range also fits a longer tag. `*` takes the first tag that the
- * client does not refuse by a weight of 0. Without a header the first tag; undefined when none fits.
- */
-export function bestLanguage<Tag extends string>(
-  header: string,
-  tags: readonly Tag[],
-): Tag | undefined {
-  if (header.trim() === "") return tags[0];
-  const ranges = header.split(",", MAX_RANGES).map((text) => RANGE.exec(text))
-    .filter((match) => match !== null)
-    .map(([, range, q = "1"]) => ({
-      range: range!.toLowerCase(),
-      q: Number(q),
-    }))
-    .sort((one, other) => other.q - one.q);
-  const covers = (range: string, tag: string): boolean =>
-    `${tag.toLowerCase()}-`.startsWith(`${range}-`);
-  /** Whether the longest range that covers a tag has the weight 0. */
-  const isRefused = (tag: string): boolean =>
-    ranges.filter(({ range }) => covers(range, tag))
-      .sort((one, other) => other.range.length - one.range.length)[0]?.q === 0;
-  const offered = tags.filter((tag) => !isRefused(tag));
-  for (const { range, q } of ranges) {
-    if (q === 0) return undefined; // the last ones
-    if (range === "*" && offered.length > 0) return offered[0];
-    // Without its last subtag, and without a single letter that would then be the last.
-    for (let part = range; part !== "";) {
-      const found = offered.find((tag) => tag.toLowerCase() === part);
-      if (found !== undefined) return found;
-      part = part.replace(/(?:^|-)[^-]+$/, "").replace(/-[^-]$/, "");
-    }
-    const longer = offered.find((tag) => covers(range, tag));
-    if (longer !== undefined) return longer;
-  }
+  return TRIMMED.exec(text)![1] ?? "";
 }
 
 /**
@@ -118,12 +71,13 @@ export function checkHost(
   allowed: readonly string[],
   proxies: number,
 ): void {
-  const host = hostOf(request, proxies);
-  const isForwarded = forwarded(request, FORWARDED_HOST, proxies);
-  const named = isForwarded ? [host] : [host, authorityOf(request.url)];
-  for (const each of new Set(named)) {
-    if (allowed.some((name) => isNamed(each, name))) continue;
-    throw refusal(421, `The host "${each}" is not served here`);
+  const named = [hostOf(request, proxies)];
+  if (!forwarded(request, FORWARDED_HOST, proxies)) {
+    named.push(authorityOf(request.url));
+  }
+  for (const host of named) {
+    if (allowed.some((name) => isNamed(host, name))) continue;
+    throw refusal(421, `The host "${host}" is not served here`);
   }
 }
 

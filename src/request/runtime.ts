@@ -1,13 +1,7 @@
 /**
- * Owns access to the internals of Deno's objects, which are under symbols of Deno's own. They are not
- * documented, so each function says what happens when one is missing.
+ * Owns access to Deno's record of a request, which is under a symbol of Deno's own. It is not documented, so each
+ * function says what happens when it is missing.
  */
-
-function symbolOf(object: object, description: string): symbol | undefined {
-  return [object, Object.getPrototypeOf(object) ?? {}]
-    .flatMap((owner) => Object.getOwnPropertySymbols(owner))
-    .find((symbol) => symbol.description === description);
-}
 
 /** The runtime's record of a request; only that of a served request has these methods. */
 interface RequestRecord {
@@ -17,7 +11,8 @@ interface RequestRecord {
 let requestSymbol: symbol | undefined;
 
 function recordOf(request: object): RequestRecord | undefined {
-  requestSymbol ??= symbolOf(request, "request");
+  requestSymbol ??= Object.getOwnPropertySymbols(request)
+    .find(({ description }) => description === "request");
   const slots = request as Record<symbol, RequestRecord | undefined>;
   return requestSymbol && slots[requestSymbol];
 }

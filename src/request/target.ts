@@ -28,10 +28,7 @@ export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(
   ["CONNECT", "TRACE", "TRACK"],
 );
 
-/** A character that needs a closer look, such as `%` and `?`, or the start of a possible dot segment. */
-const SPECIAL = /[^!$&-;=@-[\]_a-z|~]|\/\./;
-
-/** That, or a capital. */
+/** A character that needs a closer look, such as `%`, `?` and a capital, or the start of a possible dot segment. */
 const NOT_PLAIN = /[^!$&-;=@[\]_a-z|~]|\/\./;
 
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
@@ -54,9 +51,8 @@ export function targetOf(request: Request, method = request.method): Target {
     throw badRequest("method must be in capitals", method);
   }
   let received = originForm(url, headerOf(request, "host") ?? "");
-  const isPlain = !NOT_PLAIN.test(received);
-  if (isPlain || !SPECIAL.test(received)) {
-    return { path: received, search: "", isPlain };
+  if (!NOT_PLAIN.test(received)) {
+    return { path: received, search: "", isPlain: true };
   }
   // Clients keep the fragment of a URL for themselves.
   if (!isFromServer(request)) received = received.split("#", 1)[0]!;
@@ -102,9 +98,8 @@ function originForm(url: string, host: string): string {
 
 /** The error for a malformed request; quotes the beginning of what was sent. */
 function badRequest(fault: string, received: string): HttpError {
-  const isLong = received.length > 100;
-  const text = isLong ? `${received.slice(0, 100)}\u2026` : received;
-  return refusal(400, `The ${fault}: ${JSON.stringify(text)}`);
+  const start = JSON.stringify(received.slice(0, 100));
+  return refusal(400, `The ${fault}: ${start}`);
 }
 
 /**
@@ -124,13 +119,7 @@ export function webRequest(
   }
   const isPath = typeof request === "string" && request.startsWith("/");
   const url = URL.parse(isPath ? `http://localhost${request}` : `${request}`);
-  if (url !== null && /^https?:$/.test(url.protocol)) {
-    const made = new Request(url);
-    // A URL drops dot segments; those of a path are refused, as those that a client sends are.
-    if (!isPath || !DOT_SEGMENT.test(request.split(/[?#]/, 1)[0]!)) return made;
-    const value = `${url.origin}${request}`;
-    return Object.defineProperty(made, "url", { value });
-  }
+  if (url !== null && /^https?:$/.test(url.protocol)) return new Request(url);
   const rule =
     'the request must be a web Request, an http or https URL, or a path such as "/users"';
   throw wrongKind("fetch", rule, request);

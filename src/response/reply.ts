@@ -17,7 +17,7 @@ import {
   isSealedWithBody,
   PAGE_HEADERS,
 } from "./header.ts";
-import { type BodyContent, checkUnread, discard } from "./stream.ts";
+import { type BodyContent, discard } from "./stream.ts";
 
 /** Texts in the order of the calls; a list among them is a section. */
 export type Section = (string | Section)[];
@@ -84,11 +84,9 @@ export class Reply {
    */
   setHeader(name: string, value: HeaderValue): void {
     const key = name.toLowerCase();
-    const lines = Array.isArray(value)
-      ? [...value]
-      : value === null
-      ? []
-      : [`${value}`];
+    let lines: readonly string[] = [];
+    if (Array.isArray(value)) lines = [...value];
+    else if (value !== null) lines = [`${value}`];
     for (const line of lines) checkHeader(name, line);
     if (this.isMade || this.isSealed && isSealedWithBody(key)) return;
     this.#putHeader(key, lines);
@@ -146,7 +144,6 @@ export class Reply {
     content: Exclude<BodyContent, string> | Response,
     type?: string,
   ): undefined {
-    checkUnread(content);
     if (this.isSealed) return discard(content);
     this.#replaceBody();
     this.content = content;
@@ -190,22 +187,11 @@ export class Reply {
     return successor;
   }
 
-  /** Seals the reply for a method that responds alone. Call the result when that fails. */
-  claim(by: string): () => void {
-    const { headers } = this;
-    // These are true of the bytes that are replaced.
-    const ofBytes = BYTE_HEADERS.map((name) =>
-      [name, headers?.get(name)] as const
-    );
+  /** Seals the reply for a method that responds alone, until that is done, or has failed and reopens it. */
+  claim(by: string): void {
     this.#drop(BYTE_HEADERS);
     this.seal(by);
     this.isClaimed = true;
-    return () => {
-      this.reopen();
-      for (const [name, lines] of ofBytes) {
-        if (lines !== undefined) headers!.set(name, lines);
-      }
-    };
   }
 
   /** Takes over the response of the method that has claimed this reply. */
@@ -247,8 +233,8 @@ export class Reply {
 }
 
 function joined(section: Section): string {
-  const [first, ...others] = section;
-  if (others.length === 0 && typeof first === "string") return first;
+  const [first] = section;
+  if (section.length === 1 && typeof first === "string") return first;
   let text = "";
   for (const part of section) {
     text += typeof part === "string" ? part : joined(part);

@@ -6,18 +6,14 @@ import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
 import type { Markup } from "../html.ts";
 import { typeByExtension } from "../http.ts";
 import { MAX_SECONDS } from "../options.ts";
-import {
-  type EventsOptions,
-  EventStream,
-  type ServerSentEvent,
-} from "./events.ts";
+import { EventStream, type ServerSentEvent } from "./events.ts";
 import {
   cookieLine,
   type CookieOptions,
   dispositionOf,
   type HeaderValue,
 } from "./header.ts";
-import { Reply, type Section } from "./reply.ts";
+import type { Reply, Section } from "./reply.ts";
 import type { BodyContent } from "./stream.ts";
 import { lengthOf } from "./web_response.ts";
 
@@ -52,7 +48,7 @@ interface OfResponse {
  */
 export class HttpResponse {
   readonly #reply: Reply;
-  readonly #of: OfResponse | undefined;
+  readonly #of: OfResponse;
   readonly #section: Section | undefined;
 
   /**
@@ -60,11 +56,7 @@ export class HttpResponse {
    *
    * @ignore
    */
-  constructor(
-    reply: Reply = new Reply(),
-    of?: OfResponse,
-    section?: Section,
-  ) {
+  constructor(reply: Reply, of: OfResponse, section?: Section) {
     this.#reply = reply;
     this.#of = of;
     this.#section = section;
@@ -106,9 +98,8 @@ export class HttpResponse {
    * or an attribute is malformed (RFC 6265, section 4.1), and `TypeError` above 4,096 bytes of name and value.
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const isSecure = this.#of?.isSecure() ?? false;
-    const line = cookieLine(name, value, options, isSecure);
-    this.#reply.addCookie(line);
+    const isSecure = this.#of.isSecure();
+    this.#reply.addCookie(cookieLine(name, value, options, isSecure));
     return this;
   }
 
@@ -119,8 +110,7 @@ export class HttpResponse {
   }
 
   /**
-   * Replaces the body: by text, HTML unless a type is given, or by bytes or a stream. Throws `TypeError` for a stream
-   * that has been read.
+   * Replaces the body: by text, HTML unless a type is given, or by bytes or a stream.
    */
   body(content: BodyContent, type?: string): this {
     if (typeof content === "string") {
@@ -198,8 +188,7 @@ export class HttpResponse {
    * where there is no such file, and 416 for a range that it does not have.
    */
   file(path: string): Promise<void> {
-    if (this.#of !== undefined) return this.#of.sendFile(path);
-    throw new Error("Cannot send a file: this response is of no request");
+    return this.#of.sendFile(path);
   }
 
   /**
@@ -209,8 +198,8 @@ export class HttpResponse {
    * `request().signal` to abort.
    *
    * A server that shuts down ends the events in the same way, since an `EventSource` connects again by itself. Return
-   * the stream of a client that does not (`fetch()` for one) from the callback: it is sent to its end.
-   * Throws `RangeError` for a negative heartbeat.
+   * the stream of a client that does not (`fetch()` for one) from the callback: it is sent to its end. A comment is sent
+   * after 15 seconds without an event.
    *
    * @example
    * ```ts
@@ -234,10 +223,8 @@ export class HttpResponse {
    */
   events(
     source: AsyncIterable<ServerSentEvent> | Iterable<ServerSentEvent>,
-    options: EventsOptions = {},
   ): this {
-    const stream = new EventStream(source, options);
-    this.#reply.setContent(stream, "text/event-stream");
+    this.#reply.setContent(new EventStream(source), "text/event-stream");
     return this.cache(false).header("x-accel-buffering", "no");
   }
 

@@ -1,11 +1,10 @@
 /** Owns bodies that are streams: running their sources in the context of the request, and cancelling them. */
 
-import { ABORTED, isStop, toError, wrongKind } from "../errors.ts";
+import { ABORTED, toError, wrongKind } from "../errors.ts";
 import { Markup } from "../html.ts";
 import { reportError } from "../report.ts";
 import { bind } from "../state/current.ts";
 import { settlesWithin } from "../waiting.ts";
-import type { Delivery } from "./web_response.ts";
 
 /** What a body can be: text, bytes, or a stream of bytes or text. */
 export type BodyContent =
@@ -15,109 +14,108 @@ export type BodyContent =
   | Blob
   | ReadableStream;
 
-/** How many seconds the source of an abandoned stream has to clean up. */
+/** How many seconds the source of a cancelled stream has to clean up. */
 const CANCEL_SECONDS = 0.5;
+
+/** An open stream, as a server that shuts down sees it. */
+export interface OpenStream {
+  /** Whether the client connects again by itself: a drain ends the stream at once. */
+  readonly isResumable: boolean;
+  /** Ends the stream: without an error where it is resumable. */
+  stop(): void;
+}
+
+/** What sending a response needs to know of its request; an `Exchange` is one. */
+export interface Delivery {
+  /** Whether the request is a HEAD, which gets the headers of a GET and no body. */
+  readonly isHead: boolean;
+  /** Whether a server sends the response. */
+  readonly isServed: boolean;
+  /** What begins a line of the log about the request. */
+  readonly title: string;
+  /** Keeps the request open for a stream, until the returned function is called. */
+  holdStream(stream: OpenStream): () => void;
+  /** Reports why the stream has failed: no page can show it. */
+  reportFailure(error: Error): void;
+}
 
 /**
  * Binds a stream to the current request: its source runs in the context of the request at each read. The request stays
- * open until the stream has ended, failed or was aborted, or the client has left. A drain ends it at once where its
- * client connects again.
+ * open until the stream has ended, failed or was stopped, or the client has left.
  */
 export function bindStream(
   source: ReadableStream,
   delivery: Delivery,
-  isEndedAtDrain: boolean,
+  isResumable: boolean,
 ): ReadableStream {
   const reader = source.getReader();
   let controller: ReadableStreamDefaultController<Uint8Array>;
-  let isGivenUp = false;
-  // No function refers to `delivery`: a source that waits for ever would keep the request.
+  let isCancelled = false;
+  const stop = bind((): void => {
+    if (isCancelled) return;
+    if (isResumable) controller.close();
+    else controller.error(ABORTED);
+    cancel(ABORTED);
+  });
+  // Both are dropped in the end: a source that waits for ever must not keep the request.
   let open: Delivery | undefined = delivery;
-  const giveUp = (reason: unknown): Promise<void> => {
-    isGivenUp = true;
+  let release: (() => void) | undefined = delivery.holdStream({
+    isResumable,
+    stop,
+  });
+  const end = (): void => {
+    release?.();
+    release = open = undefined;
+  };
+  const cancel = (reason: unknown): Promise<void> => {
+    isCancelled = true;
     const cancelled = reader.cancel(reason).catch((error) => {
       if (error !== reason) {
         reportError(error, "at the end of a stream", open?.title);
       }
     });
-    // A source that waits for something may never notice, and must not keep its request.
+    // A source that waits for something may never notice.
     return settlesWithin(cancelled, CANCEL_SECONDS).then(end);
   };
-  const end = (): void => {
-    release?.();
-    release = open = undefined;
-  };
-  let release: (() => void) | undefined = delivery.holdStream(
-    bind((reason) => {
-      controller.error(reason);
-      giveUp(reason);
-    }),
-    isEndedAtDrain
-      ? bind(() => {
-        if (isGivenUp) return;
-        controller.close();
-        giveUp(ABORTED);
-      })
-      : undefined,
-  );
   return new ReadableStream<Uint8Array>({
     start: (given) => void (controller = given),
     pull: bind(async () => {
       try {
         const { done, value } = await reader.read();
+        if (isCancelled) return;
         if (!done) return controller.enqueue(bytesOf(value));
       } catch (thrown) {
-        const error = streamError(thrown);
-        if (!isGivenUp && error !== ABORTED) open?.reportFailure(error);
-        giveUp(thrown);
+        const error = toError(thrown);
+        if (!isCancelled) open?.reportFailure(error);
+        cancel(thrown);
         throw error;
       }
       controller.close();
       end();
     }),
-    cancel: bind(giveUp),
+    cancel: bind(cancel),
   }, { highWaterMark: 0 });
 }
 
-/** Why a stream has failed. Deno never closes the connection after an error that throws when inspected. */
-function streamError(thrown: unknown): Error {
-  if (!isStop(thrown)) return toError(thrown);
-  return new Error(
-    "Cannot call stop() or halt() in a stream: the response has already been made",
+/** A stream of what an iterable yields. */
+export function streamOf<Chunk>(
+  source: AsyncIterable<Chunk> | Iterable<Chunk>,
+): ReadableStream<Chunk> {
+  if (source instanceof ReadableStream) return source;
+  const kind = Object.prototype.toString.call(source);
+  return ReadableStream.from(
+    kind === "[object AsyncGenerator]" ? passedOn(source) : source,
   );
 }
 
 /**
- * A stream of what an iterable yields. In V8, a generator whose `return()` is called while it waits runs its
- * `finally` without the request, so `return()` is called after the next `yield`.
+ * What a generator yields. In V8, one whose `return()` is called while it waits runs its `finally` without the request;
+ * of this one, `return()` waits for the next `yield`.
  */
-export function streamOf<Chunk>(
-  source: AsyncIterable<Chunk> | Iterable<Chunk>,
-): ReadableStream<Chunk> {
-  const kind = Object.prototype.toString.call(source);
-  if (kind !== "[object AsyncGenerator]") return ReadableStream.from(source);
-  const generator = source as AsyncGenerator<Chunk>;
-  let next: Promise<IteratorResult<Chunk>> | undefined;
-  return ReadableStream.from<Chunk>({
-    [Symbol.asyncIterator]: () => ({
-      next: () => next = generator.next(),
-      return: async (value) => {
-        await next?.catch(() => {}); // the stream has got that error
-        return await generator.return(value);
-      },
-    }),
-  });
-}
-
-/** Throws `TypeError` for a body that was read or is being read, and for a network error. */
-export function checkUnread(content: BodyContent | Response): void {
-  const isRead = content instanceof Response
-    ? content.bodyUsed || content.status === 0
-    : content instanceof ReadableStream && content.locked;
-  if (!isRead) return;
-  throw new TypeError(
-    "Cannot send a body that has been read, is being read, or has failed",
-  );
+async function* passedOn<Chunk>(
+  generator: AsyncIterable<Chunk> | Iterable<Chunk>,
+): AsyncGenerator<Chunk> {
+  yield* generator;
 }
 
 /** Cancels an unused body; errors are ignored. */

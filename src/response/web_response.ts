@@ -4,21 +4,12 @@ import { NULL_BODY } from "../http.ts";
 import { EventStream } from "./events.ts";
 import type { HeaderLines } from "./header.ts";
 import type { Reply } from "./reply.ts";
-import { bindStream, type BodyContent, discard } from "./stream.ts";
-
-/** What sending a response needs to know of its request; an `Exchange` is one. */
-export interface Delivery {
-  /** Whether the request is a HEAD, which gets the headers of a GET and no body. */
-  readonly isHead: boolean;
-  /** Whether a server sends the response. */
-  readonly isServed: boolean;
-  /** What begins a line of the log about the request. */
-  readonly title: string;
-  /** Keeps the request open for a stream, until the returned function is called. */
-  holdStream(abort: (reason: unknown) => void, end?: () => void): () => void;
-  /** Reports why the stream has failed: no page can show it. */
-  reportFailure(error: Error): void;
-}
+import {
+  bindStream,
+  type BodyContent,
+  type Delivery,
+  discard,
+} from "./stream.ts";
 
 /** The content type of a text. */
 export const HTML = "text/html; charset=utf-8";
@@ -47,7 +38,9 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
   if (type !== undefined) init["content-type"] = type;
   const { isHead } = delivery;
   const isText = typeof body === "string";
-  if (isText && isChunked(body, delivery)) {
+  const isChunked = isText && !isHead && delivery.isServed &&
+    body.length >= FIRST_CHUNKED && body.length <= LAST_CHUNKED;
+  if (isChunked) {
     init["transfer-encoding"] = "chunked";
   } else if (isHead || !isText) { // else the runtime adds the length
     const length = lengthOf(body);
@@ -71,14 +64,6 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
   return response;
 }
 
-function isChunked(
-  { length }: string,
-  { isHead, isServed }: Delivery,
-): boolean {
-  return length >= FIRST_CHUNKED && length <= LAST_CHUNKED && isServed &&
-    !isHead;
-}
-
 /** A response that the application has made, with the collected headers and cookies: its own take precedence. */
 function merged(
   given: Response,
@@ -86,7 +71,8 @@ function merged(
   delivery: Delivery,
 ): Response {
   const hasMore = headers !== undefined && headers.size > 0;
-  if (!hasMore && !delivery.isHead && given.url !== "") return given; // of `fetch()`: sent natively
+  const isFetched = given.url !== "" && !given.bodyUsed;
+  if (isFetched && !hasMore && !delivery.isHead) return given; // sent natively
   const response = copied(given, delivery);
   for (const [name, lines] of headers ?? []) {
     const isCookie = name === "set-cookie";
@@ -129,14 +115,9 @@ function sendable(body: BodyContent, delivery: Delivery): BodyInit | null {
   return bindStream(body, delivery, body instanceof EventStream);
 }
 
-/** The response itself, or a copy of one whose headers are fixed, as those of `fetch()` are. */
+/** The response itself, or a copy of one of `fetch()`, whose headers are fixed. */
 export function mutable(response: Response): Response {
-  try {
-    response.headers.delete("x-never-sent");
-    return response;
-  } catch {
-    return copied(response);
-  }
+  return response.url === "" ? response : copied(response);
 }
 
 /** The type of a body that has come with none; a download of an unknown kind is bytes. */

@@ -1,6 +1,10 @@
-/** Owns the forms of a callback, for routes and mapped methods alike, and making a function of each. */
+/**
+ * Owns callbacks, of routes and mapped methods alike: their forms, making a function of each, and the types of a route's
+ * callback. Its arguments are read by the compiler from the text of the pattern.
+ */
 
 import { wrongKind } from "../errors.ts";
+import type { Markup } from "../html.ts";
 import { didYouMean } from "../options.ts";
 
 /** A function that can be mapped. */
@@ -24,12 +28,10 @@ export type CallbackForm =
   | `${string}->${string}`
   | `${string}::${string}`;
 
-/** Where the classes of callbacks, and their instances, come from. */
+/** Where the autoloaded classes of callbacks come from. */
 export interface Classes {
   /** Finds an autoloaded class by its name. */
   find(name: string): Promise<Class>;
-  /** The instance whose method is called: inside an application, one for each request. */
-  make(type: Class): object;
 }
 
 /** The name of a class and of a method. */
@@ -47,39 +49,28 @@ export function resolveCallback(
   if (typeof callback === "function" && !isClass(callback)) {
     return callback as Method;
   }
-  if (Array.isArray(callback) && callback.length === 2) {
-    const [target, method] = callback;
-    if (target instanceof Object && typeof method === "string") {
-      return methodOf(target, method, classes, what);
-    }
+  const names = typeof callback === "string" ? NAMES.exec(callback) : null;
+  if (names !== null) {
+    const [, name = "", arrow, method = ""] = names;
+    return async (...params) => {
+      const type = await classes.find(name);
+      return methodOf(type, method, what, arrow === "::")(...params);
+    };
   }
-  const load = loaderOf(callback, classes, what);
-  if (load !== undefined) return async (...params) => (await load())(...params);
+  const [target, method] = Array.isArray(callback) ? callback : [];
+  if (target instanceof Object && typeof method === "string") {
+    return methodOf(target, method, what);
+  }
   const rule =
     'the callback must be a function, [target, "method"] or "Class->method"';
   throw wrongKind(`make ${what}`, rule, callback);
 }
 
-/** How many parameters a callback names; undefined for that of an autoloaded class. */
-export function arityOf(callback: unknown): number | undefined {
-  if (typeof callback === "function") return callback.length;
-  if (!Array.isArray(callback)) return undefined;
-  const [target, method] = callback;
-  const called: unknown = Object(target.prototype)[method] ?? target[method];
-  return typeof called === "function" ? called.length : undefined;
-}
-
-/** What loads the class of a callback such as `"Class->method"`, and rejects when there is none; undefined for others. */
-export function loaderOf(
-  callback: unknown,
-  classes: Classes,
-  what: string,
-): (() => Promise<Method>) | undefined {
-  const names = typeof callback === "string" ? NAMES.exec(callback) : null;
-  if (names === null) return undefined;
-  const [, name = "", arrow, method = ""] = names;
-  return async () =>
-    methodOf(await classes.find(name), method, classes, what, arrow === "::");
+/** How many parameters a callback names; 0 for that of an autoloaded class. */
+export function arityOf(callback: unknown): number {
+  const [target, method] = Array.isArray(callback) ? callback : [];
+  const called = target?.prototype?.[method] ?? target?.[method] ?? callback;
+  return typeof called === "function" ? called.length : 0;
 }
 
 /** Whether a value was written as a class, so that it cannot be called without `new`. */
@@ -92,7 +83,6 @@ export function isClass(value: unknown): value is new () => object {
 function methodOf(
   target: object,
   method: string,
-  classes: Classes,
   what: string,
   isStatic = false,
 ): Method {
@@ -102,7 +92,7 @@ function methodOf(
   const call = (receiver: object, params: unknown[]): unknown =>
     (receiver as Record<string, Method>)[method]!(...params);
   if (type && has(type.prototype) && !(isStatic && has(type))) {
-    return (...params) => call(classes.make(type), params);
+    return (...params) => call(new type(), params);
   }
   if (has(target)) return (...params) => call(target, params);
   const { name } = type ?? target.constructor;
@@ -112,22 +102,172 @@ function methodOf(
   );
 }
 
+/** The prototypes whose methods are nobody's own. */
+const ROOTS: readonly object[] = [Object.prototype, Function.prototype];
+
 /** The names of the methods that a callback `[target, name]` can call: for a class those of instances, too. */
 export function methodsOf(target: object): string[] {
-  const names = new Set<string>();
-  const { prototype } = target as { prototype?: object };
-  for (let owner of [target, prototype]) {
-    for (; owner && !isRoot(owner); owner = Object.getPrototypeOf(owner)) {
-      const members = Object.getOwnPropertyDescriptors(owner);
-      for (const [name, { value }] of Object.entries(members)) {
-        if (typeof value === "function") names.add(name);
-      }
-    }
-  }
-  names.delete("constructor");
-  return [...names];
+  if (ROOTS.includes(target)) return [];
+  const members = Object.entries(Object.getOwnPropertyDescriptors(target));
+  const own = members.filter(([name, { value }]) =>
+    typeof value === "function" && name !== "constructor"
+  );
+  const { prototype = Object.prototype } = target as { prototype?: object };
+  const parent = Object.getPrototypeOf(target) ?? Object.prototype;
+  return [
+    ...own.map(([name]) => name),
+    ...methodsOf(prototype),
+    ...methodsOf(parent),
+  ];
 }
 
-function isRoot(owner: object): boolean {
-  return owner === Object.prototype || owner === Function.prototype;
-}
+/**
+ * The arguments that a pattern gives: a string for each name, or null where a part is optional; any number of
+ * them when the compiler does not know the text of the pattern.
+ *
+ * @internal
+ */
+export type RouteArguments<Pattern extends string> =
+  Record<never, never> extends Record<Pattern, unknown> ? (string | null)[]
+    : Pattern extends `${string}\\${"@" | "(" | ")" | "[" | "]"}${string}`
+      ? (string | null)[]
+    : Read<WithoutClasses<Pattern>>;
+
+/**
+ * A function that takes these arguments. Where the compiler does not know them, a function of any strings
+ * fits: the parameters of a method are compared in both directions.
+ */
+export type Taking<Arguments extends unknown[], Result = unknown> =
+  number extends Arguments["length"]
+    ? { call(...values: Arguments): Checked<Result> }["call"]
+    : (...values: Arguments) => Checked<Result>;
+
+/**
+ * What a callback may return: `true` passes on to the next route; text is written; a web `Response`,
+ * bytes, streams and async iterables are sent; every other object is sent as JSON. A number, a
+ * symbol, a function, a `Map`, a `Set` and an `Error` are refused. A promise of any of these is
+ * awaited.
+ */
+export type RouteResult = Sendable | PromiseLike<Sendable>;
+
+/** @internal */
+type Sendable =
+  | string
+  | Markup
+  | boolean
+  | null
+  | undefined
+  | void
+  | BufferSource
+  | AsyncIterable<unknown>
+  | readonly unknown[]
+  | { toJSON(): unknown }
+  | JsonObject;
+
+/** Any object but a function, an iterable such as a `Map`, a promise, and an `Error`. */
+type JsonObject =
+  & object
+  & {
+    readonly [Symbol.hasInstance]?: never;
+    readonly [Symbol.iterator]?: never;
+    readonly [Symbol.toStringTag]?: never;
+  }
+  & (
+    | { readonly name?: never }
+    | { readonly message?: never }
+    | { readonly stack?: never }
+  );
+
+/**
+ * What a result of that type must be: itself where the type is `unknown`, which is checked when it is sent, and
+ * where the type shows a mistake, a text for the message of the compiler. A result of type `any`, or none, is
+ * assignable to the type with the text: the message shows it for parameters alone that do not fit.
+ *
+ * @internal
+ */
+type Checked<Result> = 0 extends Result & 1 ? NoSuchParameter
+  : [Result] extends [void] ? void | NoSuchParameter
+  : [Result] extends [PromiseLike<infer Value>]
+    ? 0 extends Value & 1 ? PromiseLike<NoSuchParameter> : CheckedValue<Value>
+  : CheckedValue<Result>;
+
+/** @internal */
+type CheckedValue<Value> = unknown extends Awaited<Value> ? unknown
+  : true extends HasPromise<Awaited<Value>> ? Unawaited
+  : [Extract<Awaited<Value>, number>] extends [never] ? RouteResult
+  : NumberResult;
+
+/** @internal */
+type NoSuchParameter =
+  "a callback gets the parameters of its pattern and, with passRoute, the route; use request() and response() for the rest";
+
+/** @internal */
+type NumberResult =
+  "a number is not a response: set a status with response().status(), or return text with String()";
+
+/**
+ * What `json()` takes: anything but a promise and, as far as the compiler looks, an object with one among its
+ * members. It refuses a type parameter, which may stand for one: give it as `unknown`.
+ */
+export type JsonData<Data> =
+  & Data
+  & (true extends HasPromise<Data> ? Unawaited : unknown);
+
+/** @internal */
+type Unawaited = "a promise cannot be sent as JSON: await it";
+
+/**
+ * Whether a value is a promise or has one among its members, which are not looked into.
+ *
+ * @internal
+ */
+type HasPromise<Data> = unknown extends Data ? false
+  : Data extends PromiseLike<unknown> ? true
+  : Data extends AsyncIterable<unknown> | { toJSON(): unknown } ? false
+  : Data extends object
+    ? true extends { [Key in keyof Data]-?: IsPromise<Data[Key]> }[keyof Data]
+      ? true
+    : false
+  : false;
+
+/** Whether a value may be a promise; the compiler knows nothing of `any`. */
+type IsPromise<Value> = unknown extends Value ? false
+  : [Extract<Value, PromiseLike<unknown>>] extends [never] ? false
+  : true;
+
+/** The text without character classes such as `[@.]`, in which an `@` begins no name. */
+type WithoutClasses<Text extends string> = Text extends
+  `${infer Before}[${string}]${infer After}`
+  ? `${Before}${WithoutClasses<After>}`
+  : Text;
+
+/** The arguments of the names after each `@`; `Depth` has an element for each open parenthesis. */
+type Read<
+  Text extends string,
+  Depth extends 1[] = [],
+  Found extends unknown[] = [],
+> = Text extends `${infer Before}@${infer After}`
+  ? Closed<Before, Opened<Before, Depth>> extends infer Here extends 1[] ? Read<
+      After,
+      Here,
+      IsName<After> extends true ? [...Found, Value<Here>] : Found
+    >
+  : never
+  : Found;
+
+/** Null where the value is in an optional part. */
+type Value<Depth extends 1[]> = Depth extends [] ? string : string | null;
+
+type Opened<Text extends string, Depth extends 1[]> = Text extends
+  `${string}(${infer After}` ? Opened<After, [...Depth, 1]> : Depth;
+
+type Closed<Text extends string, Depth extends 1[]> = Text extends
+  `${string})${infer After}`
+  ? Closed<After, Depth extends [1, ...infer Rest extends 1[]] ? Rest : []>
+  : Depth;
+
+/** Whether a text begins like a name: with an underscore or a letter, which has two cases. */
+type IsName<Text extends string> = Text extends `_${string}` ? true
+  : Text extends `${infer First}${string}`
+    ? Lowercase<First> extends Uppercase<First> ? false : true
+  : false;

@@ -47,56 +47,40 @@ export type Middleware =
   | (new () => MiddlewareHooks)
   | ((params: RouteParameters) => MiddlewareResult);
 
+const ADD = "add middleware";
+
 const HOOKS = ["before", "after", "error"] as const;
 
 /** Throws `TypeError` when a value is not middleware, or would let everybody in since nothing calls its hook. */
 export function checkMiddleware(value: unknown): asserts value is Middleware {
-  const isFunction = typeof value === "function";
-  const isPlain = isFunction && !isClass(value);
-  const hooks = Object(isFunction && !isPlain ? value.prototype : value);
-  const given = HOOKS.filter((name) => hooks[name] !== undefined);
-  const misplaced = isFunction &&
-    HOOKS.find((name) =>
-      Object.hasOwn(value, name) || isPlain && name in Object(value.prototype)
-    );
-  if (misplaced) {
-    refuse(value, `"${misplaced}" must be an instance method of a class`);
-  }
-  if (!isPlain) checkNames(value, hooks);
-  const isMiddleware = isPlain ||
-    given.length > 0 &&
-      given.every((name) => typeof hooks[name] === "function");
-  if (!isMiddleware) {
-    refuse(
-      value,
-      'it must be a function, or have "before", "after" or "error"',
-    );
+  const isGuard = typeof value === "function" && !isClass(value);
+  const hooks: MiddlewareHooks = isGuard
+    ? { before: value as MiddlewareHooks["before"] & object }
+    : Object(typeof value === "function" ? value.prototype : value);
+  if (!isGuard) checkNames(value, hooks);
+  if (!HOOKS.some((name) => typeof hooks[name] === "function")) {
+    const rule = 'it must be a function, or have "before", "after" or "error"';
+    throw wrongKind(ADD, rule, value);
   }
   // One `(context, next)` of another framework would let everybody in.
-  if ((isPlain ? value : hooks.before)?.length > 1) {
-    refuse(
-      value,
+  if (hooks.before && hooks.before.length > 1) {
+    const rule =
       "it is called with only the route's parameters, not with a context or next(): use request(), " +
-        "return nothing to continue or false to refuse, and use { before, after } to run code afterwards",
-    );
+      "return nothing to continue or false to refuse, and use { before, after } to run code afterwards";
+    throw wrongKind(ADD, rule, value);
   }
 }
 
-/** Nothing would call `befor`, so that it lets everybody in beside a valid `after`. */
+/** Nothing would call `befor` or a static `before`, so that it lets everybody in beside a valid `after`. */
 function checkNames(value: unknown, hooks: MiddlewareHooks): void {
   const missing = HOOKS.filter((name) => hooks[name] === undefined);
-  for (const name of methodsOf(hooks)) {
+  for (const name of methodsOf(Object(value))) {
     const [meant] = suggestions(name, missing);
     if (meant === undefined) continue;
-    refuse(
-      value,
-      `nothing calls its method "${name}"; did you mean "${meant}"? Rename it if not`,
-    );
+    const rule =
+      `nothing calls its method "${name}"; did you mean "${meant}"? It must be an instance method`;
+    throw wrongKind(ADD, rule, value);
   }
-}
-
-function refuse(value: unknown, rule: string): never {
-  throw wrongKind("add middleware", rule, value);
 }
 
 /** The hooks of a middleware; of a class, those of a new instance. */

@@ -7,18 +7,11 @@ import { refusal } from "../errors.ts";
 import { Parser, withSlash } from "./notation.ts";
 import { Path } from "./path.ts";
 import type { Segment } from "./segment.ts";
-import { wrongKind } from "../errors.ts";
-import { checkRecord } from "../options.ts";
 
 /** The values of a URL by parameter, `*` included; null and undefined are no values. */
 export type UrlParameters = Readonly<
   Record<string, string | number | bigint | boolean | null | undefined>
 >;
-
-/** Whether a value prints as itself in a URL. */
-export function isPrintable(value: unknown): boolean {
-  return ["string", "number", "bigint", "boolean"].includes(typeof value);
-}
 
 /** The values of the named parameters in order; null where an optional part is absent. */
 export type Values = (string | null)[];
@@ -48,7 +41,6 @@ export class Pattern {
   readonly #absent: Values;
   /** The indexes of the segments that are values, where all others are literals and nothing is optional. */
   readonly #places: readonly number[] | undefined;
-  #shape: string | undefined;
 
   /** Throws `SyntaxError` when the path is malformed, quoting it and the position. */
   constructor(methods: readonly string[], path: string) {
@@ -107,10 +99,11 @@ export class Pattern {
     return methods.length === 0 ? path : `${methods.join("|")} ${path}`;
   }
 
-  /** Its expression without the names of its parameters: the same for the same path, in the same case. */
+  /** What it matches: the same for patterns that differ only in names and methods. */
   get shape(): string {
-    return this.#shape ??= this.regex(true).source
-      .replaceAll(/\(\?<\w+>/g, "(");
+    return this.choices.map((segments) =>
+      segments.map(({ shape }) => `/${shape}`).join("")
+    ).join("|");
   }
 
   /**
@@ -128,27 +121,16 @@ export class Pattern {
   /**
    * The encoded path with these values and the fewest optional parts. Matching it gives the same values.
    *
-   * Throws `TypeError` when a value is missing or does not print as itself, `RangeError` when one does not fit its
-   * parameter.
+   * Throws `TypeError` when a value is missing, `RangeError` when one does not fit its parameter.
    */
   build(params: UrlParameters): string {
     const texts = new Map<string, string>();
-    for (const name of [...this.names, "*"]) {
+    for (const name of namesOf(this.choices[0]!)) { // the first choice has every optional part
       const value = Object.hasOwn(params, name) ? params[name] : undefined;
-      if (!isPrintable(value ?? "")) {
-        const problem = `the value of "${name}" must be text or a number`;
-        this.#fail(TypeError, problem);
-      }
-      const text = `${value ?? ""}`;
-      if (value === "" && name !== "*" || !isEncodable(text)) {
-        const problem =
-          `the value "${text}" of "${name}" cannot be part of a URL`;
-        this.#fail(RangeError, problem);
-      }
-      if (text !== "") texts.set(name, text);
+      if (value !== undefined && value !== null) texts.set(name, `${value}`);
     }
-    const segments = this.#choose(texts);
-    const url = segments.map((one) => this.#fill(one, texts)).join("") || "/";
+    const segments = this.#choose(texts).map((one) => this.#fill(one, texts));
+    const url = segments.join("") + (this.path.endsWith("/") ? "/" : "") || "/";
     if (this.#readsBack(url, texts)) return url;
     const problem = `"${url}" would not be read back as the same values`;
     this.#fail(RangeError, problem);
@@ -156,43 +138,41 @@ export class Pattern {
 
   /** The segments with exactly the parameters that have values. */
   #choose(texts: Texts): readonly Segment[] {
-    const able = this.choices.filter((segments) => {
+    const given = [...texts.keys()];
+    const chosen = this.choices.findLast((segments) => {
       const names = namesOf(segments);
-      return [...texts.keys()].every((name) => names.includes(name));
+      return given.every((name) => names.includes(name)) &&
+        names.every((name) => name === "*" || texts.has(name));
     });
-    const isFilled = (name: string) => name === "*" || texts.has(name);
-    const chosen = able.findLast((one) => namesOf(one).every(isFilled));
-    if (chosen) return chosen;
-    const missing = namesOf(able.at(-1) ?? []).find((name) => !isFilled(name));
-    const problem = missing === undefined
-      ? "it does not have a place for every value"
-      : `the value of "${missing}" is missing`;
-    this.#fail(TypeError, problem);
+    if (chosen !== undefined) return chosen;
+    const missing = this.names.find((name) => !texts.has(name));
+    this.#fail(TypeError, `the value of "${missing}" is missing`);
   }
 
   /** A slash and the encoded segment with its values; empty for a star without a value. */
-  #fill({ parts, end, isStar }: Segment, texts: Texts): string {
+  #fill({ parts, isStar }: Segment, texts: Texts): string {
+    const encoded = (name: string): string =>
+      encodeURIComponent((texts.get(name) ?? "").toWellFormed());
     if (isStar) {
-      const splat = encodeURIComponent(texts.get("*") ?? "");
-      return (splat && `/${splat.replaceAll("%2F", "/")}`) + end;
+      const splat = encoded("*").replaceAll("%2F", "/");
+      return splat && `/${splat}`;
     }
-    const encoded = parts.map((part) => {
+    const filled = parts.map((part) => {
       if (typeof part === "string") return encodeText(part);
-      if (part.name !== "") return encodeURIComponent(texts.get(part.name)!);
-      const problem = `"${part.expression}" has no name`;
-      this.#fail(TypeError, problem);
+      if (part.name !== "") return encoded(part.name);
+      this.#fail(TypeError, `"${part.expression}" has no name`);
     });
-    return `/${encoded.join("")}${end}`;
+    return `/${filled.join("")}`;
   }
 
   /** Whether matching a URL gives these values again, in whatever case. */
   #readsBack(url: string, texts: Texts): boolean {
     const splat = texts.get("*") ?? "";
     if (MISREAD.test(url) || PARENT_SEGMENT.test(splat)) return false;
-    return [true, false].every((caseSensitive) => {
-      const path = new Path(url, caseSensitive);
-      const values = this.match(path);
-      return values !== undefined && this.splat(path) === splat &&
+    return [true, false].every((isCaseSensitive) => {
+      const splats: string[] = [];
+      const values = this.match(new Path(url, isCaseSensitive), splats);
+      return values !== undefined && splats.join("/") === splat &&
         this.names.every((name, n) => values[n] === (texts.get(name) ?? null));
     });
   }
@@ -249,15 +229,7 @@ function namesOf(segments: readonly Segment[]): string[] {
 
 /** Encodes a text of the pattern itself; what a segment may contain stays (RFC 3986, section 3.3). */
 function encodeText(text: string): string {
-  return encodeURIComponent(text).replace(
-    /%(?:3A|40|24|26|2B|2C|3B|3D)/g,
-    decodeURIComponent,
-  );
-}
-
-/** Whether UTF-8 can encode a text, which has no lone surrogate then, and no NUL. */
-function isEncodable(text: string): boolean {
-  return text.isWellFormed() && !text.includes("\0");
+  return encodeURI(text).replace(/[/?#]/g, encodeURIComponent);
 }
 
 /** The values of a query by name. A list repeats the name; null and undefined are left out. */
@@ -265,19 +237,14 @@ export type UrlQuery = Readonly<
   Record<string, UrlParameters[string] | readonly UrlParameters[string][]>
 >;
 
-/** The encoded query with its question mark, or nothing. Throws `TypeError` for what is not a record of values. */
+/** The encoded query with its question mark, or nothing. */
 export function queryText(query: UrlQuery): string {
-  const action = "make the query of a URL";
-  checkRecord(action, "it must be a record of values by name", query);
   const fields = new URLSearchParams();
   for (const [name, values] of Object.entries(query)) {
     for (const value of [values].flat()) {
-      if (value === null || value === undefined) continue;
-      if (!isPrintable(value)) {
-        const rule = `"${name}" must be text, a number, a boolean or a list`;
-        throw wrongKind(action, rule, value);
+      if (value !== null && value !== undefined) {
+        fields.append(name, `${value}`);
       }
-      fields.append(name, String(value));
     }
   }
   return fields.size > 0 ? `?${fields}` : "";

@@ -4,8 +4,7 @@
  */
 
 import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
-import { wrongKind } from "../errors.ts";
-import type { RouteArguments, Taking } from "./arguments.ts";
+import type { RouteArguments, Taking } from "./callback.ts";
 import type { Match } from "./tree.ts";
 import {
   checkMiddleware,
@@ -62,16 +61,12 @@ export interface DeclareRoute<Prefix extends string = ""> {
 export interface Declaration {
   readonly pattern: Pattern;
   readonly callback: (...params: unknown[]) => unknown;
-  /** Loads the class of the callback; undefined for a callback that needs none. */
-  readonly load: (() => Promise<unknown>) | undefined;
   readonly passRoute: boolean;
   readonly alias: string;
   /** The index in the order of declaration, in its own tree: that of the application, or of a request. */
   readonly order: number;
   /** Whether the route may still change. */
   readonly isOpen: () => boolean;
-  /** Whether the application tells upper and lower case apart. */
-  readonly isCaseSensitive: () => boolean;
   readonly middleware: Middleware[];
   takesStream: boolean;
   bodyLimit: number | undefined;
@@ -143,8 +138,7 @@ export class Route {
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {
-    const caseSensitive = this.#match?.path.isCaseSensitive ??
-      this.#declared.isCaseSensitive();
+    const caseSensitive = this.#match?.path.isCaseSensitive ?? false;
     return this.#declared.pattern.regex(caseSensitive);
   }
 
@@ -169,22 +163,17 @@ export class Route {
     return this;
   }
 
-  /** The largest body of the route's requests, in bytes; undefined for `framework.body_limit`. */
-  bodyLimit(): number | undefined;
   /**
    * Sets the largest body of the route's requests, above or below `framework.body_limit`. A larger one is a 413
    * before anything reads it, even when a route that matches first passes. On a `streamed()` route whose client
-   * has sent no length, reading `raw.body` beyond the limit throws that 413. Throws `TypeError` for anything but a
-   * number, `RangeError` for a negative one, and in a request, as `addMiddleware()` does.
+   * has sent no length, reading `raw.body` beyond the limit throws that 413. Throws `RangeError` for a negative
+   * number, and in a request, as `addMiddleware()` does.
    */
-  bodyLimit(bytes: number): this;
-  bodyLimit(bytes?: number): this | number | undefined {
-    if (bytes === undefined) return this.#declared.bodyLimit;
-    const action = `limit the bodies of the route "${this.pattern}"`;
-    const rule = "the limit must be a number of bytes, at least 0";
-    if (typeof bytes !== "number") throw wrongKind(action, rule, bytes);
+  bodyLimit(bytes: number): this {
     if (!(bytes >= 0)) {
-      throw new RangeError(`Cannot ${action}: ${rule}, got ${bytes}`);
+      throw new RangeError(
+        `Cannot limit the bodies of the route "${this.pattern}": the limit must be a number of bytes, at least 0, got ${bytes}`,
+      );
     }
     this.#checkOpen();
     this.#declared.bodyLimit = bytes;
@@ -193,7 +182,7 @@ export class Route {
 
   /**
    * Leaves the bodies of the route's requests unread, for large uploads: the callback reads `request().raw.body`,
-   * with no limit but that of `bodyLimit()`. `data`, `files`, `json`, `getBody()` and `getBytes()` then throw.
+   * with no limit but that of `bodyLimit()`. `data`, `files`, `json` and `getBody()` then throw.
    * Throws in a request, as `addMiddleware()` does.
    */
   streamed(): this {

@@ -1,28 +1,30 @@
 /**
  * Owns declaring routes, also in groups and as resources. Patterns are parsed in `notation.ts`, routes are searched
- * in `routes.ts`, and called in `handling/dispatch.ts`.
+ * in `tree.ts`, and called in `handling/dispatch.ts`.
  */
 
+import { wrongKind } from "../errors.ts";
+import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
+import type { Fetch } from "../http.ts";
+import { checkOptions, didYouMean } from "../options.ts";
+import type { Layered } from "../state/layer.ts";
+import { isThenable, withoutRequest } from "../waiting.ts";
 import {
   arityOf,
   type Classes,
-  loaderOf,
   type Method,
   resolveCallback,
+  type RouteArguments,
+  type Taking,
 } from "./callback.ts";
-import type { RouteArguments } from "./arguments.ts";
-import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
-import { splitMethods, withSlash } from "./notation.ts";
 import { checkMiddleware, type Middleware } from "./middleware.ts";
-import { wrongKind } from "../errors.ts";
-import { didYouMean } from "../options.ts";
-import { Pattern, type UrlParameters } from "./pattern.ts";
+import { splitMethods, withSlash } from "./notation.ts";
 import {
-  type Controller,
-  type ResourceOptions,
-  resourceRoutes,
-} from "./resource.ts";
-import type { Tree } from "./tree.ts";
+  Pattern,
+  queryText,
+  type UrlParameters,
+  type UrlQuery,
+} from "./pattern.ts";
 import {
   declarationOf,
   type DeclareRoute,
@@ -30,12 +32,7 @@ import {
   Route,
   type RouteCallback,
 } from "./route.ts";
-import type { Layered } from "../state/layer.ts";
-import { isThenable } from "../waiting.ts";
-import { withoutRequest } from "../waiting.ts";
-import { queryText, type UrlQuery } from "./pattern.ts";
-import type { Fetch } from "../http.ts";
-import type { MaybePromise } from "../waiting.ts";
+import type { Tree } from "./tree.ts";
 
 /** What a router needs of its application. */
 interface RouterOwner {
@@ -47,12 +44,60 @@ interface RouterOwner {
 /** What a group gives to the routes in it. */
 interface Group {
   readonly prefix: string;
-  /** How many parameters the prefix has. */
-  readonly parameters: number;
   readonly middleware: readonly Middleware[];
 }
 
-const NO_GROUP: Group = { prefix: "", parameters: 0, middleware: [] };
+/**
+ * The actions on the whole of a resource.
+ *
+ * @internal
+ */
+type CollectionAction = "index" | "create" | "store";
+
+/**
+ * The actions on one of its members, which get its `id`.
+ *
+ * @internal
+ */
+type MemberAction = "show" | "edit" | "update" | "destroy";
+
+/** The actions of a resource: methods of its controller. */
+export type ResourceAction = CollectionAction | MemberAction;
+
+/**
+ * The actions as methods, which get the parameters of the path, those of a member the `id` after them.
+ *
+ * @internal
+ */
+type Actions<Path extends string> =
+  & { [Action in CollectionAction]?: Taking<RouteArguments<Path>> }
+  & { [Action in MemberAction]?: Taking<RouteArguments<`${Path}/@id`>> };
+
+/** The controller of a resource: an object or a class with the actions as methods, or the name of an autoloaded class. */
+export type Controller<Path extends string> =
+  | Actions<Path>
+  // deno-lint-ignore no-explicit-any -- its parameters are its own
+  | (new (...params: any[]) => Actions<Path>)
+  | string;
+
+/** Which actions of a resource get routes, all by default, and the names of these. */
+export interface ResourceOptions {
+  /** These actions only. */
+  readonly only?: readonly ResourceAction[];
+  /** The first part of the aliases; the last part of the path by default. */
+  readonly as?: string;
+}
+
+/** The patterns of a resource, in the order in which they are declared. */
+const RESOURCE: readonly [ResourceAction, pattern: string][] = [
+  ["index", "GET /"],
+  ["create", "GET /create"],
+  ["store", "POST /"],
+  ["show", "GET /@id"],
+  ["edit", "GET /@id/edit"],
+  ["update", "PUT|PATCH /@id"],
+  ["destroy", "DELETE /@id"],
+];
 
 /** Declares a route by a call whose group the compiler does not know: one of the engine, or a static one. */
 export let declareUntyped: (
@@ -96,18 +141,14 @@ export class Router<Prefix extends string = ""> {
   readonly #mounting: Mounting;
 
   /** The group whose callback runs. */
-  #group: Group = NO_GROUP;
-  #isUntyped = false;
+  #group: Group = { prefix: "", middleware: [] };
 
   static {
     declareUntyped = (router, name, params) => {
-      router.#isUntyped = true;
-      try {
-        const declare: Record<typeof name, Method> = router;
-        return declare[name](...params) as Route;
-      } finally {
-        router.#isUntyped = false;
-      }
+      const declare: Record<typeof name, Method> = router;
+      const route = declare[name](...params) as Route;
+      router.#checkArity(route, params[1]);
+      return route;
     };
   }
 
@@ -159,26 +200,19 @@ export class Router<Prefix extends string = ""> {
     passRoute: PassRoute<Pass> = false as PassRoute<Pass>,
     alias: string = "",
   ): Route {
-    checkString("make a route", "the pattern", pattern);
-    const action = `make the route "${pattern}"`;
-    checkString(action, "the alias", alias);
     if (typeof passRoute !== "boolean") {
       const rule =
         "passRoute must be true or false (add middleware with addMiddleware(); the alias is the fourth argument)";
-      throw wrongKind(action, rule, passRoute);
+      throw wrongKind(`make the route "${pattern}"`, rule, passRoute);
     }
     const { methods, path } = splitMethods(pattern);
     const parsed = new Pattern(methods, joinPaths(this.#group.prefix, path));
     const owner = `the route "${parsed.path}"`;
-    const called = resolveCallback(callback, this.#app.autoload, owner);
-    const total = parsed.names.length + Number(passRoute);
-    this.#checkArity(pattern, owner, callback, total);
     const routes = this.#app.routes;
     const tree = routes.writable();
     const route = new Route({
       pattern: parsed,
-      callback: called,
-      load: loaderOf(callback, this.#app.autoload, owner),
+      callback: resolveCallback(callback, this.#app.autoload, owner),
       passRoute,
       alias,
       order: tree.routes.length,
@@ -186,7 +220,6 @@ export class Router<Prefix extends string = ""> {
         routes.owner.layerToWrite(); // throws once the application serves
         return routes.now === tree; // in a request, it may be a copy
       },
-      isCaseSensitive: () => this.#app.settings["framework.case_sensitive"],
       middleware: [...this.#group.middleware],
       takesStream: false,
       bodyLimit: undefined,
@@ -198,22 +231,13 @@ export class Router<Prefix extends string = ""> {
 
   /**
    * Runs the callback, and puts the prefix and the middleware in front of every route that it declares. Groups
-   * can be nested. Throws `TypeError` when the prefix is not a string, the callback is not a synchronous
-   * function, or the middleware is not a list.
+   * can be nested. Throws `TypeError` when the prefix is not a string, or the callback is asynchronous.
    */
   group<Path extends string>(
     prefix: Path,
     callback: (router: Router<`${Prefix}${NoInfer<Path>}`>) => void,
     middleware: readonly Middleware[] = [],
   ): void {
-    checkString("make a group", "the prefix", prefix);
-    const action = `make the group "${prefix}"`;
-    if (typeof callback !== "function") {
-      throw wrongKind(action, "the callback must be a function", callback);
-    }
-    if (!Array.isArray(middleware)) {
-      throw wrongKind(action, "the middleware must be a list", middleware);
-    }
     middleware.forEach(checkMiddleware);
     const outer = this.#group;
     const joined = joinPaths(outer.prefix, pathOnly(prefix));
@@ -221,7 +245,6 @@ export class Router<Prefix extends string = ""> {
     try {
       this.#group = {
         prefix: joined,
-        parameters: new Pattern([], joined).names.length,
         middleware: [...outer.middleware, ...middleware],
       };
       returned = callback(this as never); // the same router, typed by the prefix
@@ -230,26 +253,32 @@ export class Router<Prefix extends string = ""> {
     }
     if (!isThenable(returned)) return;
     returned.then(undefined, () => {}); // the error below says more than its own
-    throw new TypeError(`Cannot ${action}: the callback is asynchronous`);
+    throw new TypeError(
+      `Cannot make the group "${prefix}": the callback is asynchronous`,
+    );
   }
 
   /**
    * Appends the conventional routes of a resource: index, create, store, show, edit, update and destroy.
    * Each calls the controller's method of that name; the controller is a class, an object or the name of an
    * autoloaded class. The alias of a route is `<last part of the path>.<action>`, or `<as>.<action>`. Throws
-   * `TypeError` when an option is unknown or names another action, or the controller, unless it is autoloaded, has
-   * no such method.
+   * `TypeError` when an option is unknown, or the controller, unless it is autoloaded, has no such method.
    */
   resource<Path extends string>(
     path: Path,
     controller: Controller<`${Prefix}${Path}`>,
     options: ResourceOptions = {},
   ): void {
-    checkString("make a resource", "the path", path);
+    checkOptions(`make the resource "${path}"`, options, ["only", "as"]);
+    const last = path.split("/").findLast((part) => part !== "") ?? "";
+    const { only, as = last } = options;
     this.group(path, (router) => {
-      const routes = resourceRoutes(path, controller, options);
-      for (const [pattern, callback, alias] of routes) {
-        router.route(pattern, callback, false, alias);
+      for (const [action, pattern] of RESOURCE) {
+        if (only && !only.includes(action)) continue;
+        const callback = typeof controller === "string"
+          ? `${controller}->${action}` as const
+          : [controller, action] as const;
+        router.route(pattern, callback, false, `${as}.${action}`);
       }
     });
   }
@@ -265,16 +294,15 @@ export class Router<Prefix extends string = ""> {
         "Cannot mount an application with middleware: mount it in a group() that has the middleware",
       );
     }
-    const path = typeof prefix === "string"
-      ? joinPaths(this.#group.prefix, pathOnly(prefix))
-      : prefix;
-    if (typeof path !== "string" || !isPrefix(new Pattern([], path))) {
+    const path = joinPaths(this.#group.prefix, pathOnly(prefix));
+    const [segments = [], ...others] = new Pattern([], path).choices;
+    if (others.length > 0 || segments.some(({ isStar }) => isStar)) {
       const rule = 'the prefix must be a path without optional parts or "*"';
       throw wrongKind("mount an application", rule, path);
     }
     const callback = this.#mounting(prefix, app);
     const pattern = joinPaths(prefix, "*"); // always its end: who shows or follows the prefix cuts it off
-    const route = this.route(pattern as string, callback as Method, true);
+    const route = this.route(pattern as string, callback, true);
     declarationOf(route.streamed()).mounted = app;
   }
 
@@ -306,8 +334,7 @@ export class Router<Prefix extends string = ""> {
 
   /**
    * Returns warnings, for a test, also of mounted engines: each route that can never be reached because an earlier one
-   * matches all of its paths, and each `"Class->method"` that does not load. A route whose pattern ends in `*` is
-   * assumed to pass.
+   * matches all of its paths. A route whose pattern ends in `*` is assumed to pass.
    */
   check(): Promise<string[]> {
     const routes = this.routes();
@@ -319,34 +346,24 @@ export class Router<Prefix extends string = ""> {
   /** Makes `get` and the like: each declares routes of one method, typed from the path. */
   #declarer(method: string): DeclareRoute<Prefix> {
     return (path, ...others) => {
-      checkString("make a route", "the path", path);
       const pattern = `${method} ${pathOnly(path) || "/"}`;
       return this.route(pattern as typeof path, ...others);
     };
   }
 
   /** Throws where a callback would get the first parameters of the prefix under the names of its own. */
-  #checkArity(
-    pattern: string,
-    owner: string,
-    callback: unknown,
-    total: number,
-  ): void {
-    const isTyped = !this.#isUntyped && typeof callback === "function";
-    if (isTyped || this.#group.parameters === 0) return;
-    const arity = arityOf(callback) ?? 0;
-    if (arity === 0 || arity >= total) return;
+  #checkArity(route: Route, callback: unknown): void {
+    const { pattern, passRoute } = declarationOf(route);
+    const total = pattern.names.length + Number(passRoute);
+    const arity = arityOf(callback);
+    const { names } = new Pattern([], this.#group.prefix);
+    if (arity === 0 || arity >= total || names.length === 0) return;
     throw new TypeError(
-      `Cannot make ${owner}: its callback takes ${arity} of ${total} values, of which the first come from the prefix of ` +
-        `the group. Name all of them; where the group's router declares the route, as in ` +
-        `router.get("${pattern}", ...), the compiler knows them`,
+      `Cannot make the route "${pattern.path}": its callback takes ${arity} of ${total} values, of which the first come ` +
+        "from the prefix of the group. Name all of them, or declare it by the group's router, as in " +
+        'router.get("/path", ...): the compiler knows the values there',
     );
   }
-}
-
-/** Whether a pattern can stand before a star: each of its segments is there, and matches one of a path. */
-function isPrefix({ choices: [segments = [], ...others] }: Pattern): boolean {
-  return others.length === 0 && !segments.some(({ isStar }) => isStar);
 }
 
 /** A prefix and a path with one slash between them; without a path, or for a slash, the prefix. */
@@ -364,19 +381,8 @@ function pathOnly(source: string): string {
   );
 }
 
-function checkString(action: string, what: string, value: unknown): void {
-  if (typeof value === "string") return;
-  throw wrongKind(action, `${what} must be a string`, value);
-}
-
 /** Another application: a function, or an object with such a `fetch`, such as an engine. */
 export type Mountable = Fetch | { readonly fetch: Fetch };
 
-/**
- * Makes the callback of the route under which something is mounted, to be declared with `passRoute`. Throws
- * `TypeError` when what is to be mounted has no `fetch`.
- */
-export type Mounting = (
-  prefix: string,
-  mounted: Mountable,
-) => (...params: unknown[]) => MaybePromise<Response | undefined>;
+/** Makes the callback of a mount's route, which is declared with `passRoute`. Throws `TypeError` without a `fetch`. */
+export type Mounting = (prefix: string, mounted: Mountable) => Method;

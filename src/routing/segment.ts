@@ -13,8 +13,8 @@ export interface Parameter {
   readonly expression?: string;
   /** The index of its value among those of the pattern; -1 for a star, and for an expression without a name. */
   readonly valueIndex: number;
-  /** The position in the pattern. */
-  readonly at: number;
+  /** As it is written in the pattern. */
+  readonly text: string;
 }
 
 /** How long a text may be that an expression is tried on. */
@@ -36,11 +36,8 @@ export class Segment {
   readonly #exact: RegExp;
   readonly #caseless: RegExp;
 
-  /** `parts` are texts, which stand for themselves, and parameters; `end` is a slash behind the last segment. */
-  constructor(
-    readonly parts: readonly (string | Parameter)[],
-    readonly end: "" | "/",
-  ) {
+  /** `parts` are texts, which stand for themselves, and parameters. */
+  constructor(readonly parts: readonly (string | Parameter)[]) {
     const holes = parts.filter((part) => typeof part !== "string");
     this.parameters = holes.filter(({ valueIndex }) => valueIndex >= 0);
     this.literal = holes.length === 0 ? parts.join("") : undefined;
@@ -48,7 +45,7 @@ export class Segment {
     this.isStar = holes[0]?.name === "*";
     this.isFree = parts.length === 1 && this.parameters.length === 1 &&
       holes[0]!.expression === undefined;
-    this.#source = parts.map(sourceOf).join("");
+    this.#source = parts.map((part) => sourceOf(part, ".+")).join("");
     const source = this.isStar ? "" : `^${this.#source}$`;
     this.#exact = new RegExp(source, "su");
     this.#caseless = new RegExp(source, "isu");
@@ -59,12 +56,11 @@ export class Segment {
     return this.#source.replaceAll(/\(\?<\w+>/g, "(");
   }
 
-  /** The segment and the slash before it as an expression for whole paths. */
+  /** The slash and the segment as an expression for whole paths, in which a parameter without one never takes a slash. */
   get source(): string {
     if (this.isStar) return "(?:\\/(.*?))??";
-    const hasExpression = this.parts.some((part) => Object(part).expression);
-    const start = hasExpression ? "\\/(?=[^/])" : "\\/";
-    return start + confined(this.#source);
+    const sources = this.parts.map((part) => sourceOf(part, "[^/]+"));
+    return `\\/${sources.join("")}`;
   }
 
   /**
@@ -96,7 +92,8 @@ export class Segment {
 
   /** The segment as it is written. */
   toString(): string {
-    return this.parts.map(textOf).join("");
+    return this.parts
+      .map((part) => typeof part === "string" ? part : part.text).join("");
   }
 }
 
@@ -105,27 +102,9 @@ export function escapeText(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
-/** A part as it is written. */
-function textOf(part: string | Parameter): string {
-  if (typeof part === "string") return part;
-  const { name, expression } = part;
-  if (name === "*") return name;
-  if (name === "") return expression!;
-  return expression === undefined ? `@${name}` : `@${name}:${expression}`;
-}
-
 /** A part as an expression; a parameter is a group of its name. */
-export function sourceOf(part: string | Parameter): string {
+function sourceOf(part: string | Parameter, anyText: string): string {
   if (typeof part === "string") return escapeText(part);
-  const { name, expression = ".+" } = part;
+  const { name, expression = anyText } = part;
   return name === "" ? expression : `(?<${name}>${expression})`;
-}
-
-/** The expression with atoms that never match a slash, for whole paths. */
-function confined(source: string): string {
-  return source.replace(/\\[\s\S]|\.|\[\^?(?:\\.|[^\]\\])*\]/g, (atom) => {
-    if (atom === ".") return "[^/]";
-    if (/^\\[DWS]$/.test(atom)) return `(?:(?!\\/)${atom})`;
-    return atom.replace(/^\[\^/, "[^/");
-  });
 }

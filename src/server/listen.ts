@@ -1,15 +1,15 @@
 /** Owns listening: the options of `start()`, and the errors of a server that cannot start. */
 
-import { ABORTED, wrongKind } from "../errors.ts";
+import { ABORTED } from "../errors.ts";
 import type { Fetch } from "../http.ts";
-import { checkRecord } from "../options.ts";
+import { checkOptions } from "../options.ts";
 import { announce, reportError, wasReported } from "../report.ts";
 import { DrainingServer, endWithProcess, type Served } from "./server.ts";
 
 /**
  * Where and how to listen.
  *
- * Guides: [docs/settings.md](./docs/settings.md), [docs/in_production.md](./docs/in_production.md)
+ * Guides: [docs/reference.md](./docs/reference.md#settings), [docs/in_production.md](./docs/in_production.md)
  */
 export interface StartOptions {
   /** The TCP port; 0 picks a free one. 8000 by default. */
@@ -45,58 +45,24 @@ export function listen(
   checkStart(options);
   const { onListen, onShutdown, signal, signals = true } = options;
   const server = new DrainingServer(serve(fetch, options), app, onShutdown);
-  const shutdown = (): void => void server.shutdown();
-  signal?.addEventListener("abort", shutdown, { once: true });
-  const forget = (): void => signal?.removeEventListener("abort", shutdown);
-  server.ended.then(forget, forget);
+  signal?.addEventListener("abort", () => server.shutdown(), { once: true });
   if (signals) endWithProcess(server);
-  try {
-    if (onListen) onListen(server.addr);
-    else announceAddress(server.addr, options);
-  } catch (error) {
-    shutdown();
-    throw error;
-  }
+  if (onListen) onListen(server.addr);
+  else announceAddress(server.addr, options);
   return server;
 }
 
-/** The names that the options have elsewhere, and what they are called here. */
-const MISTAKEN: Readonly<Record<string, string>> = {
-  host: "hostname",
-  certFile: "cert",
-  keyFile: "key",
-};
+const OPTIONS = "port hostname path cert key signal signals onListen onShutdown"
+  .split(" ");
 
-/** Refuses options that are no record, conflict, or have a mistaken name; others may be those of a configuration. */
+/** Throws for options that nothing would read, and for a signal that has aborted. */
 function checkStart(options: StartOptions): void {
-  const action = "start the server";
-  const rule = "the options must be a record such as { port: 8080 }";
-  checkRecord(action, rule, options);
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || !Object.hasOwn(MISTAKEN, name)) continue;
-    throw new TypeError(
-      `Cannot ${action}: there is no option "${name}": did you mean "${
-        MISTAKEN[name]
-      }"?`,
-    );
+  checkOptions("start the server", options, OPTIONS);
+  const { path, cert, signal } = options;
+  if (path !== undefined && cert !== undefined) {
+    throw new TypeError("Cannot start the server: a Unix socket has no TLS");
   }
-  const { onShutdown, path, signal, signals } = options;
-  if (typeof (onShutdown ?? Object) !== "function") {
-    throw wrongKind(action, "onShutdown must be a function", onShutdown);
-  }
-  if (typeof (signals ?? true) !== "boolean") {
-    throw wrongKind(action, "signals must be true or false", signals);
-  }
-  const conflict = (["port", "hostname", "cert", "key"] as const)
-    .find((name) => options[name] !== undefined);
-  if (path !== undefined && conflict !== undefined) {
-    throw new TypeError(
-      `Cannot ${action}: the option "path" cannot be combined with "${conflict}"`,
-    );
-  }
-  if (signal?.aborted) {
-    throw new Error(`Cannot ${action}: its signal is already aborted`);
-  }
+  signal?.throwIfAborted();
 }
 
 function serve(
@@ -115,7 +81,7 @@ function serve(
   }
 }
 
-/** Responds to an error that the application did not handle. That of a stream was logged with its request. */
+/** Responds to an error that the application did not handle; that of a stream was logged with its request. */
 function onError(error: unknown): Response {
   if (error !== ABORTED && !wasReported(error)) {
     reportError(error, "that the application did not handle");
@@ -123,14 +89,15 @@ function onError(error: unknown): Response {
   return new Response("Internal Server Error", { status: 500 });
 }
 
-function announceAddress(address: Deno.Addr, options: StartOptions): void {
-  const { cert, signals = true } = options;
+function announceAddress(
+  address: Deno.Addr,
+  { cert, signals = true }: StartOptions,
+): void {
   const scheme = cert === undefined ? "http" : "https";
   const at = "hostname" in address
     ? `${scheme}://${hostWithPort(address.hostname, address.port)}/`
     : (address as Deno.UnixAddr).path;
-  const hint = signals ? " (press Ctrl+C to stop)" : "";
-  announce(`Listening on ${at}${hint}`);
+  announce(`Listening on ${at}${signals ? " (press Ctrl+C to stop)" : ""}`);
 }
 
 /** A host and a port as a URL joins them. */

@@ -1,11 +1,9 @@
 /** Owns a running server: draining it when it is shut down, and ending the process on signals. */
 
-import { abandonAll, flushAll } from "../waiting.ts";
-import { ABORTED } from "../errors.ts";
 import { announce, counted, report, reportError } from "../report.ts";
 import { configure } from "../state/current.ts";
 import { surviveErrors } from "../state/uncaught.ts";
-import { settlesWithin } from "../waiting.ts";
+import { flushAll, settlesWithin } from "../waiting.ts";
 
 /**
  * The handle of a running server. `shutdown()` drains it: it stops listening, gives running requests
@@ -29,10 +27,11 @@ export interface Served {
   readonly openRequests: number;
   /** Deferred work that is running. */
   readonly deferred: ReadonlySet<Promise<unknown>>;
-  /** The functions that abort the streams being sent. */
-  readonly streams: ReadonlySet<(reason: unknown) => void>;
-  /** The functions that end those whose clients connect again. */
-  readonly endings: ReadonlySet<() => void>;
+  /** The streams being sent; the clients of resumable ones connect again. */
+  readonly streams: ReadonlySet<{
+    readonly isResumable: boolean;
+    stop(): void;
+  }>;
 }
 
 export class DrainingServer implements Server {
@@ -86,16 +85,17 @@ export class DrainingServer implements Server {
     const end = performance.now() + seconds * 1_000;
     app.isDraining = true;
     const done = this.#finish();
-    for (const endStream of [...app.endings]) endStream();
+    for (const stream of app.streams) if (stream.isResumable) stream.stop();
     if (!await settlesWithin(done, seconds)) {
-      reportUnfinished(seconds, app);
-      const streams = [...app.streams];
-      for (const abort of streams) abort(ABORTED);
-      if (streams.length > 0) await settlesWithin(done, CLEAN_UP_SECONDS);
+      const list = unfinished(app) || "connections";
+      report(`Shut down after ${seconds} s with ${list} unfinished`);
+      const hasStreams = app.streams.size > 0;
+      for (const stream of app.streams) stream.stop();
+      if (hasStreams) await settlesWithin(done, CLEAN_UP_SECONDS);
     }
     const left = Math.max(CLEAN_UP_SECONDS, (end - performance.now()) / 1_000);
     const isDone = await settlesWithin(this.#callOnShutdown(), left);
-    if (!isDone) report(`Shut down with onShutdown unfinished`);
+    if (!isDone) report("Shut down with onShutdown unfinished");
     app.isDraining = false;
   }
 
@@ -124,14 +124,8 @@ function unfinished(app: Served): string {
     "open stream": app.streams.size,
     "deferred task": app.deferred.size,
   };
-  const parts = Object.entries(counts).filter(([, count]) => count > 0)
-    .map(([unit, count]) => counted(count, unit));
-  return new Intl.ListFormat("en").format(parts);
-}
-
-function reportUnfinished(seconds: number, app: Served): void {
-  const list = unfinished(app) || "connections";
-  report(`Shut down after ${seconds} s with ${list} unfinished`);
+  return Object.entries(counts).filter(([, count]) => count > 0)
+    .map(([unit, count]) => counted(count, unit)).join(", ");
 }
 
 const servers = new Set<DrainingServer>();
@@ -139,7 +133,12 @@ let ending: Promise<void> | undefined;
 
 /** Lets a first signal drain the server and end the process with it, and a second one end it at once. */
 export function endWithProcess(server: DrainingServer): void {
-  const undo = [onSignals(), surviveErrors(() => endProcess(1))];
+  const undo = [
+    onSignal("SIGINT", 130),
+    // Windows has no SIGTERM.
+    ...Deno.build.os === "windows" ? [] : [onSignal("SIGTERM", 143)],
+    surviveErrors(() => endProcess(1)),
+  ];
   servers.add(server);
   server.ended.catch(() => endProcess(1)).then(() => {
     servers.delete(server);
@@ -148,24 +147,17 @@ export function endWithProcess(server: DrainingServer): void {
   server.finished.catch(() => {}); // it is logged, and the process ends
 }
 
-function onSignals(): () => void {
+/** A second signal ends the process with the status. */
+function onSignal(signal: Deno.Signal, status: number): () => void {
   let first: number | undefined;
-  const listen = (signal: Deno.Signal, status: number): () => void => {
-    const listener = (): void => {
-      first ??= performance.now();
-      if (performance.now() - first > PRESS_MILLISECONDS) {
-        abandonAll();
-        return exit(status);
-      }
-      if (ending === undefined) setTimeout(() => announceEnd(signal), 100);
-      endProcess(0);
-    };
-    Deno.addSignalListener(signal, listener);
-    return () => Deno.removeSignalListener(signal, listener);
+  const listener = (): void => {
+    first ??= performance.now();
+    if (performance.now() - first > PRESS_MILLISECONDS) return exit(status);
+    if (ending === undefined) setTimeout(announceEnd, 100);
+    endProcess(0);
   };
-  const undo = [listen("SIGINT", 130)];
-  if (Deno.build.os !== "windows") undo.push(listen("SIGTERM", 143));
-  return () => undo.forEach((each) => each());
+  Deno.addSignalListener(signal, listener);
+  return () => Deno.removeSignalListener(signal, listener);
 }
 
 /** Drains all servers of this process, and then ends it. */
@@ -177,12 +169,9 @@ function endProcess(status: number): void {
 }
 
 /** Prints what the process still waits for a moment after the signal, if anything. */
-function announceEnd(signal: Deno.Signal): void {
-  const list = [...servers].map(({ app }) => unfinished(app)).filter(Boolean)
-    .join(", ");
-  if (list === "") return;
-  const hint = signal === "SIGINT" ? " (press Ctrl+C again to stop now)" : "";
-  announce(`Waiting for ${list}${hint}`);
+function announceEnd(): void {
+  const list = [...servers].map(({ app }) => unfinished(app)).filter(Boolean);
+  if (list.length > 0) announce(`Waiting for ${list.join(", ")}`);
 }
 
 /** Ends the process; under `deno run --watch` only the program, where `Deno.exit()` then throws. */

@@ -25,7 +25,7 @@
  * added before `sessions`, and on the error page of a request that was refused before `start`. After a logout,
  * the back button may show an old page again: send pages of members with `Cache-Control: no-store`.
  *
- * Guide: [docs/forms_and_sessions.md](./docs/forms_and_sessions.md)
+ * Guide: [docs/sessions.md](./docs/sessions.md)
  *
  * @example
  * ```ts

@@ -51,7 +51,7 @@ function keep(context: Enterable): void {
 
 /** Forgets a context that is over. */
 export function leave({ id }: Enterable): void {
-  waiting.delete(id);
+  if (waiting.size > 0) waiting.delete(id); // a synchronous request was never in it
 }
 
 /**

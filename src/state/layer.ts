@@ -7,8 +7,6 @@ export type Layer = Map<object, unknown>;
 export interface LayerOwner {
   /** The layer of the current request, once it has written something. */
   readonly layer: Layer | undefined;
-  /** The layer of the current request, made if it has none. */
-  readonly ownLayer: Layer | undefined;
   /** The layer to write to; undefined for the shared state. Throws when the caller may not change that. */
   layerToWrite(): Layer | undefined;
 }

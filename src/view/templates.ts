@@ -1,19 +1,43 @@
 /**
- * Owns the templates of one folder: finding, compiling and running them, and telling at which line an error is.
+ * Owns the templates of one folder: finding, compiling and running them, and telling at which line an error is; and
+ * Vento, their engine, as the framework runs it.
  * Templates are code of the application: they are confined to their folder, not to a sandbox.
  *
  * The view imports this file with the first render: an application without views does not load Vento.
  */
 
 import { resolve } from "@std/path/resolve";
-import { SourceError, VentoError } from "ventojs/core/errors.js";
+import { VentoError } from "ventojs/core/errors.js";
+import { SafeString } from "ventojs/core/environment.js";
 import { join } from "ventojs/loaders/utils.js";
+import make from "ventojs/web.js";
 import { HttpError, TemplateError } from "../errors.ts";
-import { inside } from "../paths.ts";
-import { didYouMean } from "../options.ts";
-import { noteFile } from "../paths.ts";
-import { withoutRequest } from "../waiting.ts";
-import { makeVento, type Template } from "./vento.ts";
+import { htmlOf } from "../html.ts";
+import { inside, noteFile } from "../paths.ts";
+import { isThenable, withoutRequest } from "../waiting.ts";
+
+/** Vento itself. */
+type Vento = ReturnType<typeof make>;
+
+/** A compiled template. */
+export type Template = ReturnType<Vento["compile"]>;
+
+/** How far a loop counts: the number may be a client's, and all that it counts is in memory at once. */
+const MAX_COUNT = 10_000;
+
+/** A name that is not a property's. */
+const IDENTIFIER =
+  /(?<!(?<!\.\.)\.)(?<![$\w])[$_\p{ID_Start}][$\p{ID_Continue}]*/gu;
+
+/** Global names that keep their meaning, but `name`, which Vento declares itself. */
+const EXEMPT: ReadonlySet<string> = new Set(
+  ["eval", "globalThis", "name", "undefined"],
+);
+
+/** What Vento calls with the value of a loop. */
+type ToIterator = (value: unknown, withKeys?: boolean) => unknown;
+
+type Token = ReturnType<Vento["tokenize"]>[number];
 
 /** Vento's own extension, tried after the configured one. */
 const EXTENSION = ".vto";
@@ -29,9 +53,6 @@ const DEPTH = Symbol("depth");
 
 /** The variables of a template. */
 type Locals = Record<string, unknown> & { [DEPTH]?: number };
-
-/** The error for a template without a file. */
-class MissingTemplate extends Error {}
 
 /** The templates of one folder, compiled when they are first used. */
 export class Templates {
@@ -65,31 +86,17 @@ export class Templates {
     return typeof await this.#find(templatePath(name)) === "string";
   }
 
-  /** Runs a template; `from` is the path of the one that includes it, at the position. */
+  /** Runs a template; `from` is the path of the one that includes it. */
   async #run(
     name: string,
     locals: Locals = {},
     from = "",
-    position?: number,
   ): Promise<Awaited<ReturnType<Template>>> {
-    locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
-    if (locals[DEPTH] > MAX_DEPTH) {
-      throw new RangeError(
-        `The template "${name}" is nested more than ${MAX_DEPTH} levels deep: does it include itself?`,
-      );
-    }
-    if (typeof name !== "string" || name === "") {
-      throw new TypeError(`Invalid template name (${Deno.inspect(name)})`);
-    }
+    const depth = locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
+    if (depth > MAX_DEPTH) throw new RangeError("Too deeply nested templates");
     const loaded = this.#load(templatePath(name, from));
     // Waiting takes a turn, which a page should not pay for a template that is there.
-    const template = loaded instanceof Promise
-      ? await loaded.catch((error) => {
-        const isNamed = error instanceof MissingTemplate &&
-          position !== undefined;
-        throw isNamed ? new SourceError(error.message, position, from) : error;
-      })
-      : loaded;
+    const template = loaded instanceof Promise ? await loaded : loaded;
     return await template(locals);
   }
 
@@ -112,26 +119,9 @@ export class Templates {
       return this.compile(await Deno.readTextFile(found), path);
     }
     const files = found.map((file) => `"${resolve(file)}"`).join(", ");
-    const name = path.slice(1);
-    const hint = didYouMean(name, await this.#namesBeside(name));
-    throw new MissingTemplate(
-      `Cannot find the template "${name}": tried ${files}${hint}`,
+    throw new Error(
+      `Cannot find the template "${path.slice(1)}": tried ${files}`,
     );
-  }
-
-  /** The names of the templates in the folder of one; none where it cannot be read. */
-  async #namesBeside(name: string): Promise<string[]> {
-    const folder = name.slice(0, name.lastIndexOf("/") + 1);
-    try {
-      const files = Deno.readDir(`${this.folder}/${folder}`);
-      return await Array.fromAsync(
-        files,
-        ({ name }) =>
-          folder + name.replace(this.extension, "").replace(/\.vto$/, ""),
-      );
-    } catch {
-      return [];
-    }
   }
 
   /** The file of a template, or every path that was tried. */
@@ -158,7 +148,12 @@ export class Templates {
     const file = typeof found === "string" ? found : path;
     const at = position ?? await syntaxErrorPosition(code);
     const line = source.slice(0, at).split("\n").length;
-    return new TemplateError(message, { file, line, source }, { cause });
+    const text = source.split("\n")[line - 1]!.trimEnd();
+    return new TemplateError(
+      `Cannot render "${file}" at line ${line}: ${message}\n  ${line} | ${text}`,
+      { file, line },
+      { cause },
+    );
   }
 }
 
@@ -176,11 +171,7 @@ async function isFileIn(folder: string, file: string): Promise<boolean> {
     return await inside(folder, file) !== undefined;
   } catch (error) {
     if (NO_FILE.test(String((error as { code?: string }).code))) return false;
-    if (!(error instanceof Deno.errors.NotCapable)) throw error;
-    throw new Deno.errors.NotCapable(
-      `Cannot read the template "${file}": the permission is missing; run with --allow-read=${folder}`,
-      { cause: error },
-    );
+    throw error;
   }
 }
 
@@ -196,4 +187,54 @@ async function syntaxErrorPosition(code = ""): Promise<number> {
   const [, line] = /:(\d+):\d+\)?$/m.exec(fault.stack ?? "") ?? [];
   const before = module.split("\n", Number(line ?? 0)).join("\n");
   return Number(before.match(/(?<=__pos=)\d+/g)?.at(-1) ?? 0);
+}
+
+// The template engine: how values print, and which names are variables
+
+/** Makes a Vento whose templates, and those they include, are run by the given function. */
+function makeVento(run: Vento["run"]): Vento {
+  const nowhere = new URL("file:///"); // for Vento's own loader, which is not used
+  const vento = make({ autoescape: true, includes: nowhere });
+  vento.filters.escape = (value) =>
+    value instanceof SafeString ? value.toString() : htmlOf(value);
+  vento.tokenPreprocessors.push(declareLocals);
+  boundLoops(vento);
+  vento.run = run;
+  return vento;
+}
+
+/**
+ * Makes `{{ for ... of value }}` throw for a number that is too large, which Vento would count up to, and for a
+ * promise, which it would take for an object without members.
+ */
+function boundLoops({ utils }: Vento): void {
+  const toIterator = utils.toIterator as ToIterator;
+  const bounded: ToIterator = (value, withKeys) => {
+    if (typeof value === "function") return bounded(value(), withKeys);
+    if (isThenable(value)) {
+      throw new TypeError("a loop cannot iterate over a promise");
+    }
+    if (typeof value === "number" && value > MAX_COUNT) {
+      throw new RangeError(`a loop can count to ${MAX_COUNT}, got ${value}`);
+    }
+    return toIterator(value, withKeys);
+  };
+  utils.toIterator = bounded;
+}
+
+/**
+ * Vento declares every plain name in a template as a local variable, except for those of globals (`location`, `URL`) and
+ * those that are not ASCII. This declares them too, so that each key of the data is a variable; where the data have
+ * none, the global is.
+ */
+function declareLocals(_vento: Vento, tokens: Token[]): Token[] {
+  const code = tokens.filter(([type]) => type === "tag" || type === "filter")
+    .map(([, code]) => code).join("\n");
+  const names = new Set(code.match(IDENTIFIER)).difference(EXEMPT);
+  const variables = [...names].flatMap((name) => {
+    if (Object.hasOwn(globalThis, name)) return `${name} = globalThis.${name}`;
+    return /[^\w$]/.test(name) ? name : [];
+  });
+  if (variables.length === 0) return tokens;
+  return [["tag", `> var {${variables.join(", ")}} = it;`, 0], ...tokens];
 }

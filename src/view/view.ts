@@ -5,11 +5,9 @@
  */
 
 import { FRAMEWORK_OBJECT } from "../extension_keys.ts";
-import { checkRecord } from "../options.ts";
 import { track } from "../state/current.ts";
 import type { Store } from "../state/layer.ts";
-import { withoutRequest } from "../waiting.ts";
-import type { MaybePromise } from "../waiting.ts";
+import { type MaybePromise, withoutRequest } from "../waiting.ts";
 import type { Templates } from "./templates.ts";
 
 /** How many folders keep their compiled templates: each request may set another one. */
@@ -71,13 +69,10 @@ export class View {
     return true;
   }
 
-  /** Sets one variable, or each of a record. Throws `TypeError` for anything else. */
+  /** Sets one variable, or each of a record. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
     const variables = typeof name === "string" ? { [name]: value } : name;
-    const rule =
-      "the first argument must be a name, or a record of values by name";
-    checkRecord("set variables of the view", rule, variables);
-    Object.entries(variables).forEach((each) => this.#variables.set(...each));
+    for (const each of Object.entries(variables)) this.#variables.set(...each);
   }
 
   /** The value of a variable, or undefined. */
@@ -128,9 +123,11 @@ export class View {
 
   /** The templates for the current settings. */
   #current(): MaybePromise<Templates> {
-    const folder = this.#of.settings["framework.views.path"];
-    const extension = this.#of.settings["framework.views.extension"];
-    const isDebugging = this.#of.settings["framework.debug"];
+    const {
+      "framework.views.path": folder,
+      "framework.views.extension": extension,
+      "framework.debug": isDebugging,
+    } = this.#of.settings;
     const key = `${folder}\0${extension}\0${isDebugging}`;
     const known = this.#templates.get(key);
     if (known !== undefined) return known;

@@ -1,11 +1,6 @@
 /** The blog as a process: its permissions, several processes on one file, kills, and how it starts and ends. */
 
-import {
-  assert,
-  assertEquals,
-  assertNotEquals,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   BlogCopy,
   BlogProcess,
@@ -59,13 +54,6 @@ Deno.test("`deno task blog` begins with the posts of `seed.json`, and says where
   for (const title of await copy.titles()) assertStringIncludes(home, title);
 });
 
-Deno.test("`deno task blog` keeps the posts that are there when it starts", async () => {
-  await using copy = await BlogCopy.make();
-  const before = await Deno.readTextFile(copy.posts);
-  await using _blog = await copy.start();
-  assertEquals(await Deno.readTextFile(copy.posts), before);
-});
-
 Deno.test("`deno task blog` shows a changed template after a restart, although its cache has the old one", async () => {
   await using copy = await BlogCopy.make();
   const template = `${copy.folder}/blog/views/create.vto`;
@@ -110,28 +98,6 @@ Deno.test("a process killed while it saves leaves a whole file with every acknow
     assertEquals(acknowledged.filter((name) => !titles.has(name)), []);
     assert(acknowledged.length >= 40);
   }
-});
-
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  Deno.test(`\`deno task blog\` ends with 0 on ${signal}`, async () => {
-    await using copy = await BlogCopy.make();
-    await using blog = await copy.start();
-    assertEquals(await blog.end(signal), 0);
-  });
-}
-
-Deno.test("`deno task blog` says that its port is taken, and fails", async () => {
-  await using copy = await BlogCopy.make();
-  await using first = await copy.start();
-  const { port } = new URL(first.origin);
-  const flags = (await taskFlags()).map((flag) =>
-    flag.replace(":0", `:${port}`)
-  );
-  const args = runArguments(flags, Number(port));
-  await using second = new BlogProcess(copy.folder, args);
-  await second.listening;
-  assertStringIncludes(second.printed, `127.0.0.1:${port}`);
-  assertNotEquals(await second.end(), 0);
 });
 
 /** The files in a folder and those in it, by their paths in it. */

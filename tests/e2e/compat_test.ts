@@ -3,15 +3,7 @@
  * `@std` itself, the same expectations are held against it.
  */
 
-import {
-  assert,
-  assertEquals,
-  assertNotEquals,
-  assertRejects,
-  assertThrows,
-} from "@std/assert";
-import { stub } from "@std/testing/mock";
-import { FakeTime } from "@std/testing/time";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 
 const ROOT = new URL("../../", import.meta.url);
 const SCANNED = [
@@ -68,45 +60,6 @@ Deno.test("`compat/import_map.json` agrees with `deno.json` on what does not com
   }
 });
 
-Deno.test("`assertEquals()` passes for values that are deeply equal", () => {
-  const cases: [unknown, unknown][] = [
-    [NaN, NaN],
-    [Object.assign(Object.create(null), { id: "1" }), { id: "1" }],
-    [{ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }],
-    [{ b: 1, a: 2 }, { a: 2, b: 1 }],
-    [new Map([["a", { b: 1 }]]), new Map([["a", { b: 1 }]])],
-    [new Set([[1], [2]]), new Set([[2], [1]])],
-    [new Date(0), new Date(0)],
-    [/a/g, /a/g],
-    [new URL("http://a/b"), new URL("http://a/b")],
-    [new Uint8Array([1, 2]), new Uint8Array([1, 2])],
-    [cycle(1), cycle(1)],
-  ];
-  for (const [actual, expected] of cases) assertEquals(actual, expected);
-});
-
-Deno.test("`assertNotEquals()` passes for values that differ", () => {
-  const cases: [unknown, unknown][] = [
-    [1, "1"],
-    [null, undefined],
-    [{ a: undefined }, {}],
-    [{ a: undefined }, { b: undefined }],
-    [[1, 2], [2, 1]],
-    [[], {}],
-    [new Map([["a", 1]]), new Map([["a", 2]])],
-    [new Set([1]), new Set([2])],
-    [new Date(0), new Date(1)],
-    [/a/g, /a/i],
-    [new URL("http://a/b"), new URL("http://a/c")],
-    [new Uint8Array([1]), new Uint8Array([2])],
-    [new Uint8Array([1]), [1]],
-    [new TypeError("a"), new RangeError("a")],
-    [() => 1, () => 1],
-    [cycle(1), cycle(2)],
-  ];
-  for (const [actual, expected] of cases) assertNotEquals(actual, expected);
-});
-
 Deno.test("`assertThrows()` fails for no error, a wrong class and a wrong message", () => {
   const thrower = () => {
     throw new RangeError("Too far");
@@ -132,44 +85,6 @@ Deno.test("`assertRejects()` fails for a fulfilled promise and for a synchronous
     "reject",
   );
   await assertRejects(() => assertRejects(thrower), RangeError);
-});
-
-Deno.test("`new FakeTime()` keeps timers and dates until time passes, and gives them back", async () => {
-  const real = { Date, setTimeout };
-  const calls: string[] = [];
-  {
-    using time = new FakeTime();
-    const start = time.now;
-    setTimeout((name: string) => calls.push(name), 20_000, "second");
-    setTimeout(() => calls.push(`${Date.now() - start}`), 10_000);
-    clearTimeout(setTimeout(() => calls.push("never"), 1));
-    await time.tickAsync(9_999);
-    assertEquals(calls, []);
-    await time.tickAsync(10_001);
-    assertEquals(calls, ["10000", "second"]);
-    assertEquals([time.now - start, new Date().getTime() - start], [
-      20_000,
-      20_000,
-    ]);
-    assertEquals(await time.nextAsync(), false);
-    setTimeout(() => calls.push("fifth"), 5_000);
-    assertEquals([await time.nextAsync(), time.now - start], [true, 25_000]);
-  }
-  assertEquals({ Date, setTimeout }, real);
-  await new Promise((resolve) => setTimeout(resolve));
-});
-
-Deno.test("`stub()` records the calls of a method, and gives it back", () => {
-  const owner = { name: (of: number) => `Ada ${of}` };
-  const { name } = owner;
-  {
-    using silent = stub(owner, "name");
-    assertEquals<unknown>(owner.name(1), undefined);
-    assertEquals(silent.calls.map(({ args }) => args), [[1]]);
-  }
-  assertEquals(owner.name, name);
-  using _grace = stub(owner, "name", () => "Grace");
-  assertEquals(owner.name(2), "Grace");
 });
 
 /** The names imported from each module of `@std`, over all files. */
@@ -232,10 +147,4 @@ async function importMap(): Promise<ImportMap> {
 
 function read(path: string): Promise<string> {
   return Deno.readTextFile(new URL(path, ROOT));
-}
-
-function cycle(value: number): unknown {
-  const ring: { value: number; self?: unknown } = { value };
-  ring.self = ring;
-  return ring;
 }

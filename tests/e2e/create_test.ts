@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { absoluteImports } from "../support/import_map.ts";
 import { freePort } from "../support/ports.ts";
-import { Process } from "../support/process.ts";
+import { Process } from "../../tasks/process.ts";
 
 const PROGRAM = import.meta.resolve("@framework/core/create");
 const IMPORTS = JSON.stringify({ imports: await absoluteImports() });
@@ -21,17 +21,10 @@ class Folder implements AsyncDisposable {
 
   /** Runs Deno here to its end; returns whether it succeeded, and what it printed. */
   async deno(...args: string[]): Promise<[success: boolean, printed: string]> {
-    const env = { NO_COLOR: "1" };
-    const command = new Deno.Command(Deno.execPath(), {
-      args,
-      env,
-      cwd: this.path,
-    });
-    const { success, stdout, stderr } = await command.output();
-    const printed = [stderr, stdout].map((part) =>
-      new TextDecoder().decode(part)
-    );
-    return [success, printed.join("")];
+    const command = [Deno.execPath(), ...args] as const;
+    await using process = new Process(command, { cwd: this.path });
+    const { success } = await process.ended();
+    return [success, process.printed];
   }
 
   /** Creates a site, by the arguments of `deno create`. */
@@ -54,18 +47,6 @@ class Folder implements AsyncDisposable {
     await Deno.remove(this.path, { recursive: true });
   }
 }
-
-Deno.test("`create` says what to do next, and refuses what it does not know with its usage", async () => {
-  await using folder = new Folder();
-  const [success, printed] = await folder.create("sites/new");
-  assertEquals(success, true, printed);
-  assertStringIncludes(printed, "  cd sites/new\n  deno task dev\n");
-  for (const args of [["--help"], ["one", "two"]]) {
-    const [success, printed] = await folder.create(...args);
-    assertEquals(success, false);
-    assertStringIncludes(printed, "Usage: deno create jsr:@framework/core");
-  }
-});
 
 Deno.test("a new site is formatted, has no lint, and its test and the examples of its notes pass with the permissions of its task", async () => {
   await using folder = new Folder();

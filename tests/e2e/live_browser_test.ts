@@ -2,8 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { files } from "@framework/core/files";
-import { browserTest } from "../support/browser.ts";
-import type { Page } from "../support/chromium.ts";
+import { browserTest, type Page } from "../support/chromium.ts";
 import { Desk } from "../support/desk.ts";
 import { freePort } from "../support/ports.ts";
 import { ServerProcess } from "../support/server_child.ts";
@@ -35,7 +34,8 @@ async function listens(page: Page): Promise<void> {
 
 browserTest(
   "a page reloads when a template or a static file changes, under a strict policy",
-  async (browser) => {
+  800,
+  async (tab) => {
     const policy =
       "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src data:";
     await using desk = new Desk((app, folder) => {
@@ -48,7 +48,6 @@ browserTest(
     const style = '<link rel="stylesheet" href="{{ asset("style.css") }}">';
     await desk.write("style.css", "h1 { color: rgb(1, 1, 1) }");
     await desk.write("home.vto", page("One") + style);
-    await using tab = await browser.open(800, 600);
     await tab.go(desk.origin);
     await listens(tab);
     await desk.write("home.vto", page("Two") + style);
@@ -62,7 +61,8 @@ browserTest(
 
 browserTest(
   "a page reloads when `--watch` restarts the program",
-  async (browser) => {
+  800,
+  async (tab) => {
     const folder = await Deno.makeTempDir();
     const write = (heading: string) =>
       Deno.writeTextFile(
@@ -81,7 +81,6 @@ browserTest(
     const command = ["run", "--watch", "--no-clear-screen"];
     await using site = await ServerProcess.start(source, { command });
     await site.port();
-    await using tab = await browser.open(800, 600);
     await tab.go(`http://127.0.0.1:${port}/`);
     await listens(tab);
     await write("Two");

@@ -1,6 +1,6 @@
 /** Requests over the sockets of a real driver: DESIGN 3, where a pool is shared and callbacks come from sockets. */
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { Engine } from "@framework/core";
 import postgres from "npm:postgres@^3.4.9";
 import { isMissing, PostgresServer } from "../support/postgres.ts";
@@ -35,30 +35,5 @@ Deno.test({
   });
   await Promise.all(visits);
   assertEquals(app.get("id"), "the application's");
-  await sql.end();
-});
-
-Deno.test({
-  name:
-    "a notification of the database changes the application by `configure()` alone",
-  ignore: isMissing,
-}, async () => {
-  await using server = await PostgresServer.create();
-  const sql = postgres(server.url("postgres"), { max: 2, fetch_types: false });
-  const app = new Engine();
-  const heard = Promise.withResolvers<void>();
-  app.set("rate", "1");
-  app.route("/rate", () => app.get<string>("rate"));
-  await using http = app.start({ port: 0, signals: false, onListen() {} });
-  await sql.listen("rates", (rate) => {
-    assertThrows(() => app.set("rate", rate), Error);
-    app.configure(() => app.set("rate", rate));
-    heard.resolve();
-  });
-  await sql.notify("rates", "2");
-  await heard.promise;
-  const { port } = http.addr as Deno.NetAddr;
-  const response = await fetch(`http://127.0.0.1:${port}/rate`);
-  assertEquals(await response.text(), "2");
   await sql.end();
 });

@@ -1,4 +1,4 @@
-/** What a reader types or copies as files: they compile in a folder of their own, and end with a test that passes. */
+/** Examples that are files of one program: they compile in a folder of their own, and their test passes. */
 
 import { assertEquals } from "@std/assert";
 import { absoluteImports } from "../support/import_map.ts";
@@ -13,6 +13,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
     "views/home.vto",
     "views/layout.vto",
   ],
+  "docs/extending.md": ["types.ts"],
   "docs/llms.txt": ["app.ts", "app_test.ts"],
 };
 
@@ -32,8 +33,11 @@ for (const [page, files] of Object.entries(PAGES)) {
     }
     assertEquals([...names].sort(), files);
     const flags = ["--import-map=import_map.json", "--no-lock"];
+    const args = files.some((file) => file.endsWith("_test.ts"))
+      ? ["test", ...flags, "--allow-read=views"]
+      : ["check", ...flags, ...files];
     const command = new Deno.Command(Deno.execPath(), {
-      args: ["test", ...flags, "--allow-read=views"],
+      args,
       cwd,
       env: { NO_COLOR: "1" },
     });

@@ -55,15 +55,6 @@ Deno.test("`cors()` adds its headers to every response, pages of errors and refu
   }
 });
 
-Deno.test("a request that is refused for its host has the headers, too", async () => {
-  const app = withPages({ origins: [ORIGIN] });
-  app.set("framework.hosts", ["example.com"]);
-  const headers = { origin: ORIGIN, host: "evil.example" };
-  const response = await visit(app, "/text", { headers });
-  assertEquals(response.status, 421);
-  assertEquals(corsOf(response)["allow-origin"], ORIGIN);
-});
-
 Deno.test("`cors()` gives another origin, and a request without one, `Vary` alone", async () => {
   const app = withPages({ origins: [ORIGIN, "http://localhost:8000"] });
   for (
@@ -165,30 +156,15 @@ Deno.test("`cors()` leaves OPTIONS that is no preflight to the routes", async ()
   assertEquals(await response.text(), "own");
 });
 
-Deno.test("`cors()` adds to what `Vary` has, once", async () => {
-  const app = withPages({ origins: [ORIGIN] });
-  const cases = { "Accept": "Accept, Origin", "accept,ORIGIN": "", "*": "" };
-  for (const [given, expected] of Object.entries(cases)) {
-    app.route(`/${given.length}`, () => {
-      app.response().header("vary", given).write("text");
-    });
-    const { vary } = corsOf(await ask(app, `/${given.length}`));
-    assertEquals(vary, expected || given);
-  }
-});
-
 /** Paths of an application at `/shop`, and whether each is `/api` or below it. */
 const PATHS: Readonly<Record<string, boolean>> = {
   "/shop/api": true,
   "/shop/api/text?a=/b": true,
-  "/shop/API/nowhere": true,
   "/shop/%61pi/text": true,
   "/api/text": true,
   "/shop/api/search/100%": true,
-  "/shop/api/%F0%27": true,
   "/api/%00": true,
   "/shop/apis": false,
-  "/shop/apis/100%": false,
   "/shop/api%2Ftext": false,
 };
 
@@ -204,33 +180,16 @@ for (const [path, isBelow] of Object.entries(PATHS)) {
   });
 }
 
-Deno.test("`cors()` gives each of several paths its own rules", async () => {
-  const app = new Engine();
-  cors(app, { path: "/api", origins: [ORIGIN], methods: ["GET"] });
-  cors(app, { path: "/feed", origins: "*", methods: ["HEAD"] });
-  app.route("*", () => "text");
-  const methodsOf = async (path: string, origin: string) =>
-    corsOf(await preflight(app, path, { origin }))["allow-methods"];
-  const other = "https://example.org";
-  assertEquals(await methodsOf("/api/x", ORIGIN), "GET");
-  assertEquals(await methodsOf("/api/x", other), undefined);
-  assertEquals(await methodsOf("/feed", other), "HEAD");
-  assertEquals(corsOf(await ask(app, "/page")), {});
-});
-
 /** Options that are refused when they are declared, and why. */
 const REFUSED: readonly [unknown, string][] = [
   [{ origins: "*", credentials: true }, "Cannot allow credentials to every"],
   [{ origins: ORIGIN }, 'they must be "*", a list or a function'],
-  [{}, 'they must be "*", a list or a function'],
   [{ origins: ["https://example.com/"] }, "must look like"],
-  [{ origins: ["*"] }, "must look like"],
   [{ origins: ["https://*.example.com"] }, "give a function"],
   [{ origins: [ORIGIN], maxAge: 1.5 }, "must be a whole number of seconds"],
   [{ origins: [ORIGIN], credentials: "false" }, "must be true or false"],
   [{ origins: [ORIGIN], headers: ["a\nb"] }, ""],
   [{ origins: [ORIGIN], path: "api" }, "it must look like"],
-  [{ origins: [ORIGIN], path: "/users/@id" }, "it must look like"],
 ];
 
 for (const [options, message] of REFUSED) {

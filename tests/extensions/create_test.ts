@@ -1,12 +1,7 @@
 /** Tests `create`: what it writes, and that it overwrites nothing. `tests/e2e/create_test.ts` runs a new site. */
 
 import { create } from "@framework/core/create";
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 
 /** The files of a new site. */
 const FILES = [
@@ -63,18 +58,6 @@ folderTest(
   },
 );
 
-folderTest("`create()` writes notes of at most 60 lines", async (folder) => {
-  await create(folder);
-  const notes = await Deno.readTextFile(`${folder}/AGENTS.md`);
-  assert(notes.trim().split("\n").length <= 60);
-});
-
-folderTest("`create()` writes beside files of other names", async (folder) => {
-  await Deno.writeTextFile(`${folder}/README.md`, "mine");
-  await create(folder);
-  assertEquals(await Deno.readTextFile(`${folder}/README.md`), "mine");
-});
-
 for (const file of ["app.ts", "views/layout.vto"]) {
   folderTest(
     `\`create()\` names ${file} when it is there already, and writes nothing`,
@@ -91,12 +74,3 @@ for (const file of ["app.ts", "views/layout.vto"]) {
     },
   );
 }
-
-folderTest(
-  "`create()` takes a link that leads nowhere for a file that is there",
-  async (folder) => {
-    await Deno.symlink("nowhere", `${folder}/main.ts`);
-    await assertRejects(() => create(folder), Deno.errors.AlreadyExists);
-    assertEquals(filesIn(folder), ["main.ts"]);
-  },
-);

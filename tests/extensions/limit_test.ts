@@ -46,17 +46,6 @@ Deno.test("`limit()` refuses requests beyond its number until the window is over
   assertEquals(seen, [ok, ok, [429, "20"], [429, "1"], ok, ok, [429, "60"]]);
 });
 
-Deno.test("the window of a key begins with its own first request", async () => {
-  using time = new FakeTime();
-  const app = limited({ requests: 1 });
-  await visit(app, "192.0.2.1");
-  await time.tickAsync(30_000);
-  await visit(app, "192.0.2.2");
-  await time.tickAsync(30_000);
-  assertEquals(await visit(app, "192.0.2.1"), [200, null]);
-  assertEquals(await visit(app, "192.0.2.2"), [429, "30"]);
-});
-
 /** Addresses, and whether they count as one client. */
 const PAIRS: readonly [string, string, boolean][] = [
   ["192.0.2.1", "192.0.2.2", false],
@@ -117,52 +106,6 @@ Deno.test("a key that is no text lets nobody in", async () => {
     const app = limited({ key: () => key as string });
     assertEquals((await app.fetch("/")).status, 500);
   }
-});
-
-Deno.test("`limit()` gives clients of JSON problem details, by `error`", async () => {
-  using _time = new FakeTime();
-  const app = limited({ requests: 1 });
-  await app.fetch("/");
-  const headers = { accept: "application/json" };
-  const response = await app.fetch(
-    new Request("http://localhost/", { headers }),
-  );
-  const type = response.headers.get("content-type");
-  assertEquals(type, "application/problem+json");
-  const { status, detail } = await response.json();
-  assertEquals([status, detail], [
-    429,
-    "Too many requests: try again in 60 s",
-  ]);
-});
-
-Deno.test("one `limit()` counts for all that it is added to, two count apart", async () => {
-  const app = new Engine();
-  const [slow, other] = [1, 1].map((requests) =>
-    limit(app, { requests, seconds: 60 })
-  );
-  app.group("/a", (router) => {
-    router.get("/1", () => "done");
-    router.get("/2", () => "done");
-  }, [slow!]);
-  app.route("/b", () => "done").addMiddleware(other!);
-  const statuses: number[] = [];
-  for (const path of ["/a/1", "/a/2", "/b"]) {
-    statuses.push((await visit(app, "192.0.2.1", { path }))[0]);
-  }
-  assertEquals(statuses, [200, 429, 200]);
-});
-
-Deno.test("a callback that calls a limit without `await` lets nobody in", async () => {
-  const app = new Engine();
-  const key = () => Promise.resolve("anybody");
-  const slow = limit(app, { requests: 1, seconds: 60, key });
-  app.route("/", () => {
-    slow();
-    return "done";
-  });
-  assertEquals(await visit(app), [200, null]);
-  assertEquals((await visit(app))[0], 429);
 });
 
 Deno.test("`limit()` keeps 10,000 keys in memory; the oldest go", async () => {
@@ -230,10 +173,8 @@ Deno.test("a `store` that returns no window lets nobody in", async () => {
 Deno.test("`limit()` refuses numbers that make no window", () => {
   const refused = [
     { requests: 0 },
-    { requests: 1.5 },
     { requests: NaN },
     { seconds: 0 },
-    { seconds: Infinity },
   ];
   for (const options of refused) {
     const [name] = Object.keys(options);

@@ -66,24 +66,6 @@ Deno.test("`log()` prints a line for each request that came over a socket", asyn
   ]);
 });
 
-Deno.test("`log()` gives the id that the page and the error log have as the reference", async () => {
-  const { app, list } = logged();
-  app.route("/", () => {
-    throw new Error("hidden");
-  });
-  const from = { remoteAddr: { hostname: "192.0.2.1" } as Deno.NetAddr };
-  let page = "";
-  const [line] = await logOf(async () => {
-    const response = await app.fetch(new Request("http://example.com/"), from);
-    page = await response.text();
-  });
-  const { status, id } = list[0]!;
-  assertEquals(status, 500);
-  assertMatch(id, /^[\da-f]{8}$/);
-  assertStringIncludes(page, id);
-  assertStringIncludes(line!, id);
-});
-
 Deno.test("the line of a status of 500 and above alone has the id", async () => {
   const app = new Engine();
   app.route("/@status", (status) => app.halt(Number(status), "text"));
@@ -146,20 +128,6 @@ Deno.test("`log()` masks the names that it is given", async () => {
   const { app, list } = logged({ secrets: /^isbn$/g });
   await visit(app, "/?isbn=1&isbn=2&token=3");
   assertEquals(list[0]!.url, "/?isbn=••••&isbn=••••&token=3");
-});
-
-Deno.test('`log()` describes the response that a filter of "send" has put in place', async () => {
-  const app = new Engine();
-  const list: LogRecord[] = [];
-  app.after("send", (_params, output) => {
-    output.value = new Response("new", { status: 201 });
-  });
-  log(app, { write: (record) => list.push(record) });
-  app.route("/", () => "a longer text");
-  await visit(app, "/");
-  assertEquals(list.map(({ status, bytes }) => [status, bytes]), [
-    [201, undefined],
-  ]);
 });
 
 Deno.test("`log()` keeps the first 8,192 characters of a URL", async () => {

@@ -61,7 +61,6 @@ function slowApplication(options: Partial<SessionOptions> = {}) {
     if (what === "write") session().set("role", "admin");
     return session().get("user")!;
   });
-  app.route("/role", () => session().get("role") ?? "none");
   return { app, begun, release };
 }
 
@@ -181,13 +180,6 @@ Deno.test("`persistent: false` makes a cookie that ends with the browser", async
   assertEquals(/Max-Age|Expires/i.test(line!), false, line);
 });
 
-Deno.test("the path of the cookie is that of `framework.base_url`", async () => {
-  const app = application();
-  app.set("framework.base_url", "https://site.example/shop/");
-  const [line] = await new Client(app).cookiesOf("/login/Ada");
-  assertMatch(line!, /; Path=\/shop(;|$)/);
-});
-
 Deno.test("a response with the cookie is never kept by a shared cache", async () => {
   const app = application();
   const session = sessions<Values>(app, { secret: SECRET });
@@ -247,47 +239,6 @@ Deno.test("a session ends `idle` seconds after its last use", async () => {
   assertEquals(await client.get("/user"), "nobody");
 });
 
-Deno.test("a request that only reads records its use once in a tenth of `idle`", async () => {
-  using time = new FakeTime();
-  const client = new Client(application({ idle: 100 }));
-  await client.get("/login/Ada");
-  const names: (string | undefined)[] = [];
-  for (const seconds of [9, 1, 9, 1]) {
-    await time.tickAsync(seconds * 1000);
-    const [line] = await client.cookiesOf("/user");
-    names.push(line?.split("=", 1)[0]);
-  }
-  const used = "session-used";
-  assertEquals(names, [undefined, used, undefined, used]);
-});
-
-Deno.test("a second call with the same name returns an accessor of the same session", async () => {
-  const app = application();
-  const session = sessions<Values>(app, { secret: SECRET });
-  app.route("/both", () => {
-    session().set("role", "admin");
-    app.redirect("/login/Ada");
-  });
-  app.route("/role", () => session().get("role") ?? "none");
-  const client = new Client(app);
-  await client.get("/buy/tea");
-  assertEquals((await client.cookiesOf("/both")).length, 1);
-  assertEquals(await client.get("/basket"), "tea");
-  assertEquals(await client.get("/role"), "admin");
-});
-
-Deno.test("a mounted application keeps its session in a cookie of another name", async () => {
-  const [app, shop] = [application(), application({ name: "shop" })];
-  app.mount("/shop", shop);
-  const client = new Client(app);
-  await client.get("/login/Ada");
-  await client.get("/shop/login/Grace");
-  assertEquals(await client.get("/user"), "Ada");
-  assertEquals(await client.get("/shop/user"), "Grace");
-  await client.get("/shop/logout");
-  assertEquals(await client.get("/user"), "Ada");
-});
-
 Deno.test("`clear()` takes the cookie from the client, and a request without one gets none", async () => {
   const client = new Client(application());
   await client.get("/login/Ada");
@@ -325,7 +276,6 @@ const FORGED: Readonly<Record<string, (sealed: string) => string>> = {
     parts[4] = parts[4]!.replace(/^./, (first) => first === "A" ? "B" : "A");
     return parts.join("*");
   },
-  "with seven stars alone": () => "*******",
   "of a million characters": () => "a".repeat(1_000_000),
 };
 
@@ -372,21 +322,6 @@ Deno.test("`set()` refuses what a cookie cannot hold, and keeps what was", async
   assert(client.cookie.length <= 4096);
 });
 
-Deno.test("`set()` and `flash()` refuse what JSON cannot represent, and keep what was", async () => {
-  const app = new Engine();
-  const session = sessions(app, { secret: SECRET });
-  const refused = [undefined, new Date(0), new Map(), [undefined], NaN, 1n];
-  app.route("/", () => {
-    session().set("value", "before");
-    for (const value of [...refused, Promise.resolve(), () => 1]) {
-      assertThrows(() => session().set("value", value), TypeError);
-      assertThrows(() => session().flash("value", value), TypeError);
-    }
-    return `${session().get("value")}`;
-  });
-  assertEquals(await new Client(app).get("/"), "before");
-});
-
 Deno.test("a session cannot be changed after the response, only read", async () => {
   const app = application();
   const session = sessions<Values>(app, { secret: SECRET });
@@ -400,14 +335,19 @@ Deno.test("a session cannot be changed after the response, only read", async () 
   assertEquals(await client.get("/stream"), "Ada goodbye");
 });
 
-Deno.test("a slow request that only reads does not undo a logout", async () => {
-  for (const store of [undefined, new MapStore()]) {
+Deno.test("a slow request that reads, or that changes a session with a `store`, does not undo a logout", async () => {
+  const cases: [what: string, store?: MapStore][] = [
+    ["read"],
+    ["read", new MapStore()],
+    ["write", new MapStore()],
+  ];
+  for (const [what, store] of cases) {
     using time = new FakeTime();
     const { app, begun, release } = slowApplication(store && { store });
     const client = new Client(app);
     await client.get("/login/Ada");
     await time.tickAsync(3_600_000);
-    const slow = client.fetch("/slow/read");
+    const slow = client.fetch(`/slow/${what}`);
     await begun;
     await client.get("/logout");
     release();
@@ -440,13 +380,6 @@ Deno.test("a `store` gets the date at which the session ends", async () => {
   assertEquals(dates, [new Date(time.now + 100_000)]);
 });
 
-Deno.test("a `store` has no row for a visitor of whom nothing is kept", async () => {
-  const store = new MapStore();
-  const client = new Client(application({ store }));
-  for (const path of ["/user", "/logout", "/notice"]) await client.get(path);
-  assertEquals([store.rows.size, client.cookie], [0, ""]);
-});
-
 Deno.test("with a `store`, a logout ends every copy of the cookie, and removes the row", async () => {
   const store = new MapStore();
   const client = new Client(application({ store }));
@@ -456,34 +389,6 @@ Deno.test("with a `store`, a logout ends every copy of the cookie, and removes t
   await client.get("/logout");
   assertEquals(store.rows.size, 0);
   assertEquals(await copy.get("/user"), "nobody");
-});
-
-Deno.test("with a `store`, the change of a slow request does not bring back what a logout has ended", async () => {
-  const store = new MapStore();
-  const { app, begun, release } = slowApplication({ store });
-  const client = new Client(app);
-  await client.get("/login/Ada");
-  const copy = client.copy();
-  const slow = copy.cookiesOf("/slow/write");
-  await begun;
-  await client.get("/logout");
-  release();
-  assertEquals(await slow, []);
-  assertEquals(store.rows.size, 0);
-  assertEquals(await copy.get("/user"), "nobody");
-});
-
-Deno.test("with a `store`, concurrent requests that change other keys keep each other's", async () => {
-  const { app, begun, release } = slowApplication({ store: new MapStore() });
-  const client = new Client(app);
-  await client.get("/login/Ada");
-  const slow = client.copy().get("/slow/write");
-  await begun;
-  await client.get("/buy/tea");
-  release();
-  await slow;
-  assertEquals(await client.get("/basket"), "tea");
-  assertEquals(await client.get("/role"), "admin");
 });
 
 Deno.test("a login gives a new id, so that who knew the old one gets nothing", async () => {
@@ -496,16 +401,6 @@ Deno.test("a login gives a new id, so that who knew the old one gets nothing", a
   assertEquals(store.rows.size, 1);
   assertEquals(await client.get("/basket"), "tea");
   assertEquals(await thief.get("/user"), "nobody");
-});
-
-Deno.test("a session that has expired loses its row when it is used", async () => {
-  using time = new FakeTime();
-  const store = new MapStore();
-  const client = new Client(application({ store, idle: 50 }));
-  await client.get("/login/Ada");
-  await time.tickAsync(50_000);
-  assertEquals(await client.get("/user"), "nobody");
-  assertEquals(store.rows.size, 0);
 });
 
 Deno.test("a store that fails, or reads no row, is an error of the request, and logs nobody out", async () => {
@@ -528,16 +423,12 @@ Deno.test("a store that fails, or reads no row, is an error of the request, and 
 /** Options that are refused, and why. */
 const REFUSED: readonly [Record<string, unknown>, string][] = [
   [{ secret: "too short" }, "each secret must have at least 32 characters"],
-  [{ secret: [SECRET, "x"] }, "each secret must have at least 32 characters"],
   [{ secret: undefined }, "is its environment variable set?"],
   [{ maxAge: 0 }, "must be greater than 0 seconds"],
-  [{ idle: NaN }, "must be greater than 0 seconds"],
   [{ name: "a b" }, `"a b" is not a valid cookie name`],
   [{ path: "/a;b" }, `"/a;b" is not a valid cookie path`],
-  [{ domain: "a;b" }, `"a;b"`],
   [{ sameSite: "Sometimes" }, "Strict, Lax or None"],
   [{ name: "__Host-id", path: "/shop" }, `must be "/"`],
-  [{ name: "__Host-id", domain: "a.b" }, "without a domain"],
   [{ store: {} }, `the store has no method "read"`],
 ];
 

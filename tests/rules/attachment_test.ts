@@ -1,7 +1,7 @@
 /** DESIGN.md, section 4, `response().attachment()`: the name that a file is saved by, and its type. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { Engine, HttpError } from "@framework/core";
+import { Engine } from "@framework/core";
 
 /** The headers of a response to what a route does. */
 async function headersOf(route: (app: Engine) => unknown): Promise<Headers> {
@@ -72,16 +72,4 @@ Deno.test("`attachment()` refuses a name that no header carries", async () => {
       assertThrows(() => app.response().attachment(name), TypeError);
     }
   });
-});
-
-Deno.test("an error after `attachment()` is a page, not a file", async () => {
-  const app = new Engine();
-  app.route("/", () => {
-    app.response().attachment("report.csv");
-    throw new HttpError(404);
-  });
-  const { status, headers, body } = await app.fetch("/");
-  await body?.cancel();
-  assertEquals([status, headers.get("content-disposition")], [404, null]);
-  assertEquals(headers.get("content-type"), "text/html; charset=utf-8");
 });

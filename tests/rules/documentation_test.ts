@@ -15,10 +15,6 @@ const ROOT_PAGES = [
 const CODE = /^```.*?^```$/gms;
 const LINK = /\]\(([^()\s]+)\)/g;
 const HEADING = /^#+ (.+)$/gm;
-const COMMENT_LINK = /^ *\*.*?\]\((\.\/[^()\s]+)\)/gm;
-
-/** The fence of an example that `deno test --doc` would skip. */
-const IGNORED = /^[ *]*```\w+ +ignore/m;
 
 /** A file of the repository, as prose names it. */
 const NAMED_FILE = /`((?:src|tests|tasks|docs)\/[\w./]+\.\w+)`/g;
@@ -34,33 +30,9 @@ for (const page of [...ROOT_PAGES, ...await filesIn("docs/", ".md")]) {
   });
 }
 
-Deno.test("the links of comments to `docs/` lead somewhere", async () => {
-  const broken: string[] = [];
-  for (const file of ["mod.ts", ...await filesIn("src/", ".ts")]) {
-    // JSR resolves them against the root of the repository.
-    const targets = found(await read(file), COMMENT_LINK);
-    broken.push(...await dead(targets, "mod.ts"));
-  }
-  assertEquals(broken, []);
-});
-
 Deno.test("`CONTRIBUTING.md` names files that exist", async () => {
   const names = found(await read("CONTRIBUTING.md"), NAMED_FILE);
   assertEquals(await dead(names, "CONTRIBUTING.md"), []);
-});
-
-Deno.test("`README.md` links every page of `docs/`", async () => {
-  const readme = await read("README.md");
-  const pages = await filesIn("docs/", ".md");
-  assertEquals(pages.filter((page) => !readme.includes(`](./${page})`)), []);
-});
-
-Deno.test("no example is marked `ignore`", async () => {
-  const pages = ["README.md", ...await filesIn("docs/", ".md"), "mod.ts"];
-  pages.push(...await filesIn("src/", ".ts"));
-  const texts = await Promise.all(pages.map(read));
-  const ignored = pages.filter((_page, index) => IGNORED.test(texts[index]!));
-  assertEquals(ignored, []);
 });
 
 Deno.test("`docs/reference.md` has a row for every setting, and for no other", async () => {
@@ -85,14 +57,17 @@ function found(text: string, expression: RegExp): string[] {
   return [...text.matchAll(expression)].map(([, group]) => group!);
 }
 
-/** The targets that lead to no file or heading; links to other sites are not tried. */
+/** Links that are not tried: those to other sites, and to what GitHub has beside the files. */
+const ELSEWHERE = /^(?:[a-z]+:|\.\.\/\.\.\/actions\/)/;
+
+/** The targets that lead to no file or heading. */
 async function dead(
   targets: readonly string[],
   page: string,
 ): Promise<string[]> {
   const broken: string[] = [];
   for (const target of targets) {
-    if (/^[a-z]+:/.test(target)) continue;
+    if (ELSEWHERE.test(target)) continue;
     if (!await exists(target, page)) broken.push(target);
   }
   return broken;

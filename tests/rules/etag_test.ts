@@ -2,7 +2,6 @@
 
 import { Engine } from "@framework/core";
 import { assert, assertEquals } from "@std/assert";
-import { logOf } from "../support/log.ts";
 
 const MODIFIED = 784_111_777; // Sun, 06 Nov 1994 08:49:37 GMT
 const BEFORE = "Sun, 06 Nov 1994 08:49:36 GMT";
@@ -58,12 +57,10 @@ const MATRIX: [path: string, conditions: Conditions, Statuses][] = [
   ["/strong", { "if-none-match": '"v1"' }, FRESH],
   ["/strong", { "if-none-match": 'W/"v1"' }, FRESH],
   ["/strong", { "if-none-match": '"v0",W/"v1" , "v2"' }, FRESH],
-  ["/strong", { "if-none-match": '"a,b", "v1"' }, FRESH],
   ["/strong", { "if-none-match": "*" }, FRESH],
   ["/strong", { "if-none-match": '"v0"' }, CHANGED],
   ["/strong", { "if-none-match": '"v1' }, CHANGED],
   ["/strong", { "if-none-match": "v1" }, CHANGED],
-  ["/strong", { "if-none-match": '"*"' }, CHANGED],
   ["/strong", { "if-none-match": '"V1"' }, CHANGED],
   ["/strong", { "if-match": '"v0", "v1"' }, CHANGED],
   ["/strong", { "if-match": "*" }, CHANGED],
@@ -71,28 +68,20 @@ const MATRIX: [path: string, conditions: Conditions, Statuses][] = [
   ["/strong", { "if-match": '"v0"' }, FAILED],
   ["/strong", { "if-match": '"v1"', "if-none-match": '"v1"' }, FRESH],
   ["/strong", { "if-match": '"v0"', "if-none-match": '"v1"' }, FAILED],
-  ["/strong", { "if-modified-since": AFTER }, CHANGED],
   ["/weak", { "if-none-match": '"v1"' }, FRESH],
   ["/weak", { "if-none-match": 'W/"v1"' }, FRESH],
   ["/weak", { "if-match": '"v1"' }, FAILED],
-  ["/weak", { "if-match": 'W/"v1"' }, FAILED],
-  ["/weak", { "if-match": "*" }, CHANGED],
   ["/date", { "if-modified-since": BEFORE }, CHANGED],
   ["/date", { "if-modified-since": AT }, SINCE],
   ["/date", { "if-modified-since": AFTER }, SINCE],
   ["/date", { "if-modified-since": "never" }, CHANGED],
-  ["/date", { "if-modified-since": "2030-01-01" }, CHANGED],
   ["/date", { "if-modified-since": "Sunday, 06-Nov-94 08:49:37 GMT" }, SINCE],
   ["/date", { "if-modified-since": "Sun Nov  6 08:49:37 1994" }, SINCE],
-  ["/date", { "if-modified-since": "Sun Nov  6 08:49:36 1994" }, CHANGED],
-  ["/date", { "if-modified-since": AT, "if-none-match": '"v1"' }, CHANGED],
   ["/date", { "if-unmodified-since": BEFORE }, FAILED],
   ["/date", { "if-unmodified-since": AT }, CHANGED],
   ["/date", { "if-unmodified-since": "never" }, CHANGED],
-  ["/date", { "if-unmodified-since": AT, "if-modified-since": AT }, SINCE],
   ["/both", { "if-match": '"v1"', "if-unmodified-since": BEFORE }, CHANGED],
   ["/both", { "if-match": '"v0"', "if-unmodified-since": AFTER }, FAILED],
-  ["/both", { "if-modified-since": AT }, SINCE],
   ["/both", { "if-none-match": '"v0"', "if-modified-since": AT }, CHANGED],
   ["/both", { "if-none-match": '"v1"', "if-modified-since": BEFORE }, FRESH],
 ];
@@ -114,7 +103,6 @@ Deno.test("`etag()` refuses what makes no tag", async () => {
   const refused: [id: string, type?: string][] = [
     ['"v1"'],
     ["a b"],
-    ["ü"],
     ["a\r\nb"],
     [1 as never],
     ["v1", "strange"],
@@ -163,24 +151,6 @@ Deno.test("a 304 keeps what belongs to it, and drops what describes the body (se
   ]);
 });
 
-Deno.test("a 412 is never stored, and has the form of any other error", async () => {
-  const app = new Engine();
-  app.set("framework.error_format", "json");
-  app.route("/", () => {
-    app.response().cache(60).write("abc");
-    app.etag("v1");
-  });
-  const response = await visit(app, "/", { "if-match": '"v0"' });
-  const { headers } = response;
-  assertEquals(headers.get("etag"), null);
-  assertEquals(headers.get("cache-control")?.includes("max-age"), undefined);
-  assertEquals(await response.json(), {
-    type: "about:blank",
-    title: "Precondition Failed",
-    status: 412,
-  });
-});
-
 Deno.test("a handler that has changed something sets the new tag, once the conditions have held", async () => {
   const app = new Engine();
   let version = 1;
@@ -193,27 +163,4 @@ Deno.test("a handler that has changed something sets the new tag, once the condi
   const saved = await put();
   assertEquals([saved.status, saved.headers.get("etag")], [200, '"v2"']);
   assertEquals([(await put()).status, version], [412, 2]);
-});
-
-Deno.test("`etag()` ignores conditions when the status is not 2xx (section 13.2.1)", async () => {
-  const app = new Engine();
-  app.map("notFound", () => {
-    app.etag("v1");
-    return "lost";
-  });
-  const response = await visit(app, "/", { "if-none-match": '"v1"' });
-  assertEquals([response.status, await response.text()], [404, "lost"]);
-});
-
-Deno.test("`etag()` does not evaluate conditions after the response was sealed", async () => {
-  const app = new Engine();
-  app.route("/", () => {
-    app.json({ a: 1 });
-    app.etag("v1");
-  });
-  const log = await logOf(async () => {
-    const response = await visit(app, "/", { "if-none-match": '"v1"' });
-    assertEquals([response.status, await response.text()], [200, '{"a":1}']);
-  });
-  assertEquals(log, []);
 });

@@ -1,7 +1,7 @@
 /** Server-sent events: what is sent, heartbeats, and that their source ends with its client. */
 
 import { Engine, html, type ServerSentEvent } from "@framework/core";
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { secondsOf } from "../support/clock.ts";
 import { logOf } from "../support/log.ts";
 import { RawConnection } from "../support/raw_http.ts";
@@ -82,11 +82,7 @@ for (const [event, text] of EVENTS) {
 /** What is no event: a line break in a name or id would begin another field. */
 const REFUSED: [event: unknown, message: string][] = [
   ["text", 'it must be a record such as { data: "text" }, got the string'],
-  [null, 'it must be a record such as { data: "text" }, got null'],
   [{ text: 1 }, 'it must be a record such as { data: "text" }, got { text: 1'],
-  [{ data: 42 }, "its data must be text, got 42"],
-  [{ event: 1 }, "its event must be text, got 1"],
-  [{ data: "", retry: -1 }, "retry must be a number of milliseconds"],
   [{ data: "", event: "two\nlines" }, "SyntaxError"],
   [{ data: "", id: "two\nlines" }, "SyntaxError"],
 ];
@@ -101,23 +97,6 @@ for (const [event, message] of REFUSED) {
     assertEquals(source.returned, 1);
   });
 }
-
-Deno.test("`events()` refuses what is no iterable, and a heartbeat that is no time", async () => {
-  const app = new Engine();
-  app.set("framework.handle_errors", false);
-  app.route("/", () => {
-    const response = app.response();
-    assertThrows(() => response.events(42 as never), TypeError);
-    for (const heartbeat of [-1, NaN, "soon" as never]) {
-      assertThrows(
-        () => response.events([], { heartbeat }),
-        RangeError,
-        `the heartbeat must be 0 seconds or more, got "${heartbeat}"`,
-      );
-    }
-  });
-  assertEquals((await app.fetch("/")).status, 200);
-});
 
 Deno.test("`events()` sends a heartbeat every 15 seconds where no event comes, and loses none", async () => {
   const app = new Engine();
@@ -134,23 +113,21 @@ Deno.test("`events()` sends a heartbeat every 15 seconds where no event comes, a
   );
 });
 
-for (const heartbeat of [0, 15]) {
-  Deno.test(`\`events()\` with a heartbeat of ${heartbeat} s ends its source when the client leaves, though no event comes`, async () => {
-    const app = new Engine();
-    const source = new Endless([{ data: "first" }]);
-    app.route("/", () => app.response().events(source, { heartbeat }));
-    await serving(app, async (port) => {
-      {
-        using connection = await RawConnection.open(port);
-        await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-        await connection.receive("data: first\n\n");
-        assertEquals(source.returned, 0);
-      }
-      await source.ended.promise;
-      assertEquals(source.returned, 1);
-    });
+Deno.test("`events()` ends its source when the client leaves, though no event comes", async () => {
+  const app = new Engine();
+  const source = new Endless([{ data: "first" }]);
+  app.route("/", () => app.response().events(source));
+  await serving(app, async (port) => {
+    {
+      using connection = await RawConnection.open(port);
+      await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      await connection.receive("data: first\n\n");
+      assertEquals(source.returned, 0);
+    }
+    await source.ended.promise;
+    assertEquals(source.returned, 1);
   });
-}
+});
 
 Deno.test("`events()` ends a source that is never read", async () => {
   for (const method of ["HEAD", "GET"]) {

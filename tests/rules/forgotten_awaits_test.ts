@@ -1,12 +1,7 @@
 /** Tests forgotten awaits: the request waits for the framework's calls, and their errors are its own. */
 
-import {
-  Engine,
-  HttpError,
-  type UploadedFile,
-  type View,
-} from "@framework/core";
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Engine, HttpError, type View } from "@framework/core";
+import { assertEquals, assertMatch } from "@std/assert";
 import { secondsOf } from "../support/clock.ts";
 import { visit } from "../support/forms.ts";
 import { logOf } from "../support/log.ts";
@@ -53,17 +48,6 @@ Deno.test("the request waits for calls that no code awaits, whatever the callbac
   }
 });
 
-Deno.test("the request waits for the calls that such calls make", async () => {
-  const app = withCalls();
-  const outer = app.map("outer", async () => {
-    await later();
-    app.save("inner");
-  });
-  app.route("/", () => void outer.outer());
-  const { headers } = await visit(app, "/");
-  assertEquals(headers.get("x-saved"), "inner");
-});
-
 Deno.test("a rejected call that no code has caught is the request's error, whatever the callback returns", async () => {
   const app = withCalls();
   app.map("error", (error: Error) => `${error.name}: ${error.message}`);
@@ -106,22 +90,6 @@ Deno.test("a rejected call that code has caught is no error, however late it doe
   assertEquals(log, []);
 });
 
-Deno.test("the rejected call of one request is no other request's error", async () => {
-  const app = withCalls();
-  app.route("/@name", async (name) => {
-    if (name === "bad") app.fail("disk full");
-    await later(6);
-    return name;
-  });
-  await logOf(async () => {
-    const responses = await Promise.all(
-      ["good", "bad", "fine"].map((name) => visit(app, `/${name}`)),
-    );
-    for (const { body } of responses) await body?.cancel();
-    assertEquals(responses.map(({ status }) => status), [200, 500, 200]);
-  });
-});
-
 Deno.test("`validate()` that no code awaits lets nothing invalid through", async () => {
   const app = new Engine();
   const schema = {
@@ -146,27 +114,6 @@ Deno.test("`validate()` that no code awaits lets nothing invalid through", async
   }
 });
 
-Deno.test("storing an upload that no code awaits is waited for, and its failure is the request's error", async () => {
-  const folder = await Deno.makeTempDir();
-  await Deno.writeTextFile(`${folder}/taken`, "");
-  const app = new Engine();
-  app.post("/@name", (name) => {
-    (app.request().files.photo as UploadedFile).moveTo(`${folder}/${name}`);
-    return "stored";
-  });
-  await logOf(async () => {
-    for (const [name, status] of [["free", 200], ["taken", 500]] as const) {
-      const body = new FormData();
-      body.set("photo", new File(["pixels"], "me.png"));
-      const response = await visit(app, `/${name}`, { method: "POST", body });
-      await response.body?.cancel();
-      assertEquals(response.status, status, name);
-    }
-  });
-  assertEquals(await Deno.readTextFile(`${folder}/free`), "pixels");
-  await Deno.remove(folder, { recursive: true });
-});
-
 Deno.test("a template that fails in `render()` or `view().fetch()`, which no code awaits, is the request's error", async () => {
   const app = new Engine();
   app.set("framework.views.path", "no/such/folder");
@@ -179,36 +126,6 @@ Deno.test("a template that fails in `render()` or `view().fetch()`, which no cod
       assertEquals(text, 'Cannot find the template "missing"', path);
     }
   });
-});
-
-Deno.test("a mapped `start` that does not await the default one has its response, and its error", async () => {
-  const app = new Engine();
-  app.map("start", () => void app.original("start")());
-  app.route("/", () => later().then(() => "late"));
-  app.route("/taken", async () => {
-    await later();
-    throw new HttpError(409, "taken");
-  });
-  assertEquals(await (await visit(app, "/")).text(), "late");
-  const failed = await visit(app, "/taken");
-  assertEquals(failed.status, 409);
-  assertStringIncludes(await failed.text(), "taken");
-});
-
-Deno.test("`halt()` in a call that no code awaits ends the request, and is no error", async () => {
-  const app = new Engine().map("check", async () => {
-    await later();
-    app.halt(403, "no");
-  });
-  app.route("/", () => {
-    app.check();
-    return "secret";
-  });
-  const log = await logOf(async () => {
-    const response = await visit(app, "/");
-    assertEquals([response.status, await response.text()], [403, "no"]);
-  });
-  assertEquals(log, []);
 });
 
 /** What may decide, by a call that it does not await, whether the route `/` runs. */

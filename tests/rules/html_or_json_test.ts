@@ -39,13 +39,10 @@ async function visit(
 /** What a client says, and whether it gets JSON. */
 const CLIENTS: readonly [headers: Record<string, string>, isJson: boolean][] = [
   [{}, false],
-  [{ accept: "" }, false],
   [{ accept: "*/*" }, false],
   [{ accept: "text/html,application/xhtml+xml,*/*;q=0.8" }, false],
-  [{ accept: "text/html, application/json;q=0.9" }, false],
   [{ accept: "application/json, text/html;q=0.9" }, true],
   [{ accept: "application/json" }, true],
-  [{ accept: "application/problem+json" }, true],
   [{ accept: "application/json, text/plain, */*" }, true],
   [{ accept: "application/json;q=0" }, false],
   [{ accept: "text/html;q=0, */*" }, true],
@@ -96,18 +93,6 @@ Deno.test("problem details have status, title and, where there is one, the messa
   for (const [path, problem] of Object.entries(expected)) {
     const response = await visit(app, path, { accept: "application/json" });
     assertEquals(await response.json(), problem);
-  }
-});
-
-Deno.test("a refused JSON body is problem details", async () => {
-  const app = failing();
-  app.set("framework.body_limit", 10);
-  app.route("POST /", () => `${app.request().data.a}`);
-  const headers = { "content-type": "application/json" };
-  for (const [body, status] of [["{", 400], ["x".repeat(11), 413]] as const) {
-    const init = { method: "POST", headers, body };
-    const response = await app.fetch(new Request("http://localhost/", init));
-    assertEquals((await response.json()).status, status);
   }
 });
 

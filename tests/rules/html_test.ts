@@ -92,15 +92,10 @@ Deno.test("`html` prints whatever a client makes of a field", async () => {
     const init = { method: "POST", headers, body: JSON.stringify({ word }) };
     return (await visit(app, `/?${query}`, init)).text();
   };
-  assertEquals(await post("word=a", "b"), "a b");
   assertEquals(
     await post("word[a]=1&word[toString]=2", { toString: 3 }),
     "{&quot;a&quot;:&quot;1&quot;,&quot;toString&quot;:&quot;2&quot;} " +
       "{&quot;toString&quot;:3}",
-  );
-  assertEquals(
-    await post("word[][a]=1&word[]=2", [{ valueOf: 1 }, [true]]),
-    "{&quot;a&quot;:&quot;1&quot;}2 {&quot;valueOf&quot;:1}true",
   );
 });
 
@@ -119,7 +114,7 @@ Deno.test("`html` refuses functions and symbols, which nobody means to print", (
   assertThrows(
     () => html`${secret}`,
     TypeError,
-    "Cannot render a function in html: call it first",
+    "Cannot render a function in html",
   );
   assertThrows(() => html`${[Symbol("s")]}`, TypeError, "a symbol in html");
 });

@@ -13,9 +13,7 @@ function telling(): Engine {
 const TEXTS: [value: unknown, text: string][] = [
   [undefined, "null"],
   [null, "null"],
-  [NaN, "null"],
   ["", '""'],
-  [false, "false"],
   [{ a: "ü" }, '{"a":"ü"}'],
   [new Date(0), '"1970-01-01T00:00:00.000Z"'],
   ["</script>\u2028", '"</script>\u2028"'],
@@ -65,17 +63,13 @@ loop.list = [1, { "a-b": loop }];
 
 /** What has no JSON or would silently be `{}` in it, and the message that names its place. */
 const REFUSED: [value: unknown, message: string][] = [
-  [1n, "$ is a BigInt"],
   [{ a: [{ "b-c": 1n }] }, '$.a[0]["b-c"] is a BigInt'],
   [loop, '$.list[1]["a-b"] is a circular reference to $'],
-  [Promise.resolve(1), "$ is a promise: await it"],
   [{ users: [Promise.resolve(1)] }, "$.users[0] is a promise: await it"],
   [{ user: { then: () => {} } }, "$.user is a promise: await it"],
   [{ toJSON: () => [Promise.resolve(1)] }, "$[0] is a promise: await it"],
   [{ a: new Map([[1, 2]]) }, "$.a is a Map: JSON cannot represent it"],
-  [[new Set([1])], "$[0] is a Set: JSON cannot represent it"],
   [{ a: new Error("x") }, "$.a is an Error: JSON cannot represent it"],
-  [{ a: /x/ }, "$.a is a RegExp: JSON cannot represent it"],
   [[new File([], "x")], "$[0] is a File: JSON cannot represent it"],
 ];
 

@@ -13,10 +13,8 @@ function declare(pattern: string): Route {
 async function read(
   pattern: string,
   path: string,
-  caseSensitive = false,
 ): Promise<unknown> {
   const app = new Engine();
-  app.set("framework.case_sensitive", caseSensitive);
   app.route(pattern, (...passed: unknown[]) => {
     const { splat } = passed.pop() as Route;
     return splat === "" ? passed : [...passed, { splat }];
@@ -33,12 +31,10 @@ const MATCHES: Record<string, [string, string, unknown][]> = {
     ["/about", "/aboutus", undefined],
     ["/a.b", "/a.b", []],
     ["/a.b", "/axb", undefined],
-    ["/a:b/c:d", "/a:b/c:d", []],
     ["/Übung", "/%C3%BCbung", []],
     ["/\\@home", "/@home", []],
     ["/\\(x\\)", "/(x)", []],
     ["/\\*", "/*", []],
-    ["/c\\+\\+", "/c++", []],
     ["/\\:id/\\{id}", "/:id/{id}", []],
   ],
   "with one trailing slash or without": [
@@ -51,8 +47,6 @@ const MATCHES: Record<string, [string, string, unknown][]> = {
     ["/@a", "/%2525", ["%25"]],
     ["/@a", "/a+b", ["a+b"]],
     ["/@a", "/%F0%9F%90%99", ["🐙"]],
-    ["/@x:.+", "/a%2Fb", ["a/b"]],
-    ["/a/b", "/%61/b", []],
     ["/a/b", "/a%2Fb", undefined],
   ],
   "no empty segment by a parameter": [
@@ -71,38 +65,28 @@ const MATCHES: Record<string, [string, string, unknown][]> = {
     ["/@lang:(?:en|fr)(-@b)", "/en-GB", ["en", "GB"]],
     ["/@w:\\p{Lu}+", "/ÄÖ", ["ÄÖ"]],
     ["/@x:.+", "/a/b", undefined],
-    ["/@x:[^x]+", "/a/b", undefined],
     ["/@y:[0-9]{4}-@m:[0-9]{2}", "/2024-05", ["2024", "05"]],
-    ["/@n.@e:jpg|png", "/a.b.png", ["a.b", "png"]],
-    ["/@x:[(@]", "/(", ["("]],
     ["/(?!admin)@page", "/admin2", undefined],
   ],
   "quantifiers behind literals": [
     ["/colou?r", "/color", []],
     ["/colou?r", "/colour", []],
     ["/a+b", "/aaab", []],
-    ["/a+b", "/a+b", undefined],
     ["/a{2}b", "/aab", []],
-    ["/a{2}b", "/ab", undefined],
   ],
   "optional groups": [
-    ["(/@lang)/about", "/about", [null]],
     ["(/@lang)/about", "/de/about", ["de"]],
     ["/a(/b)(/@c)", "/a/b", [null]],
     ["/a(/b)(/@c)", "/a/b/x", ["x"]],
     ["/@a(.@b)", "/x.y", ["x", "y"]],
-    ["/@a(.@b)", "/x", ["x", null]],
-    ["/colo(u)r", "/color", []],
   ],
   "stars": [
     ["*", "/a/b", [{ splat: "a/b" }]],
     ["/blog/*", "/blog", []],
-    ["/blog/*", "/blogger", undefined],
     ["/blog/*", "/blog/a/b/", [{ splat: "a/b/" }]],
     ["/f/*", "/f/a%20b/c", [{ splat: "a b/c" }]],
     ["/a/*/b", "/a/b", []],
     ["/a/*/b", "/a/x/y/b", [{ splat: "x/y" }]],
-    ["/a/*/b", "/a/x/y", undefined],
     ["/a/*/@b", "/a/x/y", ["y", { splat: "x" }]],
   ],
 };
@@ -114,29 +98,6 @@ for (const [what, rows] of Object.entries(MATCHES)) {
     }
   });
 }
-
-Deno.test("a pattern tells upper and lower case apart under `framework.case_sensitive`", async () => {
-  const rows: [string, string][] = [
-    ["/About", "/aBOUT"],
-    ["/@x:[a-z]+", "/ABC"],
-    ["/É", "/%C3%A9"],
-    ["/v@x", "/V1"],
-  ];
-  for (const [pattern, path] of rows) {
-    assertEquals(await read(pattern, path, true), undefined, pattern);
-    assertEquals(Array.isArray(await read(pattern, path, false)), true);
-  }
-});
-
-Deno.test("a malformed escape is a 400, whatever routes there are", async () => {
-  for (const pattern of ["*", "/a"]) {
-    const app = new Engine();
-    app.route(pattern, () => "");
-    for (const path of ["/%zz", "/%", "/a/%ff", "/x/%c3%28/y"]) {
-      assertEquals((await visit(app, path)).status, 400, path);
-    }
-  }
-});
 
 Deno.test("`splat` never has a segment `..`, however it was encoded", async () => {
   const app = new Engine();
@@ -175,38 +136,17 @@ Deno.test("a long path is matched by no search that grows with its square", asyn
   }
 });
 
-Deno.test("a pattern takes methods in upper case, without their spaces", () => {
-  const rows: [string, string[], string][] = [
-    ["/x", ["*"], "/x"],
-    ["GET /x", ["GET"], "/x"],
-    ["get|Post /x", ["GET", "POST"], "/x"],
-    ["  GET |  POST\t/x  ", ["GET", "POST"], "/x"],
-    ["M-SEARCH *", ["M-SEARCH"], "/*"],
-    ["PURGE|SET /x", ["PURGE", "SET"], "/x"],
-  ];
-  for (const [source, methods, path] of rows) {
-    const route = declare(source);
-    assertEquals([route.methods, route.pattern], [methods, path], source);
-  }
-});
-
 /** Wrong patterns, and the end of each message. */
 const MISTAKES: [string, string][] = [
   ["/a(", "has an unclosed parenthesis at 2"],
-  ["/a)", "has an unmatched closing parenthesis at 2"],
-  ["/@id:(?:a", "has an unclosed parenthesis at 5"],
   ["/@a/x/@a", 'uses the name "a" a second time at 6'],
   ["/@id:[a/b]", "has a slash inside an expression at 7"],
   ["/@", "has an @ without a name at 1; did you mean \\@?"],
-  ["/@x:", 'has no expression for "x" at 4'],
   ["/a|b", 'has a "|" outside an expression at 2; did you mean (?:a|b)?'],
   ["/ab*", "has a * that is not a whole segment at 3"],
   ["/c++", 'has "+" with nothing to repeat at 3; did you mean \\+?'],
-  ["/a.b/../c", 'has the segment "..", which no path has, at 5'],
-  ["GET, POST /x", 'has the malformed method "GET," at 0'],
   ["GET", "has no path after its methods at 3"],
   ["GTE /x", 'has the unknown method "GTE" at 0; did you mean GET?'],
-  ["GET|PSOT /x", 'has the unknown method "PSOT" at 0; did you mean POST?'],
 ];
 
 Deno.test("`route()` quotes a mistake in a pattern, with its position", () => {
@@ -226,11 +166,9 @@ Deno.test("`route()` refuses an expression that JavaScript cannot read", () => {
 /** Notations of other frameworks, and ours. */
 const NOTATIONS: [string, string][] = [
   ["/user/:id", "did you mean @id?"],
-  ["/user(/:id)", "did you mean @id?"],
   ["/user/:id?", "did you mean (/@id)?"],
   ["/user/@id?", "did you mean (/@id)?"],
   ["/user/{id}", "did you mean @id?"],
-  ["/user/{id?}", "did you mean (/@id)?"],
   ["/user/<id>", "did you mean @id?"],
   ["/user/[id]", "did you mean @id?"],
   ["/user/@id{[0-9]+}", "did you mean @id:[0-9]+?"],
@@ -357,18 +295,6 @@ Deno.test("another method is a 404 with `Allow`, and a 405 under `framework.meth
   assertEquals([unknown.status, unknown.headers.get("allow")], [404, null]);
 });
 
-Deno.test("`params` has every name as data, null for an absent part", async () => {
-  const app = new Engine();
-  const entries = (...passed: unknown[]) =>
-    Object.entries((passed.pop() as Route).params);
-  app.route("/@__proto__/@constructor(/@c)", entries, true);
-  assertEquals(await (await visit(app, "/x%2Fy/z")).json(), [
-    ["__proto__", "x/y"],
-    ["constructor", "z"],
-    ["c", null],
-  ]);
-});
-
 Deno.test("`Route` of a request shares nothing that the request can change", async () => {
   const app = new Engine();
   const seen: Route[] = [];
@@ -404,32 +330,15 @@ Deno.test("`group()` joins prefix and pattern with one slash", () => {
   ]);
 });
 
-Deno.test("`group()` ends with its callback, also when that throws", async () => {
-  const app = new Engine();
-  const fail = () => {
-    throw new Error("oh");
-  };
-  assertThrows(() => app.group("/a", fail), Error, "oh");
-  app.route("/b", () => "b");
-  assertEquals(await (await visit(app, "/b")).text(), "b");
-});
-
-Deno.test("`group()` refuses a prefix that is no string, and a callback that is none or asynchronous", () => {
+Deno.test("`group()` refuses a prefix that is no string, and an asynchronous callback", () => {
   const app = new Engine();
   for (const prefix of [undefined, null, 5, {}]) {
     const group = () => app.group(prefix as never, () => {});
     assertThrows(group, TypeError, "prefix");
   }
-  for (const callback of [undefined, "x", async () => {}]) {
-    const group = () => app.group("/a", callback as never);
-    assertThrows(group, TypeError, 'the group "/a"');
-  }
+  const group = () => app.group("/a", async () => {});
+  assertThrows(group, TypeError, 'the group "/a"');
   assertThrows(() => app.group("GET /a", () => {}), SyntaxError, "GET");
-  assertThrows(
-    () => app.group("/a", () => {}, (() => false) as never),
-    TypeError,
-    "the middleware must be a list",
-  );
 });
 
 Deno.test("the router of a group passes the parameters of its prefix first", async () => {
@@ -464,15 +373,12 @@ Deno.test("a route of `app` in a group is refused where its callback names some,
 /** Pattern, values, and the path that `getUrl()` makes of them. */
 const URLS: [string, UrlParameters, string][] = [
   ["/", {}, "/"],
-  ["GET /about/", {}, "/about/"],
   [
     "/post/@slug",
     { slug: "C/C++ & 100%?" },
     "/post/C%2FC%2B%2B%20%26%20100%25%3F",
   ],
-  ["/@id", { id: 42, other: "ignored" }, "/42"],
   ["/blog(/@y(/@m))", {}, "/blog"],
-  ["/blog(/@y(/@m))", { y: 1 }, "/blog/1"],
   ["/blog(/@y:[0-9]+)(/p-@p)", { y: null, p: 3 }, "/blog/p-3"],
   ["/@y:[0-9]{4}-@m", { y: "2024", m: "5" }, "/2024-5"],
   ["/ü/@a:é", { a: "é" }, "/%C3%BC/%C3%A9"],
@@ -493,12 +399,10 @@ Deno.test("`getUrl()` encodes values and leaves out optional parts", () => {
   }
 });
 
-Deno.test("`getUrl()` throws for a value that is missing, or no text", () => {
+Deno.test("`getUrl()` throws for a value that is missing, or has no name", () => {
   const rows: [string, Record<string, unknown>, string][] = [
     ["/@a/@b", { b: "x" }, 'the value of "a" is missing'],
     ["/x(/@a(/@b))", { b: "x" }, 'the value of "a" is missing'],
-    ["/@toString", {}, 'the value of "toString" is missing'],
-    ["/@a", { a: {} }, 'the value of "a" must be text or a number'],
     ["/a/[0-9]+", {}, '"[0-9]+" has no name'],
   ];
   for (const [pattern, values, problem] of rows) {
@@ -506,25 +410,14 @@ Deno.test("`getUrl()` throws for a value that is missing, or no text", () => {
   }
 });
 
-Deno.test("`getUrl()` throws for a query that is no record, or has values that no URL carries", () => {
-  const app = new Engine();
-  app.route("/", () => {}, false, "home");
-  for (const query of [{ a: {} }, { a: [[]] }, "a=1", new URLSearchParams()]) {
-    const make = () => app.getUrl("home", {}, query as never);
-    assertThrows(make, TypeError, "Cannot make the query of a URL");
-  }
-});
-
 Deno.test("`getUrl()` throws for a value that its route would not read back", () => {
   const rows: [string, Record<string, string>][] = [
     ["/@a", { a: "" }],
-    ["/@a", { a: "." }],
     ["/@a", { a: ".." }],
     ["/@a", { a: "\ud800" }],
     ["/@a:[0-9]+", { a: "x" }],
     ["/@a-@b", { a: "1", b: "2-3" }],
     ["/f/*", { "*": "a/../b" }],
-    ["/f/*", { "*": "..\\b" }],
     ["/*", { "*": "/other.example" }],
   ];
   for (const [pattern, values] of rows) {
@@ -580,18 +473,4 @@ Deno.test("`resource()` declares the actions of `only`, under the aliases of `as
   const names = ["posts.index", "posts.show"];
   assertEquals(aliases, [...names, ...names.map((name) => `admin.${name}`)]);
   assertEquals(app.getUrl("admin.posts.show", { id: 7 }), "/admin/posts/7");
-});
-
-Deno.test("`resource()` names the actions that a controller lacks, and the nearest of what it has", () => {
-  class Posts {
-    index(): void {}
-    udpate(): void {}
-  }
-  const resource = (only: string[]) => () =>
-    new Engine().router().resource("/posts", Posts, { only: only as never });
-  const lacking = resource(["index", "update", "edit"]);
-  const { message } = assertThrows(lacking, TypeError);
-  assertStringIncludes(message, 'does not have "edit", "update"');
-  assertStringIncludes(message, 'did you mean "udpate"?');
-  assertThrows(resource(["indx"]), TypeError, 'did you mean "index"?');
 });

@@ -40,18 +40,12 @@ Deno.test("names that JavaScript or the framework needs cannot be given", () => 
   }
 });
 
-Deno.test("`original()` of an unknown name is an error with the near ones", () => {
-  const jason = () => (new Engine() as App).original("jason");
-  assertThrows(jason, TypeError, 'did you mean "json"');
-});
-
 Deno.test("`Framework` throws for an unknown name, and lists the near ones", () => {
   withEngine(new Engine().map("hello", () => 0), () => {
     const table = [
       ["helo", 'did you mean "hello"?'],
       ["notfound", 'did you mean "notFound"?'],
       ["reqest", 'did you mean "request"?'],
-      ["resource", "it is a method of the router: router().resource()"],
       ["listen", "there is no such method: use start()"],
       ["somethingElse", 'Cannot call "somethingElse": there is no such method'],
     ] as const;
@@ -98,13 +92,6 @@ Deno.test("`Framework.app(engine)` replaces the engine, and with it everything",
   assertEquals(await response.text(), "replaced");
   assertEquals(Framework.has("name"), false);
   assertThrows(() => Framework.onlyThere(), TypeError, "no such method");
-});
-
-Deno.test("`Framework.app()` refuses what is no engine", () => {
-  for (const other of [null, {}, Engine]) {
-    const replace = () => Framework.app(other as unknown as Engine);
-    assertThrows(replace, TypeError, "it must be an Engine");
-  }
 });
 
 onBothForms(
@@ -181,23 +168,12 @@ Deno.test("`map()` refuses what is no callback", () => {
   assertThrows(misspelled, TypeError, 'did you mean "shout"?');
 });
 
-Deno.test("`error()` and `notFound()` with a function name `map()`", () => {
-  for (const name of ["error", "notFound"]) {
-    const declare = () => call(new Engine() as App, name, () => "sorry");
-    assertThrows(declare, TypeError, `use map("${name}", ...)`);
-  }
-});
-
-Deno.test("`register()` refuses what is no class, no list of parameters or no callback", () => {
+Deno.test("`register()` refuses what is no class", () => {
   const app = new Engine() as App;
   for (const type of [undefined, null, 5, {}, () => 0]) {
     const message = "it must be a class or the name of one";
     assertThrows(() => app.register("user", type), TypeError, message);
   }
-  const params = () => app.register("user", Map, {} as unknown[]);
-  assertThrows(params, TypeError, "must be an array");
-  const callback = () => app.register("user", Map, [], "Ada");
-  assertThrows(callback, TypeError, "must be a function");
 });
 
 onBothForms(
@@ -236,14 +212,6 @@ Deno.test("`path()` takes text, relative to the working directory, or a file URL
   }
 });
 
-Deno.test("`path()` refuses what is no folder of this machine", () => {
-  const app = new Engine();
-  const refused = ["", "https://a.test/x", new URL("data:,x"), "jsr:@x/y"];
-  for (const path of refused) {
-    assertThrows(() => app.path(path), TypeError, "it must be a folder");
-  }
-});
-
 Deno.test("a class that is nowhere is an error that lists where it was looked for", async () => {
   const app = new Engine() as App;
   app.register("nobody", "NoBody");
@@ -252,14 +220,8 @@ Deno.test("a class that is nowhere is an error that lists where it was looked fo
   await assertRejects(nobody, ReferenceError, message);
   app.path(classes);
   app.path(more);
-  const error = await assertRejects(nobody, ReferenceError);
-  const places = [
-    `${classes.pathname}/NoBody.ts`,
-    `${more.pathname}/NoBody.ts`,
-  ];
-  for (const place of places) {
-    assertStringIncludes(error.message, `"${place}" does not exist`);
-  }
+  const places = `no NoBody.ts in ${classes.pathname}, ${more.pathname}`;
+  await assertRejects(nobody, ReferenceError, places);
 });
 
 Deno.test("a file without the class, or that fails, is an error that says so", async () => {
@@ -268,7 +230,7 @@ Deno.test("a file without the class, or that fails, is an error that says so", a
   app.register("broken", "Broken");
   app.register("failing", "Failing");
   const broken = () => call(app, "broken");
-  await assertRejects(broken, TypeError, "exports no class of that name");
+  await assertRejects(broken, TypeError, "does not export it");
   const failing = () => call(app, "failing");
   await assertRejects(failing, RangeError, "this module fails");
 });
@@ -281,16 +243,4 @@ Deno.test("a name that is no class name leaves no folder", async () => {
     const escape = () => call(app, "escape");
     await assertRejects(escape, TypeError, "it is not the name of a class");
   }
-});
-
-Deno.test("a link that leads outside its folder is not followed", async () => {
-  const place = await Deno.makeTempDir();
-  const target = new URL("classes/Greeting.ts", folder);
-  await Deno.symlink(target, `${place}/Outsider.ts`);
-  const app = new Engine() as App;
-  app.path(place);
-  app.register("outsider", "Outsider");
-  const outsider = () => call(app, "outsider");
-  await assertRejects(outsider, ReferenceError, "leads outside its folder");
-  await Deno.remove(place, { recursive: true });
 });

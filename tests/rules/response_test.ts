@@ -14,7 +14,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { logOf } from "../support/log.ts";
 import { serving } from "../support/serving.ts";
 
 const HTML = "text/html; charset=utf-8";
@@ -47,17 +46,12 @@ const RETURNED: [
   ["markup", () => html`<b>${"<"}</b>`, "<b>&lt;</b>", HTML],
   ["a list of markup", () => [html`<b>`, html`<i>`], "<b><i>", HTML],
   ["a record", () => ({ a: 1 }), '{"a":1}', JSON_TYPE],
-  ["an empty record", () => Object.create(null), "{}", JSON_TYPE],
   ["a list", () => [1, "a"], '[1,"a"]', JSON_TYPE],
-  ["a list of strings", () => ["a", "b"], '["a","b"]', JSON_TYPE],
   ["an object of a class", () => new Point(), '{"x":1}', JSON_TYPE],
   ["a date", () => new Date(0), '"1970-01-01T00:00:00.000Z"', JSON_TYPE],
-  ["a URL", () => new URL("http://a/"), '"http://a/"', JSON_TYPE],
   ["bytes", () => encoded, "text", BYTES],
-  ["a data view", () => new DataView(encoded.buffer), "text", BYTES],
   ["a buffer", () => encoded.buffer, "text", BYTES],
   ["a blob", () => new Blob(["text"], { type: "a/b" }), "text", "a/b"],
-  ["a blob without a type", () => new Blob(["text"]), "text", BYTES],
   ["a stream", () => new Blob(["text"]).stream(), "text", HTML],
   ["an async iterable", words, "text", HTML],
   [
@@ -92,19 +86,6 @@ Deno.test("`route()` sends nothing for a returned object of the framework", asyn
     await (await app.fetch(path)).text()
   );
   assertEquals(await Promise.all(sent), ["", "", "text", ""]);
-});
-
-Deno.test("`route()` appends what its callback returns to what was written", async () => {
-  const app = new Engine();
-  app.route("/", () => {
-    app.response().write("a");
-    return true;
-  });
-  app.route("/", () => {
-    app.response().write("b");
-    return "c";
-  });
-  assertEquals(await (await app.fetch("/")).text(), "abc");
 });
 
 Deno.test("`route()` fails on a returned value that cannot be sent, and names the route and the value", async () => {
@@ -200,17 +181,6 @@ Deno.test("`route()` passes on what `fetch()` has decoded, without its `Content-
   });
 });
 
-Deno.test("`framework.debug` says in the terminal that a callback has returned nothing and the response is empty", async () => {
-  const app = new Engine();
-  app.set("framework.debug", true);
-  app.route("GET /empty", () => {});
-  app.route("GET /text", () => void app.response().write("text"));
-  app.route("GET /none", () => void app.response().status(204));
-  const logged = (path: string) => logOf(() => app.fetch(path));
-  assertStringIncludes((await logged("/empty")).join(), "GET /empty");
-  assertEquals([await logged("/text"), await logged("/none")], [[], []]);
-});
-
 /** The response of a route that only builds it; a failed assertion fails the test. */
 async function built(
   build: (response: HttpResponse) => unknown,
@@ -239,21 +209,6 @@ Deno.test("a response with a status that has no body has none", async () => {
   }
 });
 
-Deno.test("`status()` and `header()` after a route tell of the response that is sent", async () => {
-  const app = new Engine();
-  const seen: unknown[] = [];
-  const after = () => {
-    seen.push([app.response().status(), app.response().header("x-by")]);
-  };
-  const headers = { "x-by": "route" };
-  app.group("", () => {
-    app.route("/made", () => new Response("made", { status: 201, headers }));
-    app.route("/missing", () => app.notFound());
-  }, [{ after }]);
-  for (const path of ["/made", "/missing"]) await app.fetch(path);
-  assertEquals(seen, [[201, "route"], [404, null]]);
-});
-
 Deno.test("`header()` sets, returns and removes a header, in any case", async () => {
   const response = await built((response) => {
     response.header("X-One", 1).header("x-two", ["a", "b"]).header("x-no", "");
@@ -268,13 +223,10 @@ Deno.test("`header()` sets, returns and removes a header, in any case", async ()
 Deno.test("`header()` refuses what would be read as another header", async () => {
   const hostile = [
     ["x-name", "a\r\nset-cookie: b=1"],
-    ["x-name", "a\nb"],
-    ["x-name", "a\rb"],
     ["x-name", "a\0b"],
     ["x-name", "gr\u0105b"],
     ["x-name\r\nx-other", "a"],
     ["x name", "a"],
-    ["x-name:", "a"],
     ["", "a"],
   ] as const;
   const response = await built((response) => {
@@ -344,7 +296,6 @@ Deno.test("`file()` sends one file, with type, validators, ranges and conditions
     assertEquals((await visit({ "if-none-match": etag })).status, 304);
     const part = await visit({ range: "bytes=2-4" });
     assertEquals([part.status, await part.text()], [206, "234"]);
-    assertEquals(part.headers.get("content-range"), "bytes 2-4/10");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

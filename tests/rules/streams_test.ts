@@ -40,7 +40,6 @@ const STREAMS: Record<string, (app: Engine) => unknown> = {
   "a stream": pulled,
   "a piped stream": (app) =>
     ReadableStream.from(chunks(app)).pipeThrough(new TextEncoderStream()),
-  "a `Response` of a stream": (app) => new Response(pulled(app)),
   "a `Response` with collected headers": (app) => {
     app.response().header("x-a", "1");
     return new Response(pulled(app));
@@ -122,28 +121,6 @@ Deno.test("a stream ends when its client leaves, in the scope of its request", a
   });
 });
 
-Deno.test("`request().signal` ends a stream that waits when its client leaves, and its error is not logged", async () => {
-  const app = new Engine();
-  const failed = Promise.withResolvers<void>();
-  app.route("/", async function* () {
-    const { signal } = app.request();
-    yield "first";
-    const { promise, reject } = Promise.withResolvers<void>();
-    signal.addEventListener("abort", () => reject(signal.reason));
-    await promise.finally(() => failed.resolve());
-  });
-  const log = await logOf(() =>
-    serving(app, async (port) => {
-      const response = await fetch(`http://127.0.0.1:${port}/`);
-      const reader = response.body!.getReader();
-      await reader.read();
-      await reader.cancel();
-      await failed.promise;
-    })
-  );
-  assertEquals(log, []);
-});
-
 Deno.test("an error of a stream breaks its connection and is one line of the log; the server goes on", async () => {
   const app = new Engine();
   app.route("/failing", async function* () {
@@ -163,23 +140,6 @@ Deno.test("an error of a stream breaks its connection and is one line of the log
   assertEquals(log.length, 1);
   assertStringIncludes(log[0]!, "GET /failing ");
   assertStringIncludes(log[0]!, "TypeError: boom");
-});
-
-Deno.test("`halt()` in a stream comes too late: it breaks the connection, and the log says so", async () => {
-  const app = new Engine();
-  app.route("/", async function* () {
-    yield "half a page";
-    await later();
-    app.halt();
-  });
-  const log = await logOf(() =>
-    serving(app, async (port) => {
-      const response = await fetch(`http://127.0.0.1:${port}/`);
-      await assertRejects(() => response.text());
-    })
-  );
-  assertEquals(log.length, 1);
-  assertStringIncludes(log[0]!, "the response has already been made");
 });
 
 Deno.test("a stream refuses chunks that are no text and no bytes", async () => {

@@ -64,7 +64,6 @@ const PRINTED: Print[] = [
     { text: `<b a="x">'&'` },
     "&lt;b a=&quot;x&quot;&gt;&#39;&amp;&#39;",
   ],
-  ["marked text as it is", "{{ html }}", { html: markup("<b>") }, "<b>"],
   ["what `safe` lets through", "{{ html |> safe }}", { html: "<b>" }, "<b>"],
   [
     "the items of arrays",
@@ -80,12 +79,11 @@ const PRINTED: Print[] = [
     "Rome 1 Ada",
   ],
   [
-    "nothing for globals of the runtime",
-    "[{{ close }}{{ location }}{{ name }}]",
-    {},
-    "[]",
+    "data with the names of classes, and such that are not ASCII",
+    "{{ URL }} {{ größe }} {{ new Date(0).getTime() }}",
+    { URL: "/", größe: 2 },
+    "/ 2 0",
   ],
-  ["all data at once", "{{ it.name }}", { name: "Ada" }, "Ada"],
 ];
 
 for (const [what, template, data, text] of PRINTED) {
@@ -117,14 +115,13 @@ Deno.test("a name is looked up as it is, with the extension, then with `.vto`", 
   });
 });
 
-Deno.test("a missing template is an error that lists what was tried, and suggests near ones", async () => {
+Deno.test("a missing template is an error that lists what was tried", async () => {
   await withViews({ "home.vto": "" }, async (_app, folder, view) => {
     const tried = ["", ".php", ".vto"].map((end) => `"${folder}/hoem${end}"`);
     await assertRejects(
       () => view.fetch("hoem"),
       Error,
-      `Cannot find the template "hoem": tried ${tried.join(", ")}: ` +
-        'did you mean "home"?',
+      `Cannot find the template "hoem": tried ${tried.join(", ")}`,
     );
   });
 });
@@ -195,27 +192,6 @@ Deno.test("a template's layout gets its output as markup", async () => {
   });
 });
 
-Deno.test("the data of a render win over variables of the view, and stay in it", async () => {
-  const files = { "page.vto": "{{ site }}/{{ name }}{{ set extra = 1 }}" };
-  await withViews(files, async (_app, _folder, view) => {
-    view.set({ site: "Blog", name: "nobody" });
-    const data = { name: "Ada" };
-    assertEquals(await view.fetch("page", data), "Blog/Ada");
-    assertEquals(await view.fetch("page"), "Blog/nobody");
-    assertEquals(data, { name: "Ada" });
-  });
-});
-
-Deno.test("what `render()` stores under a key stays in its request", async () => {
-  const files = { "head.vto": "head", "page.vto": "[{{ head }}]" };
-  await withViews(files, async (app) => {
-    app.route("/keyed", () => app.render("head", {}, "head"));
-    app.route("/plain", () => app.render("page"));
-    assertEquals(await visit(app, "/keyed"), "200 ");
-    assertEquals(await visit(app, "/plain"), "200 []");
-  });
-});
-
 Deno.test("`render()` lands in the order of the calls when it is not awaited", async () => {
   const files = { "slow.vto": "{{ await pause }}slow", "fast.vto": "fast" };
   await withViews(files, async (app) => {
@@ -229,17 +205,6 @@ Deno.test("`render()` lands in the order of the calls when it is not awaited", a
   });
 });
 
-Deno.test("`render()` prints where the key is null, and takes `halt()` in a template", async () => {
-  await withViews({ "page.vto": "page {{ call() }}" }, async (app) => {
-    app.route("/", () => app.render("page", { call: () => "called" }, null));
-    app.route("/halt", () => {
-      return app.render("page", { call: () => app.halt(403, "Members only") });
-    });
-    assertEquals(await visit(app), "200 page called");
-    assertEquals(await visit(app, "/halt"), "403 Members only");
-  });
-});
-
 const MISTAKES: [what: string, template: string, line: number, text: string][] =
   [
     ["a call of nothing", "<p>\n\n{{ greet() }}", 3, "greet is not a function"],
@@ -250,7 +215,7 @@ const MISTAKES: [what: string, template: string, line: number, text: string][] =
       "a loop over a promise",
       "{{ for a of Promise.resolve([]) }}{{ /for }}",
       1,
-      "a loop cannot iterate over a promise: await it first",
+      "a loop cannot iterate over a promise",
     ],
   ];
 
@@ -313,18 +278,9 @@ Deno.test("a loop over a number counts to 10,000 at most", async () => {
     await assertRejects(
       () => rendered(template, { count }),
       Error,
-      "at line 1: a loop can count to 10000 at most, got ",
+      "at line 1: a loop can count to 10000, got ",
     );
   }
-});
-
-Deno.test("a template is read once, however its name is written", async () => {
-  await withViews({ "page.vto": "1" }, async (_app, folder, view) => {
-    assertEquals(await view.fetch("page"), "1");
-    await Deno.writeTextFile(`${folder}/page.vto`, "2");
-    assertEquals(await view.fetch("./page"), "1");
-    assertEquals(await view.fetch("a/..//page"), "1");
-  });
 });
 
 Deno.test("a template that was missing or wrong is read again", async () => {

@@ -25,9 +25,9 @@ function counter() {
   const app = new Engine();
   app.set("framework.body_limit", 1_000);
   const seen = { calls: 0 };
-  app.post("/", () => {
+  app.post("/", async () => {
     seen.calls += 1;
-    return `${app.request().getBytes().length} bytes`;
+    return `${(await app.request().raw.bytes()).length} bytes`;
   });
   return { app, seen };
 }
@@ -42,7 +42,7 @@ async function statusOf(app: Engine, request: Request): Promise<number> {
 /** A body in chunks that tells how many were taken, and whether it was cancelled. */
 function streamOf(
   chunks: string[],
-  end: "close" | "fail" | "hang" = "close",
+  end: "close" | "hang" = "close",
   secondsBetween = 0,
 ) {
   const seen = { taken: 0, isCancelled: false };
@@ -58,7 +58,6 @@ function streamOf(
       if (chunk !== undefined) {
         controller.enqueue(new TextEncoder().encode(chunk));
       } else if (end === "close") controller.close();
-      else if (end === "fail") throw new Error("connection lost");
       else await new Promise(() => {});
       seen.taken++;
     },
@@ -78,14 +77,6 @@ Deno.test("a body of exactly the limit is taken, in any chunks", async () => {
   }
 });
 
-Deno.test("`framework.body_limit` is 8 MiB by default", async () => {
-  const app = new Engine();
-  app.post("/", () => "taken");
-  const limit = 8 * 2 ** 20;
-  assertEquals(await statusOf(app, post(new Uint8Array(limit))), 200);
-  assertEquals(await statusOf(app, post(new Uint8Array(limit + 1))), 413);
-});
-
 Deno.test("a declared length above the limit is a 413 without reading", async () => {
   const { app, seen } = counter();
   const body = streamOf(["x"]);
@@ -99,13 +90,6 @@ Deno.test("a body is read no further than the chunk that exceeds the limit", asy
   const body = streamOf(Array(100).fill("x".repeat(400)));
   assertEquals(await statusOf(app, post(body.stream)), 413);
   assertEquals([body.seen.taken, body.seen.isCancelled], [3, true]);
-  assertEquals(seen.calls, 0);
-});
-
-Deno.test("a body that ends early is a 400 before any route runs", async () => {
-  const { app, seen } = counter();
-  const lost = post(streamOf(["abc"], "fail").stream);
-  assertEquals(await statusOf(app, lost), 400);
   assertEquals(seen.calls, 0);
 });
 
@@ -174,7 +158,15 @@ Deno.test("names of the language are plain data in queries, forms, JSON and cook
   });
   const fields = "__proto__[polluted]=1&constructor[prototype][polluted]=2";
   const json = '{"__proto__":{"polluted":1},"constructor":{"prototype":2}}';
-  for (const [body, type] of [[fields, FORM], [json, JSON_TYPE]] as const) {
+  const parts = ["__proto__[polluted]", "constructor"].map((name) =>
+    `--X\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n1\r\n`
+  );
+  const bodies: readonly [body: string, type: string][] = [
+    [fields, FORM],
+    [json, JSON_TYPE],
+    [`${parts.join("")}--X--`, "multipart/form-data; boundary=X"],
+  ];
+  for (const [body, type] of bodies) {
     const request = new Request(`http://localhost/?${fields}`, {
       method: "POST",
       body,

@@ -1,11 +1,6 @@
 /** Which path a request is for: hostile targets and hosts as they come over the network, each with its one right outcome. */
 
-import {
-  assert,
-  assertEquals,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Engine } from "@framework/core";
 import { sendRaw } from "../support/raw_http.ts";
 
@@ -52,28 +47,22 @@ const FORMS: readonly Row[] = [
   ["GET http://a.test:80/pub", "/pub"],
   ["GET HTTP://A.TEST/pub", "/pub"],
   ["GET http://evil.test/admin?x", "/admin?x"],
-  ["GET http://a.test.evil.test/x", "/x"],
   ["GET http://[::1]/x", "/x"],
-  ["GET http://a.test?x=/admin", "/?x=/admin"],
   ["GET http://a.test/../pub", 400],
   ["GET http://a.test#x", 400],
   ["GET http://[::g]/x", 400],
   ["GET http://u:p@a.test/pub", 400],
   ["GET http://a.test@evil.test/pub", 400],
-  ["GET http://a.test\\@evil.test/x", 400],
   ["GET http://a.test:99999/x", 400],
   ["GET https://a.test/pub", 400],
-  ["GET ftp://a.test/pub", 400],
   ["GET javascript:alert(1)", 400],
   // Authority-form and asterisk-form
   ["CONNECT a.test:443", 400],
-  ["CONNECT /pub", 400],
   ["GET a.test:80", 400],
   ["GET *", 400],
   ["OPTIONS *", "/*"],
   // Neither
   ["GET pub", 400],
-  ["GET ?a", 400],
   ["GET ", 400],
   ['G"T /pub', 400],
 ];
@@ -163,19 +152,6 @@ Deno.test("`raw.url` has the same path as `url`", async () => {
   const taken = [...TAKEN, ...ENCODED.map(([target]) => target)];
   const rows = taken.map((target): Row => [target, "true"]);
   await assertOutcomes(app, within("GET ", rows, AFTER_TARGET));
-});
-
-Deno.test("a refusal says what is wrong with the target, by its beginning", async () => {
-  const app = mirror();
-  app.map("error", (error: Error) => error.message);
-  const long = await app.fetch(`/%zz${"a".repeat(1_000)}`);
-  const text = await long.text();
-  assertStringIncludes(text, "%zzaaa");
-  assert(text.length < 150, text);
-  await using server = app.start({ port: 0, signals: false, onListen() {} });
-  const { port } = server.addr as Deno.NetAddr;
-  const head = `GET /a/../b${AFTER_TARGET}\r\nConnection: close\r\n\r\n`;
-  assertStringIncludes((await sendRaw(port, head)).body, "dot segment");
 });
 
 Deno.test("a method with small letters is a 400, an unknown one is not", async () => {

@@ -75,13 +75,6 @@ Deno.test("`GET /` lists the posts in the order of the file, each with a link", 
   assertStringIncludes(page, `href="/create"`);
 });
 
-Deno.test("`GET /` responds with a page when there are no posts", async () => {
-  await using blog = await Blog.open();
-  const response = await blog.get("/");
-  assertEquals(response.status, 200);
-  assertEquals(linksOf(await response.text()), []);
-});
-
 Deno.test("`GET /` shows at most 200 characters of a post", async () => {
   await using blog = await Blog.open();
   await blog.posts.create("Long", "x".repeat(1_000_000));
@@ -96,13 +89,6 @@ Deno.test("`GET /post/@slug` shows the post, escaped", async () => {
   assertStringIncludes(page, "<title>A &lt;b&gt; &amp; C</title>");
   assertStringIncludes(page, "One\n\n&lt;script&gt;Two");
   assertFalse(page.includes("<script"));
-});
-
-Deno.test("`GET /post/@slug` shows the first of two posts with one slug", async () => {
-  await using blog = await Blog.open();
-  await blog.create({ title: "Same", content: "the first" });
-  await blog.create({ title: "same", content: "the second" });
-  assertStringIncludes(await blog.text("/post/same"), "the first");
 });
 
 for (const path of ["/post/nothing", "/nowhere", "/post", "/post/a/b"]) {
@@ -139,18 +125,6 @@ Deno.test("`POST /create` appends the post and redirects to `/` with 303", async
   ]);
 });
 
-Deno.test("`POST /create` reads JSON as well", async () => {
-  await using blog = await Blog.open();
-  const post = { title: "From JSON", content: "text" };
-  const init = {
-    method: "POST",
-    body: JSON.stringify(post),
-    headers: { "content-type": "application/json" },
-  };
-  await blog.send(new Request("http://localhost/create", init));
-  assertEquals(await blog.posts.all(), [{ slug: "from-json", ...post }]);
-});
-
 Deno.test("`POST /create` checks nothing: fields that were not sent, or are no text, are empty", async () => {
   await using blog = await Blog.open();
   assertEquals((await blog.create({})).status, 303);
@@ -171,30 +145,15 @@ Deno.test("`POST /create` takes 1 MiB at most", async () => {
   assertEquals((await blog.posts.all()).length, 1);
 });
 
-Deno.test("`POST /create` keeps each of 100 posts that come at once", async () => {
-  await using blog = await Blog.open();
-  const titles = Array.from({ length: 100 }, (_, index) => `Post ${index}`);
-  const responses = await Promise.all(
-    titles.map((title) => blog.create({ title, content: title })),
-  );
-  assert(responses.every(({ status }) => status === 303));
-  const saved = (await blog.posts.all()).map(({ title }) => title);
-  assertEquals(saved.sort(), titles.sort());
-});
-
 const TITLES = [
   "C/C++ & 100%?",
   `"Quoted" 'twice'`,
   "<script>alert(1)</script>",
   "Straße ✓ 日本語",
-  "a+b=c#d;e@f",
-  "..\\..\\up",
   "../../up",
   "{{ title }}",
-  "constructor",
   "  spaced  ",
   "\ud800 half",
-  "\0 none",
 ];
 
 for (const title of TITLES) {
@@ -247,21 +206,14 @@ Deno.test("the pages of errors look like the blog's other pages", async () => {
 Deno.test("a file that is no array of posts is a 500, and stays as it is", async () => {
   await using blog = await Blog.open();
   await Deno.writeTextFile(blog.file, `[{"slug": "half`);
-  const statuses: number[] = [];
   const lines = await logOf(async () => {
-    const responses = [
-      await blog.get("/"),
-      await blog.get("/post/half"),
-      await blog.create({ title: "A", content: "" }),
-    ];
-    for (const response of responses) {
-      statuses.push(response.status);
-      await response.body?.cancel();
+    for (const visit of [blog.get("/"), blog.create({ title: "A" })]) {
+      const { status, body } = await visit;
+      await body?.cancel();
+      assertEquals(status, 500);
     }
   });
-  assertEquals(statuses, [500, 500, 500]);
   assertEquals(await Deno.readTextFile(blog.file), `[{"slug": "half`);
-  assertEquals((await blog.get("/create")).status, 200);
   for (const line of lines) assertStringIncludes(line, blog.file);
 });
 

@@ -67,21 +67,3 @@ onBothForms(
     assertEquals(after, 0);
   },
 );
-
-onBothForms(
-  "`etag()` and `lastModified()` go on when the client's value is another one",
-  async (app) => {
-    app.route("/tag", () => {
-      app.etag("v2");
-      return "page";
-    });
-    app.route("/date", () => {
-      app.lastModified(TIME + 1);
-      return "page";
-    });
-    const headers = { "if-none-match": '"v1"' };
-    const since = { "if-modified-since": DATE };
-    assertEquals((await visit(app, "/tag", { headers })).status, 200);
-    assertEquals((await visit(app, "/date", { headers: since })).status, 200);
-  },
-);

@@ -22,16 +22,7 @@ async function failLater(): Promise<never> {
 const PLACES: Readonly<Record<string, (app: App) => unknown>> = {
   "a callback": (app) => app.route("/", fail),
   "an asynchronous callback": (app) => app.route("/", failLater),
-  "a callback that has written": (app) =>
-    app.route("/", () => {
-      app.response().write("half a page");
-      fail();
-    }),
   "a filter of `start`": (app) => app.before("start", fail),
-  "an asynchronous filter of `start`": (app) => {
-    app.route("/", () => "page");
-    app.after("start", failLater);
-  },
   "middleware": (app) => app.route("/", () => "page").addMiddleware(fail),
   "a mapped method": (app) => {
     app.map("method", fail);
@@ -99,16 +90,6 @@ onBothForms(
     assertStringIncludes(await response.text(), "404 Not Found");
   },
 );
-
-onBothForms("a mapped `notFound` replaces the default", async (app) => {
-  app.map("notFound", () => "Nothing lives here");
-  app.route("/post/@slug", () => app.notFound());
-  for (const path of ["/nowhere", "/post/gone"]) {
-    const response = await visit(app, path);
-    assertEquals(response.status, 404);
-    assertEquals(await response.text(), "Nothing lives here");
-  }
-});
 
 onBothForms("errors are not logged by default", async (app) => {
   app.route("/", fail);

@@ -38,16 +38,6 @@ onBothForms(
 );
 
 onBothForms(
-  "an after filter sees the parameters as they were changed",
-  (app) => {
-    mapEcho(app);
-    app.before("echo", (params) => params.push("more"));
-    app.after("echo", (params, output) => void (output.value = params.length));
-    assertEquals(call(app, "echo", "one"), 2);
-  },
-);
-
-onBothForms(
   "filters of a default method run, whoever calls it",
   async (app) => {
     app.before("json", (params) => void (params[0] = { wrapped: params[0] }));
@@ -61,15 +51,6 @@ onBothForms(
   },
 );
 
-onBothForms(
-  "an after filter of `notFound` that sets the output replaces the page",
-  async (app) => {
-    app.after("notFound", (_params, output) => void (output.value = "mine"));
-    const response = await visit(app, "/none");
-    assertEquals([response.status, await response.text()], [404, "mine"]);
-  },
-);
-
 onBothForms("filters of `start` run around every request", async (app) => {
   const log: string[] = [];
   app.before("start", () => void log.push(`before ${app.request().url}`));
@@ -79,16 +60,6 @@ onBothForms("filters of `start` run around every request", async (app) => {
   await (await visit(app, "/b")).body?.cancel();
   assertEquals(log, ["before /a", "a", "after", "before /b", "after"]);
 });
-
-onBothForms(
-  "`halt()` in a before filter of `start` responds in place of the route",
-  async (app) => {
-    app.before("start", () => app.halt(403, "closed"));
-    app.route("/", () => "open");
-    const response = await visit(app, "/");
-    assertEquals([response.status, await response.text()], [403, "closed"]);
-  },
-);
 
 onBothForms(
   "a before filter that returns false ends the before filters; the method runs",

@@ -77,29 +77,11 @@ const PLACES: Readonly<
       never();
     });
   },
-  "a callback that passes on": (app, end, never) => {
-    app.route("/", () => {
-      try {
-        end();
-      } finally {
-        app.response().write("late");
-      }
-      return true;
-    });
-    app.route("/", never);
-  },
   "a mapped method": (app, end, never) => {
     app.map("finish", end);
     app.route("/", () => {
       call(app, "finish");
       never();
-    });
-  },
-  "a filter of a method": (app, end, never) => {
-    app.map("method", never);
-    app.before("method", end);
-    app.route("/", () => {
-      call(app, "method");
     });
   },
   "a filter before `start`": (app, end, never) => {

@@ -61,11 +61,6 @@ Deno.test("`all()` reads the file on each load", async () => {
   assertEquals(await titlesOf(folder.posts), ["A"]);
 });
 
-Deno.test("`all()` returns no posts when there is no file", async () => {
-  await using folder = await folderWith();
-  assertEquals(await folder.posts.all(), []);
-});
-
 Deno.test("`all()` reads the seed while there is no file, and `create()` saves its posts with the first new one", async () => {
   const seed = { slug: "seed", title: "Seed", content: "" };
   await using folder = await folderWith();
@@ -110,12 +105,6 @@ Deno.test("`create()` does not check that a slug is unique", async () => {
   assertEquals(slugs, ["same", "same"]);
 });
 
-Deno.test("`create()` makes the file when there is none", async () => {
-  await using folder = await folderWith();
-  await folder.posts.create("A", "");
-  assertEquals(await titlesOf(folder.posts), ["A"]);
-});
-
 Deno.test("`create()` saves texts exactly", async () => {
   const texts = [
     `It's "quoted" \\ and \\\\ twice`,
@@ -134,13 +123,6 @@ Deno.test("`create()` keeps the fields of a post that the blog does not know", a
   await using folder = await folderWith(JSON.stringify([old]));
   await folder.posts.create("B", "");
   assertEquals((await folder.posts.all())[0], old);
-});
-
-Deno.test("`create()` loses none of 100 posts that come at once", async () => {
-  await using folder = await folderWith();
-  const titles = Array.from({ length: 100 }, (_, index) => `Post ${index}`);
-  await Promise.all(titles.map((title) => folder.posts.create(title, "")));
-  assertEquals((await titlesOf(folder.posts)).sort(), titles.sort());
 });
 
 Deno.test("`create()` of three stores on one file loses none of 100 posts", async () => {
@@ -172,19 +154,6 @@ Deno.test("`create()` never shows readers half a list, nor one that has become s
   await reader;
 });
 
-Deno.test("`create()` rejects for every waiting post when the folder is missing", async () => {
-  await using folder = await folderWith();
-  const posts = new PostFile(`${folder.path}/missing/posts.json`);
-  const outcomes = await Promise.allSettled(
-    ["A", "B", "C"].map((title) => posts.create(title, "")),
-  );
-  assertEquals(outcomes.map(({ status }) => status), [
-    "rejected",
-    "rejected",
-    "rejected",
-  ]);
-});
-
 const REFUSED: Readonly<Record<string, string | Uint8Array>> = {
   "no JSON": `[{"slug": "a"`,
   "nothing": "",
@@ -207,11 +176,3 @@ for (const [what, content] of Object.entries(REFUSED)) {
     assertEquals(await Deno.readFile(file), before);
   });
 }
-
-Deno.test("`create()` works again once a refused file is repaired", async () => {
-  await using folder = await folderWith("{");
-  await assertRejects(() => folder.posts.create("A", ""));
-  await Deno.writeTextFile(folder.file, "[]");
-  await folder.posts.create("B", "");
-  assertEquals(await titlesOf(folder.posts), ["B"]);
-});

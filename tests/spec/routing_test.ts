@@ -191,9 +191,3 @@ onBothForms(
     assertThrows(() => app.getUrl("pots", {}), ReferenceError, '"post"');
   },
 );
-
-onBothForms("`notFound()` is called when no route matches", async (app) => {
-  app.map("notFound", () => app.response().write("nothing here"));
-  const response = await visit(app, "/x");
-  assertEquals([response.status, await response.text()], [404, "nothing here"]);
-});

@@ -52,38 +52,12 @@ onBothForms(
 );
 
 onBothForms(
-  "`framework.base_url` takes a path, or a URL with a host",
-  (app) => {
-    const bases = [
-      ...["", "/", "shop", "/shop/", "//shop/", "/b\u00fccher", "/a:b"],
-      ...["http://localhost", "HTTPS://shop.example.com:8443/shop/"],
-      "http://[::1]:8000/a:b",
-    ];
-    for (const base of bases) {
-      app.set("framework.base_url", base);
-      assertEquals(app.get("framework.base_url"), base);
-    }
-  },
-);
-
-onBothForms(
   "`framework.base_url` refuses text that gives wrong URLs",
   (app) => {
     const bases = [
-      ...["shop.example.com:8443/shop", "localhost:8000", "http://"],
-      ...[
-        "http:///shop",
-        "https:/shop",
-        "https:shop",
-        "ftp://example.com/shop",
-      ],
-      ...["https://ada:secret@example.com/", "https://example.com:port/"],
-      ...[
-        "https://exa mple.com/",
-        "https://example.com/?a=1",
-        "https://a.test/#a",
-      ],
-      ...["/shop?a=1", "/shop#a", "\\shop", " /shop", "/shop\n"],
+      ...["localhost:8000", "http://", "https:/shop", "ftp://a.test/shop"],
+      ...["https://ada:secret@a.test/", "https://a.test:x/", "https://a b/"],
+      ...["https://a.test/?a=1", "/shop?a=1", "/shop#a", "\\shop", "/shop\n"],
     ];
     for (const base of bases) {
       const message = 'Cannot set "framework.base_url": it must be a path';
@@ -128,6 +102,7 @@ onBothForms(
       ["framework.views.path", 5],
       ["framework.hosts", "example.org"],
       ["framework.wait_timeout", NaN],
+      ["framework.trust_proxy", 1.5],
     ];
     for (const [key, value] of table) {
       const before = app.get(key);

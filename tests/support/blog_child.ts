@@ -4,26 +4,14 @@
  */
 
 import { Process } from "../../tasks/process.ts";
+import { ProjectCopy } from "../../tasks/project_copy.ts";
 import { absoluteImports } from "./import_map.ts";
 
 /** The folder of the project. */
 const ROOT = new URL("../../", import.meta.url);
 
-/** The files that a run of the blog creates. */
-const CREATED = /^cache$|^posts\.json/;
-
 /** What `deno task blog:postgres` runs. */
 export const OVER_POSTGRES = "blog/postgres/main.ts";
-
-/** The parts of the project that the tasks of the blog read beside it. */
-const PROJECT = [
-  "deno.json",
-  "deno.lock",
-  "mod.ts",
-  "src",
-  "compat",
-  "tasks",
-];
 
 /** The posts of a copy. */
 const POSTS = ["one", "two", "three"].map((name) => ({
@@ -32,26 +20,20 @@ const POSTS = ["one", "two", "three"].map((name) => ({
   content: `The first line of ${name}.\n\nAnd its second paragraph.`,
 }));
 
-/** A copy of the blog in a temporary folder. */
+/** A copy of the project in a temporary folder, whose blog has three posts. */
 export class BlogCopy implements AsyncDisposable {
-  private constructor(readonly folder: string) {}
+  private constructor(readonly project: ProjectCopy) {}
 
-  /** Copies the blog, with three posts and without the files that a run has created. */
   static async make(): Promise<BlogCopy> {
-    const folder = await Deno.makeTempDir({ prefix: "blog" });
-    await copy(new URL("blog", ROOT), `${folder}/blog`);
-    const posts = `${folder}/blog/data/posts.json`;
-    await Deno.writeTextFile(posts, JSON.stringify(POSTS, null, 2));
+    const copy = new BlogCopy(await ProjectCopy.make());
+    await Deno.writeTextFile(copy.posts, JSON.stringify(POSTS, null, 2));
     const imports = JSON.stringify({ imports: await absoluteImports() });
-    await Deno.writeTextFile(`${folder}/import_map.json`, imports);
-    return new BlogCopy(folder);
+    await Deno.writeTextFile(`${copy.folder}/import_map.json`, imports);
+    return copy;
   }
 
-  /** Adds the rest of the project, so that its tasks can run here. */
-  async addProject(): Promise<void> {
-    for (const name of PROJECT) {
-      await copy(new URL(name, ROOT), `${this.folder}/${name}`);
-    }
+  get folder(): string {
+    return this.project.folder;
   }
 
   /** The file of the posts. */
@@ -91,7 +73,7 @@ export class BlogCopy implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.folder, { recursive: true });
+    await this.project[Symbol.asyncDispose]();
   }
 }
 
@@ -192,17 +174,5 @@ export async function createPost(
     return response.status;
   } catch {
     return 0;
-  }
-}
-
-/** Copies a file, or a folder without the files that a run of the blog creates. */
-async function copy(from: URL, to: string): Promise<void> {
-  if (!(await Deno.stat(from)).isDirectory) {
-    return await Deno.copyFile(from, to);
-  }
-  await Deno.mkdir(to);
-  for await (const { name } of Deno.readDir(from)) {
-    if (CREATED.test(name)) continue;
-    await copy(new URL(`${from.pathname}/${name}`, from), `${to}/${name}`);
   }
 }

@@ -1,17 +1,10 @@
 /**
- * Owns driving a headless Chromium over its DevTools protocol, as far as the browser tests need it.
- * `browser.ts` starts it for them.
+ * Owns driving a headless Chromium over its DevTools protocol, as far as the browser tests need it. One starts before
+ * the tests of the importing file and stops after them; where none is installed, they are skipped.
  */
 
 import { Process } from "../../tasks/process.ts";
-
-/** The names Chromium may have; the first that is installed is used. */
-const PROGRAMS = [
-  "chromium",
-  "chromium-browser",
-  "google-chrome",
-  "google-chrome-stable",
-];
+import { findProgram } from "./system_program.ts";
 
 const FLAGS = [
   "--headless=new",
@@ -20,13 +13,10 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-dev-shm-usage",
   "--no-first-run",
-  // Each context would load the lists that drop from an address bar, which takes longer than most tests.
+  // Each page would load the lists that drop from an address bar, which takes longer than most tests.
   "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
   "--remote-debugging-port=0",
 ];
-
-/** The file of the profile that names where Chromium takes commands. */
-const ADDRESS_FILE = "DevToolsActivePort";
 
 /** The keys that do more than type a text. */
 const KEYS: Readonly<Record<string, { code: number; text?: string }>> = {
@@ -34,17 +24,36 @@ const KEYS: Readonly<Record<string, { code: number; text?: string }>> = {
   Enter: { code: 13, text: "\r" },
 };
 
-/** Waits until the page has loaded. */
-const LOADED = `new Promise((done) =>
-  document.readyState === "complete" ? done() : addEventListener("load", () => done())
-)`;
+const program = await findProgram("chromium", "google-chrome");
+if (program === undefined) {
+  console.warn("The browser tests are skipped: no Chromium is installed");
+}
 
-type Message = Record<string, unknown>;
+let running: Chromium | undefined;
+
+Deno.test.beforeAll(async () => {
+  if (program !== undefined) running = await Chromium.launch(program);
+});
+
+Deno.test.afterAll(async () => {
+  await running?.[Symbol.asyncDispose]();
+});
+
+/** Declares a test with a page of that width in CSS pixels. */
+export function browserTest(
+  name: string,
+  width: number,
+  test: (page: Page) => Promise<void>,
+): void {
+  Deno.test({ name, ignore: program === undefined }, async () => {
+    await using page = await running!.open(width);
+    await test(page);
+  });
+}
 
 /** A running Chromium. */
-export class Chromium extends Process {
+class Chromium extends Process {
   readonly #profile: string;
-  #hasEnded = false;
 
   private constructor(program: string, profile: string) {
     // What it logs goes to a file, since the sanitizer of a test reports what is read or closed beside it. It keeps
@@ -53,55 +62,41 @@ export class Chromium extends Process {
     const flags = [...FLAGS, `--user-data-dir=${profile}`, "about:blank"];
     super(["sh", "-c", script, program, ...flags], { limit: 600 });
     this.#profile = profile;
-    this.ended().then(() => this.#hasEnded = true);
   }
 
-  /** The name of the installed program; undefined when there is none. */
-  static async find(): Promise<string | undefined> {
-    for (const program of PROGRAMS) {
-      try {
-        await new Deno.Command(program, {
-          args: ["--version"],
-          stdout: "null",
-          stderr: "null",
-        }).output();
-        return program;
-      } catch (error) {
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
-      }
-    }
-    return undefined;
-  }
-
-  /** Starts an installed program. */
   static async launch(program: string): Promise<Chromium> {
     const profile = await Deno.makeTempDir({ prefix: "chromium" });
     return new Chromium(program, profile);
   }
 
-  /** Creates a context, whose pages share nothing with those of others. */
-  async createContext(): Promise<BrowserContext> {
-    const { host, path } = await this.#address();
-    const connection = await Connection.open(`ws://${host}${path}`);
-    const { browserContextId } = await connection.send(
-      "Target.createBrowserContext",
-    );
-    return new BrowserContext(host, connection, browserContextId as string);
+  async open(width: number): Promise<Page> {
+    const origin = `http://127.0.0.1:${await this.#port()}`;
+    const init = { method: "PUT" };
+    const { id, webSocketDebuggerUrl } =
+      await (await fetch(`${origin}/json/new?about:blank`, init)).json();
+    // It would go on, and reload when a test removes the files of its server.
+    const close = async () => {
+      await (await fetch(`${origin}/json/close/${id}`)).body?.cancel();
+    };
+    const page = await Page.attach(webSocketDebuggerUrl, close);
+    for (const domain of ["Page", "Runtime", "Log"]) {
+      await page.send(`${domain}.enable`);
+    }
+    await page.resize(width);
+    return page;
   }
 
   /** Where it takes commands, once it does. */
-  async #address(): Promise<{ host: string; path: string }> {
-    for (;;) {
-      const text = await Deno.readTextFile(`${this.#profile}/${ADDRESS_FILE}`)
-        .catch(() => "");
-      const [, port, path] = /^(\d+)\n(\/\S+)$/.exec(text) ?? [];
-      if (path !== undefined) return { host: `127.0.0.1:${port}`, path };
-      if (this.#hasEnded) {
-        const log = await Deno.readTextFile(`${this.#profile}/log`);
-        throw new Error(`Chromium has ended: ${log}`);
-      }
+  async #port(): Promise<string> {
+    for (let tries = 0; tries < 3_000; tries++) {
+      const file = `${this.#profile}/DevToolsActivePort`;
+      const text = await Deno.readTextFile(file).catch(() => "");
+      const [, port] = /^(\d+)\n\/\S+$/.exec(text) ?? [];
+      if (port !== undefined) return port;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
+    const log = await Deno.readTextFile(`${this.#profile}/log`);
+    throw new Error(`Chromium takes no commands: ${log}`);
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
@@ -110,141 +105,50 @@ export class Chromium extends Process {
   }
 }
 
-/** Pages with cookies, storage and a cache of their own, as those of a private window. */
-export class BrowserContext implements AsyncDisposable {
-  readonly #host: string;
-  readonly #connection: Connection;
-  readonly #id: string;
-
-  /** Created by {@linkcode Chromium.createContext}. */
-  constructor(host: string, connection: Connection, id: string) {
-    this.#host = host;
-    this.#connection = connection;
-    this.#id = id;
-  }
-
-  /** Opens a page of that size in CSS pixels. */
-  async open(width: number, height: number): Promise<Page> {
-    const { targetId } = await this.#connection.send("Target.createTarget", {
-      url: "about:blank",
-      browserContextId: this.#id,
-    });
-    const page = await Page.attach(
-      `ws://${this.#host}/devtools/page/${targetId}`,
-      () => this.#connection.send("Target.closeTarget", { targetId }),
-    );
-    await page.send("Page.enable");
-    await page.send("Runtime.enable");
-    await page.send("Log.enable");
-    await page.resize(width, height);
-    return page;
-  }
-
-  /** Closes its pages. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#connection.send("Target.disposeBrowserContext", {
-      browserContextId: this.#id,
-    });
-    await this.#connection[Symbol.asyncDispose]();
-  }
-}
-
-/** A connection to the browser itself or to a page of it. */
-class Connection implements AsyncDisposable {
-  readonly #socket: WebSocket;
-  readonly #waiting = new Map<
-    number,
-    { done: (result: Message) => void; failed: (reason: Error) => void }
-  >();
-  #lastId = 0;
-  readonly #closed: Promise<void>;
-
-  protected constructor(socket: WebSocket) {
-    this.#socket = socket;
-    socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
-    this.#closed = new Promise((resolve) =>
-      socket.onclose = () => {
-        resolve();
-        this.#failWaiting();
-      }
-    );
-  }
-
-  static async open(address: string): Promise<Connection> {
-    return new Connection(await Connection.connect(address));
-  }
-
-  protected static async connect(address: string): Promise<WebSocket> {
-    const socket = new WebSocket(address);
-    await new Promise((resolve) => socket.onopen = resolve);
-    return socket;
-  }
-
-  /** Sends one command of the protocol. */
-  send(method: string, params: Message = {}): Promise<Message> {
-    const id = ++this.#lastId;
-    this.#socket.send(JSON.stringify({ id, method, params }));
-    return new Promise((done, failed) =>
-      this.#waiting.set(id, { done, failed })
-    );
-  }
-
-  /** Called with each event. */
-  // deno-lint-ignore no-explicit-any -- each event of the protocol has a shape of its own
-  protected handleEvent(_method: string, _params: any): void {}
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#socket.close();
-    await this.#closed;
-  }
-
-  /** Without it, a test would wait for a browser that has gone. */
-  #failWaiting(): void {
-    for (const { failed } of this.#waiting.values()) {
-      failed(new Error("The connection to Chromium has closed"));
-    }
-    this.#waiting.clear();
-  }
-
-  // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
-  #receive({ id, result, error, method, params }: any): void {
-    if (id === undefined) return this.handleEvent(method, params);
-    const { done, failed } = this.#waiting.get(id)!;
-    this.#waiting.delete(id);
-    if (error === undefined) done(result);
-    else failed(new Error(error.message));
-  }
-}
-
-/** One page of a browser. */
-export class Page extends Connection {
+/** A page, by its connection. */
+export class Page implements AsyncDisposable {
   /** The problems that the page has reported: failed loads, violations of its policy, script errors. */
   readonly complaints: string[] = [];
-  readonly #events = new Map<string, () => void>();
-
+  readonly #socket: WebSocket;
   readonly #close: () => Promise<unknown>;
+  /** What is called with the next message that has an id, or that is of a kind. */
+  // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
+  readonly #waiting = new Map<number | string, (message: any) => void>();
+  #lastId = 0;
 
   private constructor(socket: WebSocket, close: () => Promise<unknown>) {
-    super(socket);
+    this.#socket = socket;
     this.#close = close;
+    socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
+    socket.onclose = () => this.#failWaiting();
   }
 
-  /** Connects to a page that the browser has opened, and that the function has it close. */
   static async attach(
     address: string,
     close: () => Promise<unknown>,
   ): Promise<Page> {
-    return new Page(await Connection.connect(address), close);
+    const socket = new WebSocket(address);
+    await new Promise((resolve) => socket.onopen = resolve);
+    return new Page(socket, close);
   }
 
-  /** Gives it a size in CSS pixels; below 600 it is that of a phone. */
-  async resize(width: number, height: number): Promise<void> {
-    const mobile = width < 600;
+  /** Sends one command of the protocol, and returns its result. */
+  // deno-lint-ignore no-explicit-any -- each result has a shape of its own
+  async send(method: string, params: object = {}): Promise<any> {
+    const id = ++this.#lastId;
+    this.#socket.send(JSON.stringify({ id, method, params }));
+    const { result, error } = await this.#message(id);
+    if (error !== undefined) throw new Error(error.message);
+    return result;
+  }
+
+  /** Gives it a width in CSS pixels; below 600 it is that of a phone. */
+  async resize(width: number): Promise<void> {
     await this.send("Emulation.setDeviceMetricsOverride", {
       width,
-      height,
+      height: 800,
       deviceScaleFactor: 1,
-      mobile,
+      mobile: width < 600,
     });
   }
 
@@ -256,32 +160,22 @@ export class Page extends Connection {
 
   /** Loads an address and waits for the page. */
   async go(url: string): Promise<void> {
-    await this.#loading(() => this.send("Page.navigate", { url }));
+    const loaded = this.#message("Page.loadEventFired");
+    await this.send("Page.navigate", { url });
+    await loaded;
   }
 
   /** Presses a key that loads another page, and waits for that page. */
   async pressAndLoad(key: string): Promise<void> {
-    await this.#loading(() => this.press(key));
-  }
-
-  /** Runs a script that leads to another page, which may be one of the history, and waits for that page. */
-  async follow(script: string): Promise<void> {
-    const arrived = this.#event("Page.frameNavigated");
-    // The page that the script leaves may never tell its outcome.
-    this.read(script).catch(() => {});
-    await arrived;
-    await this.read(LOADED);
+    const loaded = this.#message("Page.loadEventFired");
+    await this.press(key);
+    await loaded;
   }
 
   /** Presses and releases a key of the keyboard. */
   async press(key: string): Promise<void> {
-    const { code, text } = KEYS[key] ?? { code: 0, text: key };
-    const event = {
-      key,
-      code: key,
-      windowsVirtualKeyCode: code,
-      ...(text === undefined ? {} : { text }),
-    };
+    const { code, ...text } = KEYS[key]!;
+    const event = { key, code: key, windowsVirtualKeyCode: code, ...text };
     await this.send("Input.dispatchKeyEvent", { type: "keyDown", ...event });
     await this.send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
   }
@@ -301,37 +195,37 @@ export class Page extends Connection {
       "Runtime.evaluate",
       options,
     );
-    if (exceptionDetails !== undefined) {
-      throw new Error(JSON.stringify(exceptionDetails));
-    }
-    return (result as { value: Value }).value;
+    if (exceptionDetails === undefined) return result.value;
+    throw new Error(JSON.stringify(exceptionDetails));
   }
 
-  /** Closes the page itself too: it would go on, and reload when a test removes the files of its server. */
-  override async [Symbol.asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise((resolve) => this.#socket.onclose = resolve);
     await this.#close();
-    await super[Symbol.asyncDispose]();
+    await closed;
   }
 
-  async #loading(act: () => Promise<unknown>): Promise<void> {
-    const loaded = this.#event("Page.loadEventFired");
-    await act();
-    await loaded;
+  // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
+  #message(key: number | string): Promise<any> {
+    return new Promise((resolve) => this.#waiting.set(key, resolve));
   }
 
-  /** Waits for the next event of a kind. */
-  #event(method: string): Promise<void> {
-    return new Promise((resolve) => this.#events.set(method, resolve));
-  }
-
-  // deno-lint-ignore no-explicit-any -- each event of the protocol has a shape of its own
-  protected override handleEvent(method: string, params: any): void {
+  // deno-lint-ignore no-explicit-any -- each message of the protocol has a shape of its own
+  #receive(message: any): void {
+    const { id, method, params } = message;
     if (method === "Log.entryAdded") {
       this.complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
     }
     if (method === "Runtime.exceptionThrown") {
       this.complaints.push(params.exceptionDetails.text);
     }
-    this.#events.get(method)?.();
+    this.#waiting.get(id ?? method)?.(message);
+    this.#waiting.delete(id ?? method);
+  }
+
+  /** Without it, a test would wait for a browser that has gone. */
+  #failWaiting(): void {
+    const error = { message: "The connection to Chromium has closed" };
+    for (const fail of this.#waiting.values()) fail({ error });
   }
 }

@@ -1,4 +1,4 @@
-/** Owns time in tests: waiting in fake time, so that a test of a time-out can use the real value, and comparing speeds. */
+/** Owns time in tests: waiting in fake time, so that a test of a time-out can use the real value. */
 
 import { FakeTime } from "@std/testing/time";
 
@@ -24,15 +24,4 @@ export async function secondsOf(work: () => unknown): Promise<number> {
   if (!isOver) throw new Error("Cannot wait longer for what a test began");
   await settled;
   return Math.round((time.now - begun) / 100) / 10;
-}
-
-/** How long the fastest of three runs takes, in real milliseconds: to compare with another one, not with a clock. */
-export async function milliseconds(work: () => unknown): Promise<number> {
-  let fastest = Infinity;
-  for (let run = 0; run < 3; run++) {
-    const began = performance.now();
-    await work();
-    fastest = Math.min(fastest, performance.now() - began);
-  }
-  return fastest;
 }

@@ -24,22 +24,14 @@ export interface App extends
   original(name: string): Anything;
 }
 
-/** Declares a test on a new engine. */
-export function onEngine(
-  name: string,
-  test: (app: App, t: Deno.TestContext) => unknown,
-): void {
-  Deno.test(name, async (t) => {
-    await test(new Engine() as App, t);
-  });
-}
-
 /** Declares a test for each form; the name says which one it is on. */
 export function onBothForms(
   name: string,
   test: (app: App, t: Deno.TestContext) => unknown,
 ): void {
-  onEngine(`Engine: ${name}`, test);
+  Deno.test(`Engine: ${name}`, async (t) => {
+    await test(new Engine() as App, t);
+  });
   Deno.test(`Framework: ${name}`, async (t) => {
     const before = Framework.app();
     Framework.app(new Engine());
@@ -49,22 +41,6 @@ export function onBothForms(
       Framework.app(before);
     }
   });
-}
-
-/**
- * Maps a `start` that responds with 503 in place of routes that take longer. Returns what resolves once these have
- * ended.
- */
-export function limitTime(app: App, milliseconds = 1): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  app.map("start", async () => {
-    const routes = Promise.resolve(app.original("start")());
-    routes.then(() => resolve(), () => resolve());
-    const limit = new Promise((late) => setTimeout(late, milliseconds));
-    await Promise.race([routes, limit]);
-    app.halt(503, "too slow");
-  });
-  return promise;
 }
 
 /** Calls a mapped method or registered class by its name. */

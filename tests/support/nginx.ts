@@ -5,7 +5,7 @@
 
 import { Process } from "../../tasks/process.ts";
 import { freePort } from "./ports.ts";
-import { asNobody, findProgram, folderForNobody } from "./system_program.ts";
+import { findProgram } from "./system_program.ts";
 
 const DOCUMENT = new URL("../../docs/in_production.md", import.meta.url);
 
@@ -43,15 +43,19 @@ export class Nginx implements AsyncDisposable {
     configure: Configure,
     files: Readonly<Record<string, string>> = {},
   ): Promise<Nginx> {
-    const folder = await folderForNobody("nginx", files);
+    const folder = await Deno.makeTempDir({ prefix: "nginx" });
+    await Deno.chmod(folder, 0o777);
     const port = freePort();
-    await write(folder, configure(port, folder));
+    const all = {
+      ...files,
+      "nginx.conf": whole(folder, configure(port, folder)),
+    };
+    for (const [name, content] of Object.entries(all)) {
+      await Deno.writeTextFile(`${folder}/${name}`, content);
+    }
     const args = ["-e", "stderr", "-p", folder, "-c", `${folder}/nginx.conf`];
-    const nginx = new Nginx(port, folder, [
-      ...await asNobody(),
-      program!,
-      ...args,
-    ]);
+    const command = [...asNobody(), program!, ...args];
+    const nginx = new Nginx(port, folder, command);
     await nginx.#process.prints(WORKER);
     return nginx;
   }
@@ -85,10 +89,18 @@ export async function documented(
       .replaceAll("/etc/ssl/example.com", `${folder}/site`);
 }
 
-async function write(folder: string, http: string): Promise<void> {
+/** The command that runs another as nobody, where the tests run as root. */
+function asNobody(): string[] {
+  const { stdout } = new Deno.Command("id", { args: ["-u"] }).outputSync();
+  if (new TextDecoder().decode(stdout).trim() !== "0") return [];
+  return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];
+}
+
+/** A whole configuration, around what stands inside of `http { … }`. */
+function whole(folder: string, http: string): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`);
-  const text = `
+  return `
     daemon off;
     worker_processes 1;
     pid ${folder}/pid;
@@ -99,5 +111,4 @@ async function write(folder: string, http: string): Promise<void> {
       ${temporary.join("\n")}
       ${http}
     }`;
-  await Deno.writeTextFile(`${folder}/nginx.conf`, text);
 }

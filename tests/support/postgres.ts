@@ -8,16 +8,9 @@ import { freePort } from "./ports.ts";
 const VERSIONS = "/usr/lib/postgresql";
 const PASSWORD = "secret/of:the@tests";
 
-/**
- * The settings of the server: no socket outside of its folder, connections for many workers, and no waiting
- * for the disk, which only a crash of the machine needs.
- */
-const SETTINGS = [
-  "-c listen_addresses=127.0.0.1",
-  "-c unix_socket_directories=",
-  "-c max_connections=200",
-  "-c fsync=off",
-];
+/** No socket outside of its folder, connections for many workers, and no waiting for the disk. */
+const SETTINGS = "-c listen_addresses=127.0.0.1 -c unix_socket_directories= " +
+  "-c max_connections=200 -c fsync=off";
 
 const programs = await findPrograms();
 
@@ -83,10 +76,9 @@ export class PostgresServer implements AsyncDisposable {
     return server;
   }
 
-  /** The URL of a database, with another port where a proxy listens. */
-  url(database: string, port: number = this.port): string {
+  url(database: string): string {
     const password = encodeURIComponent(PASSWORD);
-    return `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
+    return `postgres://postgres:${password}@127.0.0.1:${this.port}/${database}`;
   }
 
   /** Creates an empty database and returns its name. */
@@ -112,21 +104,14 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Starts the server again; resolves when it accepts connections. */
   async start(): Promise<void> {
-    await this.#control(
-      "start",
-      "-l",
-      `${this.#folder}/log`,
-      "-o",
-      [
-        `-p ${this.port}`,
-        ...SETTINGS,
-      ].join(" "),
-    );
+    const log = `${this.#folder}/log`;
+    const settings = `-p ${this.port} ${SETTINGS}`;
+    await this.#control("start", "-l", log, "-o", settings);
   }
 
-  /** Stops the server: `fast` ends its sessions, `immediate` is a crash. */
-  async stop(mode: "fast" | "immediate"): Promise<void> {
-    await this.#control("stop", "-m", mode);
+  /** Stops the server as a crash does. */
+  async stop(): Promise<void> {
+    await this.#control("stop", "-m", "immediate");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -70,13 +70,6 @@ export async function sendRaw(
   };
 }
 
-/** The request of a client that asks for a WebSocket. */
-export function upgradeHead(method: string): string {
-  return `${method} /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
-    "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-}
-
 /** Waits until a port refuses connections. */
 export async function untilRefused(port: number): Promise<void> {
   for (let turn = 0; turn < 2_000; turn++) {

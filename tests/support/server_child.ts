@@ -13,8 +13,6 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** How many files and connections it may have open at once; as many as this process when not given. */
   readonly descriptors?: number;
-  /** The file that its output is written to, in place of being read. */
-  readonly output?: string;
   /** Seconds after which it is killed if it has not ended; 60 when not given. */
   readonly limit?: number;
 }
@@ -40,14 +38,13 @@ export class ServerProcess extends Process {
       permissions = ["--allow-net=127.0.0.1"],
       env = {},
       descriptors,
-      output,
       limit = 60,
     }: ChildOptions = {},
   ): Promise<ServerProcess> {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     await Deno.writeTextFile(file, source);
     const map = JSON.stringify({ imports: await absoluteImports() });
-    const child = inShell(descriptors, output, [
+    const run = [
       Deno.execPath(),
       ...command,
       "--no-prompt",
@@ -56,7 +53,11 @@ export class ServerProcess extends Process {
       `--import-map=data:application/json,${encodeURIComponent(map)}`,
       ...permissions,
       file,
-    ]);
+    ] as const;
+    const script = `ulimit -n ${descriptors}; exec "$0" "$@"`;
+    const child: readonly [string, ...string[]] = descriptors === undefined
+      ? run
+      : ["sh", "-c", script, ...run];
     return new ServerProcess(file, child, { env, limit });
   }
 
@@ -70,16 +71,4 @@ export class ServerProcess extends Process {
     await super[Symbol.asyncDispose]();
     await Deno.remove(this.#file);
   }
-}
-
-/** A command of which the shell limits the open files, or redirects the output, before it becomes the command. */
-function inShell(
-  descriptors: number | undefined,
-  output: string | undefined,
-  command: [string, ...string[]],
-): [string, ...string[]] {
-  if (descriptors === undefined && output === undefined) return command;
-  const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors}; `;
-  const target = output === undefined ? "" : ` >${output} 2>&1`;
-  return ["sh", "-c", `${limit}exec "$0" "$@"${target}`, ...command];
 }

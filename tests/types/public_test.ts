@@ -42,14 +42,13 @@ const SURFACE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "interface MiddlewareHooks": "after before error",
     "interface ResourceOptions": "as only",
     "class HttpRequest": `
-      accept accepts acceptsLanguages ajax base cookies data dataAll elapsed files getBody getBytes getHeader host id
+      accept accepts acceptsLanguages ajax base cookies data dataAll elapsed files getBody getHeader host id
       ip json length method origin proxy_ip query queryAll raw referrer route scheme secure signal
       type upgrade url user_agent validate`,
     "interface NestedRecord": "",
     "class UploadedFile": "moveTo",
     "class HttpResponse":
       "attachment body cache clear clearBody cookie events file header length sent status write",
-    "interface EventsOptions": "heartbeat",
     "interface ServerSentEvent": "comment data event id retry",
     "function html": "",
     "class Markup": "",

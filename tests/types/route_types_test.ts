@@ -6,8 +6,6 @@
 import { assertEquals } from "@std/assert";
 import {
   Engine,
-  type HttpResponse,
-  type Markup,
   type Route,
   type RouteArguments,
   type Router,
@@ -56,11 +54,9 @@ Deno.test("`route()` accepts every callback that can be called", () => {
   router.route("/@id", (...all: string[]) => all);
   // deno-lint-ignore no-explicit-any -- what an untyped callback takes
   router.route("/@id", (...all: any[]) => all);
-  router.route("/@id", (id: unknown) => id);
   router.route("/a(/@b)", (b) => b?.trim());
   router.route("/@a(/@b)", (a: string, b: string | null) => a + b);
   router.route("/@a", (a, route) => a + route.pattern, true);
-  router.route("/@a", (a: string, route: Route) => a + route.splat, true);
   router.route("/a", (route) => route.methods, true);
   router.route("/@id", [Page, "show"]);
   router.route("/@id", [new Page(), "show"]);
@@ -71,8 +67,7 @@ Deno.test("`route()` accepts every callback that can be called", () => {
   const pattern: string = "/@a";
   router.route(pattern, (a: string) => a);
   router.route(pattern, (a, b) => [a, b]);
-  router.route(`/${pattern}/@b`, (a: string, b: string) => a + b);
-  assertEquals(router.routes().length, 21);
+  assertEquals(router.routes().length, 18);
 });
 
 /** Never called: the compiler reads it. */
@@ -85,14 +80,10 @@ export function refused(router: Router): void {
   router.route("/@id", (id: string, more: string) => id + more);
   // @ts-expect-error -- the route is not passed
   router.route("/@id", (id: string, route: Route) => id + route);
-  // @ts-expect-error -- the route comes last
-  router.route("/@id", (route: Route, id: string) => id + route, true);
   // @ts-expect-error -- neither of the two forms
   router.route("/@id", "show");
   // @ts-expect-error -- a method is missing
   router.route("/@id", [Date]);
-  // @ts-expect-error -- a callback is missing
-  router.route("/@id");
   // @ts-expect-error -- an optional value can be null
   router.get("(/@a)/b", (a) => a.length);
 }
@@ -105,14 +96,11 @@ export function sendable(router: Router): void {
   router.get("/", () => "text");
   router.get("/", () => {});
   router.get("/@a", (a) => a === "x");
-  router.get("/", () => null);
   router.get("/@a(/@b)", (a, b) => b === null ? undefined : [a, { b }]);
   router.get("/", (): Post | undefined => ({ title: "x" }));
   router.get("/", async (): Promise<Post[]> => await Promise.resolve([]));
   router.get("/", () => new Date());
   router.get("/", () => new Response());
-  router.get("/", () => new Uint8Array());
-  router.get("/", () => new Blob());
   router.get("/", () => new ReadableStream<Uint8Array>());
   router.get("/", async function* () {
     yield await Promise.resolve("x");
@@ -120,8 +108,6 @@ export function sendable(router: Router): void {
   router.get("/", (): never => {
     throw new Error("never returns");
   });
-  router.get("/", (): HttpResponse => new Map().get("response"));
-  router.get("/", (): Markup => new Map().get("markup"));
   router.get("/", (): unknown => 1);
   router.get("/", (): Promise<unknown> => Promise.resolve(1));
 }
@@ -132,23 +118,15 @@ export function unsendable(router: Router): void {
   router.get("/", () => 404);
   // @ts-expect-error -- nor one that comes later
   router.get("/", async () => await Promise.resolve(404));
-  // @ts-expect-error -- nor one among other results
-  router.get("/@a", (a) => a === "x" ? a : a.length);
   // @ts-expect-error -- a function was not called
   router.get("/", () => () => "x");
-  // @ts-expect-error -- a class was not made an instance of
-  router.get("/", () => Date);
   // @ts-expect-error -- JSON would drop its entries
   router.get("/", () => new Map([["a", 1]]));
-  // @ts-expect-error -- JSON would drop its values
-  router.get("/", () => new Set([1]));
   // @ts-expect-error -- an error is thrown, not returned
   router.get("/", () => new TypeError("x"));
   const load = (): Promise<string> => Promise.resolve("ada");
   // @ts-expect-error -- a member was not awaited
   router.get("/", () => ({ user: load() }));
-  // @ts-expect-error -- nor is it in a promise
-  router.get("/", async () => await Promise.resolve({ user: load() }));
   // @ts-expect-error -- nor an item
   router.get("/", () => [load()]);
 }

@@ -39,23 +39,6 @@ Deno.test("`map()` and `register()` type what they add, by chaining", () => {
   assertThrows(() => app.goodbye());
 });
 
-Deno.test("any other name can be called on `Framework`, and on no engine", () => {
-  Framework.map("untyped", (name: string) => name);
-  const result: number = Framework.untyped("Ada");
-  assertEquals<unknown>(result, "Ada");
-  // @ts-expect-error -- an engine has no index signature
-  assertThrows(() => new Engine().untyped("Ada"), TypeError);
-});
-
-Deno.test("the callback of `register()` is given the instance", () => {
-  new Engine().register("users", Users, ["x"], (users) => {
-    isTrue<Same<typeof users, Users>>();
-  });
-  new Engine().register("users", "Users", [], (users) => {
-    isTrue<Same<typeof users, object>>();
-  });
-});
-
 Deno.test("`get()` types settings, variables as asked for, and routes", () => {
   const app = new Engine();
   isTrue<Same<boolean | undefined, ReturnType<typeof debug>>>();
