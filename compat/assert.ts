@@ -20,7 +20,6 @@ const { Assert } = node as unknown as {
 const comparisons = new Assert({ skipPrototype: true });
 
 export {
-  doesNotMatch as assertNotMatch,
   match as assertMatch,
   ok as assert,
   strictEqual as assertStrictEquals,
@@ -39,15 +38,6 @@ export function assertEquals<T>(actual: T, expected: T, message = ""): void {
 /** Fails when both values are deeply equal. */
 export function assertNotEquals<T>(actual: T, expected: T, message = ""): void {
   compare("notDeepStrictEqual", actual, expected, message);
-}
-
-/** Fails unless the expected properties are there, at every depth. */
-export function assertObjectMatch(
-  actual: object,
-  expected: object,
-  message = "",
-): void {
-  compare("partialDeepStrictEqual", actual, expected, message);
 }
 
 /** Fails unless the list contains, deeply equal, everything expected. */

@@ -32,36 +32,31 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
   const isNull = NULL_BODY.has(status);
   if (isNull) discard(content);
   const body = isNull ? "" : content ?? reply.text;
-  const init: Record<string, string> = {};
   const type = headers?.get("content-type")?.join(", ") ??
     (body === "" ? undefined : reply.type ?? typeOf(body, headers));
-  if (type !== undefined) init["content-type"] = type;
-  const { isHead } = delivery;
-  const isText = typeof body === "string";
-  const isChunked = isText && !isHead && delivery.isServed &&
-    body.length >= FIRST_CHUNKED && body.length <= LAST_CHUNKED;
-  if (isChunked) {
-    init["transfer-encoding"] = "chunked";
-  } else if (isHead || !isText) { // else the runtime adds the length
+  const head: Record<string, string> = type ? { "content-type": type } : {};
+  if (isChunked(body, delivery)) {
+    head["transfer-encoding"] = "chunked";
+  } else if (delivery.isHead || typeof body !== "string") { // else the runtime adds the length
     const length = lengthOf(body);
-    if (length) init["content-length"] = String(length);
-  }
-  // Deno makes the head of a 200 when it sends it, and then takes appended headers faster; any other it makes at once.
-  const later: [string, string][] = [];
-  const isValue = body !== "" && !(body instanceof ReadableStream);
-  if (headers !== undefined) {
-    for (const [name, lines] of headers) {
-      if (name === "content-type" || isValue && OF_LENGTH.test(name)) continue;
-      if (status !== 200 && lines.length === 1) init[name] = lines[0]!;
-      else for (const line of lines) later.push([name, line]);
-    }
+    if (length) head["content-length"] = String(length);
   }
   const response = new Response(
-    isText && !isHead ? body || null : sendable(body, delivery),
-    status === 200 ? { headers: init } : { status, headers: init },
+    sendable(body, delivery),
+    status === 200 ? { headers: head } : { status, headers: head },
   );
-  for (const [name, line] of later) response.headers.append(name, line);
+  if (headers === undefined) return response;
+  const isValue = body !== "" && !(body instanceof ReadableStream);
+  for (const [name, lines] of headers) { // faster than in `head`, but for one header
+    if (name === "content-type" || isValue && OF_LENGTH.test(name)) continue;
+    for (const line of lines) response.headers.append(name, line);
+  }
   return response;
+}
+
+function isChunked(body: BodyContent, delivery: Delivery): boolean {
+  return typeof body === "string" && body.length >= FIRST_CHUNKED &&
+    body.length <= LAST_CHUNKED && !delivery.isHead && delivery.isServed;
 }
 
 /** A response that the application has made, with the collected headers and cookies: its own take precedence. */
@@ -70,6 +65,7 @@ function merged(
   headers: HeaderLines | undefined,
   delivery: Delivery,
 ): Response {
+  if (given.status === 101) return given; // an upgrade, which is Deno's
   const hasMore = headers !== undefined && headers.size > 0;
   const isFetched = given.url !== "" && !given.bodyUsed;
   if (isFetched && !hasMore && !delivery.isHead) return given; // sent natively
@@ -106,9 +102,11 @@ const UNDONE = /^(?:gzip|br)$/i;
 
 /** The body as the runtime takes it. */
 function sendable(body: BodyContent, delivery: Delivery): BodyInit | null {
+  const { isHead } = delivery;
+  if (typeof body === "string") return isHead ? null : body || null; // `instanceof` is slower
   const isStream = body instanceof ReadableStream;
-  if (delivery.isHead) {
-    if (typeof body !== "string") discard(body);
+  if (isHead) {
+    discard(body);
     return isStream ? ReadableStream.from([]) : null; // else Deno says that the length is 0
   }
   if (!isStream) return body;

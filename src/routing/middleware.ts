@@ -62,6 +62,9 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
     const rule = 'it must be a function, or have "before", "after" or "error"';
     throw wrongKind(ADD, rule, value);
   }
+  if (isGuard && HOOKS.some((name) => name in Object(value.prototype))) {
+    throw wrongKind(ADD, "hooks must be methods of a class", value);
+  }
   // One `(context, next)` of another framework would let everybody in.
   if (hooks.before && hooks.before.length > 1) {
     const rule =

@@ -9,10 +9,30 @@ import type { Pattern, Values } from "./pattern.ts";
 import { type Declaration, declarationOf, Route } from "./route.ts";
 import type { Segment } from "./segment.ts";
 
+/** Up to this many texts are compared faster than a map is asked, which has to hash the text first. */
+const FEW = 8;
+
+/** Nodes by text. */
+class Literals {
+  readonly #list: { readonly text: string; readonly node: Node }[] = [];
+  readonly #map = new Map<string, Node>();
+
+  get(text: string): Node | undefined {
+    if (this.#list.length > FEW) return this.#map.get(text);
+    for (const each of this.#list) if (each.text === text) return each.node;
+    return undefined;
+  }
+
+  set(text: string, node: Node): void {
+    this.#list.push({ text, node });
+    this.#map.set(text, node);
+  }
+}
+
 /** The routes whose segments begin alike. A route is in as many nodes as it has choices of optional parts. */
 export class Node {
   /** By the text of a literal in lower case. */
-  readonly literals: Map<string, Node> = new Map();
+  readonly literals: Literals = new Literals();
   /** For every other segment. */
   other: Node | undefined = undefined;
   /** The routes whose last segment leads here. */

@@ -88,7 +88,7 @@ export function isInRequest(): boolean {
 
 /** The error for a call that needs a request of the application. */
 export function noRequest(call: string): Error {
-  const state = isInRequest()
+  const state = currentIfOpen()
     ? "the request that is being handled belongs to another application"
     : "no request is being handled";
   return new Error(`Cannot call ${call} here: ${state}`);

@@ -3,7 +3,7 @@
  * `@std` itself, the same expectations are held against it.
  */
 
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 
 const ROOT = new URL("../../", import.meta.url);
 const SCANNED = [
@@ -68,23 +68,6 @@ Deno.test("`assertThrows()` fails for no error, a wrong class and a wrong messag
   assertThrows(() => assertThrows(() => 1), Error, "throw");
   assertThrows(() => assertThrows(thrower, TypeError), Error, "TypeError");
   assertThrows(() => assertThrows(thrower, RangeError, "near"), Error, "near");
-});
-
-Deno.test("`assertRejects()` fails for a fulfilled promise and for a synchronous throw", async () => {
-  const thrower = () => {
-    throw new RangeError("Too far");
-  };
-  const error = await assertRejects(
-    () => Promise.reject(new RangeError("Too far")),
-    RangeError,
-  );
-  assertEquals(error.message, "Too far");
-  await assertRejects(
-    () => assertRejects(() => Promise.resolve(1)),
-    Error,
-    "reject",
-  );
-  await assertRejects(() => assertRejects(thrower), RangeError);
 });
 
 /** The names imported from each module of `@std`, over all files. */

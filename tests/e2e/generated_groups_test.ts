@@ -151,11 +151,13 @@ class Program {
       `  show: (${[...params, "id: string"].join(", ")}) => [${
         names.join(", ")
       }],`,
-      "});",
+      '}, { only: ["show"] });',
       "// @ts-expect-error -- the id is the last value",
       `r${depth}.resource("/w${n}", { show: (${
         [...params, "id: string", "more: string"].join(", ")
-      }) => "" });`,
+      }) => "" }, {`,
+      '  only: ["show"],',
+      "});",
     );
   }
 

@@ -90,6 +90,22 @@ Deno.test("a rejected call that code has caught is no error, however late it doe
   assertEquals(log, []);
 });
 
+Deno.test("the rejected call of one request is no other request's error", async () => {
+  const app = withCalls();
+  app.route("/@name", async (name) => {
+    if (name === "bad") app.fail("disk full");
+    await later(6);
+    return name;
+  });
+  await logOf(async () => {
+    const responses = await Promise.all(
+      ["good", "bad", "fine"].map((name) => visit(app, `/${name}`)),
+    );
+    for (const { body } of responses) await body?.cancel();
+    assertEquals(responses.map(({ status }) => status), [200, 500, 200]);
+  });
+});
+
 Deno.test("`validate()` that no code awaits lets nothing invalid through", async () => {
   const app = new Engine();
   const schema = {

@@ -227,6 +227,9 @@ class NextHook {
   before = withNext;
 }
 
+function PlainFunction(): void {}
+PlainFunction.prototype.before = () => false;
+
 class StaticHook {
   static before(): boolean {
     return false;
@@ -239,6 +242,7 @@ Deno.test("`addMiddleware()` refuses what would let everybody in", () => {
     [withNext, "not with a context or next()"],
     [{ before: withNext }, "not with a context or next()"],
     [new NextHook(), "not with a context or next()"],
+    [PlainFunction, "hooks must be methods of a class"],
     [StaticHook, 'nothing calls its method "before"'],
     ...[undefined, null, "auth", {}, class {}]
       .map((wrong): [unknown, string] => [wrong, "Cannot add middleware"]),

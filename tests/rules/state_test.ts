@@ -330,6 +330,17 @@ Deno.test("`configure()` returns what its work returns, and passes its error on"
   assertThrows(() => app.configure(wrong), TypeError, "must be a function");
 });
 
+Deno.test("`configure()` has no request inside", async () => {
+  const app = new Engine();
+  app.route("/", () => {
+    app.configure(() => {
+      assertThrows(() => app.request(), Error, "no request is being handled");
+    });
+    return "done";
+  });
+  assertEquals(await (await visit(app, "/")).text(), "done");
+});
+
 Deno.test("`init()` and `start()` are refused while a request is handled", async () => {
   const app = new Engine();
   app.route("/", () => [
