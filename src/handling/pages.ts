@@ -126,9 +126,8 @@ function errorPage(
 function messageOf(exchange: Exchange, error: Error): string {
   const isShown = error instanceof HttpError || isFromProgram(exchange) ||
     seesDetails(exchange);
-  return isShown
-    ? error.message.split("\n", 1)[0]!
-    : `Reference: ${exchange.id}`;
+  if (!isShown) return `Reference: ${exchange.id}`;
+  return error.message && error.message.split("\n", 1)[0]!;
 }
 
 /** A text that ends a request with an error status: the detail for JSON clients, else the whole body. */
@@ -184,10 +183,13 @@ ${paragraph}${details}</main>
   return { status, type: HTML, text, headers: varyHeaders(exchange) };
 }
 
+const VARY = { vary: "Accept" };
+
 /** Caches must keep the formats apart that a client chooses. */
-function varyHeaders(exchange: Exchange): Record<string, string> {
-  if (exchange.settings["framework.error_format"] !== "auto") return {};
-  return { vary: varyBy("Accept", exchange.reply.header("vary")) };
+function varyHeaders({ reply, settings }: Exchange): Record<string, string> {
+  if (settings["framework.error_format"] !== "auto") return {};
+  if (reply.headers === undefined) return VARY;
+  return { vary: varyBy("Accept", reply.header("vary")) };
 }
 
 // The log: the page hides what the operator needs

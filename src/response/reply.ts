@@ -72,7 +72,8 @@ export class Reply {
   header(name: string): string | null {
     const key = name.toLowerCase();
     const { content } = this;
-    const sent = content instanceof Response ? content.headers.get(key) : null;
+    const isWeb = content !== undefined && content instanceof Response;
+    const sent = isWeb ? content.headers.get(key) : null;
     if (sent !== null) return sent;
     const isType = key === "content-type";
     return this.headers?.get(key)?.join(", ") ?? (isType && this.type || null);
