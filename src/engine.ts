@@ -122,6 +122,8 @@ export class Engine {
 
   readonly #app = new Application(defaults);
   #server: Server | undefined;
+  /** Whether `deno serve` serves it, of which nobody tells the end. */
+  #isServed = false;
 
   static {
     applicationOf = (engine) => engine.#app;
@@ -157,6 +159,7 @@ export class Engine {
    */
   get onListen(): undefined {
     this.#app.isSecure = false; // it has no TLS
+    this.#isServed = true;
     surviveErrors(() => Deno.exit(1));
     return undefined;
   }
@@ -198,7 +201,7 @@ export class Engine {
    * shared instance is made outside of requests, so that it cannot hold on to one.
    *
    * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is not a class, the parameters
-   * are not an array, or the callback is not a function; `Error` in a request that has its `request` or `response`.
+   * are not an array, or the callback is not a function.
    */
   register<Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,
@@ -296,7 +299,7 @@ export class Engine {
    * application again after a `Deno.serve` of your own has shut down, which the engine does not see.
    */
   init(): void {
-    this.#app.init(this.#server !== undefined);
+    this.#app.init(this.#isServed || this.#server !== undefined);
   }
 
   /** This application; on {@linkcode Framework}, the engine behind it. */

@@ -22,7 +22,13 @@ import { type Layer, Layered, type LayerOwner, Store } from "../state/layer.ts";
 import { Autoload } from "./autoload.ts";
 import type { Context } from "./exchange.ts";
 import { MappedMethod, type Rule } from "./mapped_method.ts";
-import { checkName, type ComponentName, type Original } from "./names.ts";
+import {
+  checkName,
+  type ComponentName,
+  type OfApplication,
+  type OfRequest,
+  type Original,
+} from "./names.ts";
 import { type Component, RegisteredClass } from "./registered_class.ts";
 import {
   checkSetting,
@@ -32,16 +38,18 @@ import {
 } from "./settings.ts";
 
 // deno-lint-ignore no-explicit-any -- each method has parameters of its own
-type Default<First> = (first: First, ...params: any[]) => unknown;
-
-type Methods<First> = Readonly<Partial<Record<Original, Default<First>>>>;
+type Params = any[];
 
 /** What every application declares first, by the same ways as its author. */
 export interface Defaults {
   /** The methods that a request is needed for: they get its context. */
-  readonly ofRequest: Methods<Context>;
+  readonly ofRequest: Readonly<
+    Record<OfRequest, (context: Context, ...params: Params) => unknown>
+  >;
   /** The methods of the application itself. */
-  readonly ofApplication: Methods<Application>;
+  readonly ofApplication: Readonly<
+    Record<OfApplication, (app: Application, ...params: Params) => unknown>
+  >;
   readonly rules: Readonly<Partial<Record<string, Rule>>>;
   readonly components: (app: Application) => Record<ComponentName, Component>;
 }
@@ -71,16 +79,22 @@ export class Application implements LayerOwner {
 
   constructor(defaults: Defaults) {
     this.#defaults = defaults;
-    this.init();
+    this.#declareDefaults();
   }
 
-  /** Declares the defaults and drops everything else. */
-  init(isListening = false): void {
-    if (this.context()) {
-      throw new Error("Cannot initialize: a request is being handled");
-    }
-    if (!isListening) this.isServing = false;
-    this.layerToWrite();
+  /** Drops everything that was declared. */
+  init(isListening: boolean): void {
+    const why = this.context()
+      ? "a request is being handled"
+      : isListening
+      ? "it is serving"
+      : isConfiguring() && "configure() is running";
+    if (why) throw new Error(`Cannot initialize: ${why}`);
+    this.isServing = false;
+    this.#declareDefaults();
+  }
+
+  #declareDefaults(): void {
     this.autoload = new Autoload(this);
     this.variables = new Store(this);
     const copy = (settings: Settings): Settings => ({ ...settings });
@@ -250,9 +264,10 @@ export class Application implements LayerOwner {
 
   #original(name: Original): MappedMethod {
     const { ofRequest, ofApplication, rules } = this.#defaults;
-    const method = ofRequest[name] ??
-      ofApplication[name]!.bind(undefined, this);
     const takesContext = name in ofRequest;
+    const method: Method = takesContext
+      ? ofRequest[name as OfRequest]
+      : ofApplication[name as OfApplication].bind(undefined, this);
     return new MappedMethod(name, method, true, takesContext, rules[name]);
   }
 

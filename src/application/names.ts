@@ -17,17 +17,23 @@ const MEMBERS = ["fetch", "original"] as const;
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 
+/** The extensible methods that need a request. `start` runs for each; `Engine.start()`, which has its name, listens. */
+export type OfRequest =
+  | ("start" | "stop" | "halt" | "redirect" | "render" | "error" | "notFound")
+  | ("etag" | "lastModified" | "json" | "jsonp" | "defer");
+
+/** The extensible methods of the application itself. */
+export type OfApplication =
+  | ("route" | "group" | "getUrl" | "post" | "put" | "patch" | "delete")
+  | ("mount" | "send");
+
 /**
  * The names of the extensible methods that the framework brings. Users reach the default of one by `original()`.
  *
- * The compiler finds one that is missing in the tables of `handling/defaults.ts` or in the `Engine` interface
- * (`engine.ts`), a test one that is missing in `Framework`. The method `start` runs for each request;
- * `Engine.start()`, which has its name, begins to listen.
+ * The compiler finds one that is missing in the tables of `handling/defaults.ts`, a test one that is missing in the
+ * `Engine` interface or in `Framework`.
  */
-export type Original =
-  | ("start" | "stop" | "halt" | "redirect" | "render" | "error" | "notFound")
-  | ("etag" | "lastModified" | "json" | "jsonp" | "defer" | "send" | "mount")
-  | ("route" | "group" | "getUrl" | "post" | "put" | "patch" | "delete");
+export type Original = OfRequest | OfApplication;
 
 /**
  * The names of members that `map`, `register` and filters refuse: the core methods and two others.

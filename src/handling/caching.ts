@@ -88,7 +88,7 @@ function dateOf(text: string | null): number {
 
 /** The header of a condition, or null; conditions count only for responses of status 2xx (section 13.2.1). */
 function condition({ exchange, reply }: Context, name: string): string | null {
-  if (reply.status < 200 || reply.status > 299) return null;
+  if (reply.isSealed || reply.status < 200 || reply.status > 299) return null;
   return headerOf(exchange.raw, name);
 }
 

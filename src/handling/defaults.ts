@@ -19,9 +19,9 @@ import { start } from "./dispatch.ts";
 import { sendFile } from "./file.ts";
 import { json, jsonp } from "./json.ts";
 import { mountingOf } from "./mount.ts";
-import { error, halt, notFound, onPage } from "./pages.ts";
-import { inPlace, render } from "./render.ts";
-import { ending, redirect, sealing, stop } from "./respond.ts";
+import { error, halt, notFound, pageRule } from "./pages.ts";
+import { placeRule, render } from "./render.ts";
+import { endingRule, redirect, sealingRule, stop } from "./respond.ts";
 
 export const defaults: Defaults = {
   components,
@@ -51,14 +51,14 @@ export const defaults: Defaults = {
     send: (_app, response) => response,
   },
   rules: {
-    stop: ending,
-    halt: ending,
-    redirect: sealing,
-    json: sealing,
-    jsonp: sealing,
-    render: inPlace,
-    error: onPage,
-    notFound: onPage,
+    stop: endingRule,
+    halt: endingRule,
+    redirect: sealingRule,
+    json: sealingRule,
+    jsonp: sealingRule,
+    render: placeRule,
+    error: pageRule,
+    notFound: pageRule,
   },
 };
 
@@ -73,13 +73,14 @@ function components(app: Application): Record<ComponentName, Component> {
     response: {
       type: HttpResponse,
       params: (context, isNew) => {
+        if (isNew) return [new Reply()];
+        const { exchange, reply, section } = context;
         const of = {
-          isSecure: () => context.exchange.http.secure,
+          isSecure: () => exchange.http.secure,
           sendFile: (path: string) =>
             context.track("file", sendFile(context, path)),
         };
-        const { reply, section } = context;
-        return isNew ? [new Reply(), of] : [reply, of, section];
+        return [reply, of, section];
       },
       keeper: (context) => context,
     },

@@ -5,7 +5,7 @@
 
 import type { Context, Exchange } from "../application/exchange.ts";
 import type { MappedMethod } from "../application/mapped_method.ts";
-import { HttpError, isStop, refusal, toError, wrongKind } from "../errors.ts";
+import { isStop, refusal, toError, wrongKind } from "../errors.ts";
 import { isFrameworkObject } from "../extension_keys.ts";
 import {
   hooksOf,
@@ -16,7 +16,7 @@ import {
 } from "../routing/middleware.ts";
 import { type Match, routeName } from "../routing/tree.ts";
 import { isThenable, type Waiting, waitingFor } from "../waiting.ts";
-import { noteError } from "./pages.ts";
+import { noteError, startPage } from "./pages.ts";
 import { receiveFor } from "./receive.ts";
 import { discardReturned, kindOf, sendReturned } from "./respond.ts";
 import { settle } from "./unfinished.ts";
@@ -25,7 +25,7 @@ import { settle } from "./unfinished.ts";
 export function dispatch(exchange: Exchange): Waiting {
   const start = exchange.app.method("start", exchange.layer);
   return start === undefined || start.isUnchanged
-    ? callRoutes(exchange.main)
+    ? callRoutes(exchange)
     : callStart(exchange, start);
 }
 
@@ -44,80 +44,83 @@ export function start({ exchange }: Context): Promise<void> {
   return exchange.routesBegun = callRoutesAfterFilters(exchange);
 }
 
-async function callRoutesAfterFilters({ main }: Exchange): Promise<void> {
-  if (await mayGoOn(main, 'the before("start") filters')) {
-    await callRoutes(main);
+async function callRoutesAfterFilters(exchange: Exchange): Promise<void> {
+  await settle(exchange.main, 'the before("start") filters');
+  if (exchange.reply.status < 400 && !hasResponded(exchange)) {
+    await callRoutes(exchange);
   }
 }
 
-function callRoutes(context: Context): Waiting {
-  const match = context.exchange.firstRoute();
+function callRoutes(exchange: Exchange): Waiting {
+  const match = exchange.firstRoute();
   return match === undefined
-    ? respondUnmatched(context)
-    : callRoute(context, match);
+    ? respondUnmatched(exchange)
+    : callRoute(exchange, match);
 }
 
 /** Calls a route and sends what it returns; when that is `true`, calls the next route. */
-function callRoute(context: Context, match: Match): Waiting {
-  const { middleware } = match.route;
-  if (context.exchange.hasBody || middleware.length > 0) {
-    return callRouteLater(context, match);
+function callRoute(exchange: Exchange, match: Match): Waiting {
+  if (exchange.hasBody || match.route.middleware.length > 0) {
+    return callRouteLater(exchange, match);
   }
   const returned = match.call();
-  if (typeof returned === "string") { // the most frequent one comes first
-    return context.reply.write(returned, context.section);
-  }
+  if (typeof returned === "string") return exchange.reply.write(returned); // the most frequent one
   return returned === true || isThenable(returned)
-    ? follow(context, match, returned)
-    : sendReturned(context, returned, match);
+    ? follow(exchange, match, returned)
+    : sendReturned(exchange.main, returned, match);
 }
 
-async function callRouteLater(context: Context, match: Match): Promise<void> {
-  if (context.exchange.hasBody) await receiveFor(context.exchange, match);
-  const passes = await callGuarded(context, match, match.params, 0);
-  if (passes) await passOn(context, match);
+async function callRouteLater(exchange: Exchange, match: Match): Promise<void> {
+  if (exchange.hasBody) await receiveFor(exchange, match);
+  const { middleware } = match.route;
+  const returned = middleware.length === 0
+    ? match.call()
+    : callGuarded(exchange, match, match.params, 0);
+  await follow(exchange, match, returned);
 }
 
 async function follow(
-  context: Context,
+  exchange: Exchange,
   match: Match,
   returned: unknown,
 ): Promise<void> {
   const value = await returned;
-  if (value === true) await passOn(context, match);
-  else await sendReturned(context, value, match);
+  if (value === true) await passOn(exchange, match);
+  else await sendReturned(exchange.main, value, match);
 }
 
-async function passOn(context: Context, match: Match): Promise<void> {
-  if (!await mayGoOn(context, routeName(match))) return;
-  const next = context.exchange.nextRoute(match);
-  await (next ? callRoute(context, next) : respondUnmatched(context));
+async function passOn(exchange: Exchange, match: Match): Promise<void> {
+  await settle(exchange.main, routeName(match));
+  if (hasResponded(exchange)) return;
+  const next = exchange.nextRoute(match);
+  await (next ? callRoute(exchange, next) : respondUnmatched(exchange));
 }
 
 /**
- * Calls a callback between its middleware from an index on. Returns whether the callback passes on. When a `before`
- * responds, the middleware inside of it and the callback are skipped.
+ * Calls a callback between its middleware from an index on. Returns `true` when it passes on. When a `before` responds,
+ * the middleware inside of it and the callback are skipped.
  */
 async function callGuarded(
-  context: Context,
+  exchange: Exchange,
   match: Match,
   params: RouteParameters,
   index: number,
-): Promise<boolean> {
+): Promise<true | undefined> {
   const middleware = match.route.middleware[index];
   if (middleware === undefined) {
     const returned = await match.call();
-    if (returned !== true) await sendReturned(context, returned, match);
-    return returned === true;
+    if (returned === true) return true;
+    await sendReturned(exchange.main, returned, match);
+    return undefined;
   }
   const hooks = hooksOf(middleware);
-  let passes = false;
-  if (await isAllowed(context, match, middleware, hooks, params)) {
+  let passes: true | undefined;
+  if (await isAllowed(exchange, match, middleware, hooks, params)) {
     try {
-      passes = await callGuarded(context, match, params, index + 1);
+      passes = await callGuarded(exchange, match, params, index + 1);
     } catch (thrown) {
       if (isStop(thrown) || hooks.error === undefined) throw thrown;
-      await showByHook(context, thrown, () => hooks.error!(thrown, params));
+      await showByHook(exchange, thrown, () => hooks.error!(thrown, params));
     }
   }
   await hooks.after?.(params);
@@ -125,31 +128,35 @@ async function callGuarded(
 }
 
 /**
- * Whether middleware lets the request go on. It fails closed: a value that is not recognized, a status of 400 or above
- * and a response each keep the request out.
+ * Whether middleware lets the request go on. It fails closed: a response, a status of 400 or above, and any value that is
+ * not recognized keep the request out.
  */
 async function isAllowed(
-  context: Context,
+  exchange: Exchange,
   match: Match,
   middleware: Middleware,
   hooks: MiddlewareHooks,
   params: RouteParameters,
 ): Promise<boolean> {
+  const { main, reply } = exchange;
+  const { status } = reply;
   const allowed = await hooks.before?.(params);
-  const goesOn = await mayGoOn(context, nameOf(middleware));
+  await settle(main, nameOf(middleware));
   if (allowed instanceof Response || kindOf(allowed) === "text") {
-    await sendReturned(context, allowed);
+    await sendReturned(main, allowed);
     return false;
   }
-  if (!goesOn) {
+  const isRefused = reply.status >= 400 && reply.status !== status;
+  if (allowed === false && !hasResponded(exchange)) {
+    const message = "You are not allowed to make this request";
+    throw refusal(isRefused ? reply.status : 403, message);
+  }
+  if (isRefused || hasResponded(exchange)) {
     discardReturned(allowed);
     return false;
   }
   if (allowed === undefined || allowed === true || isFrameworkObject(allowed)) {
     return true;
-  }
-  if (allowed === false) {
-    throw refusal(403, "You are not allowed to make this request");
   }
   discardReturned(allowed);
   throw wrongKind(
@@ -159,13 +166,6 @@ async function isAllowed(
   );
 }
 
-/** Waits for the calls that code has not awaited. Returns false once it has responded, or set the status of an error. */
-async function mayGoOn(context: Context, before: string): Promise<boolean> {
-  const { exchange, reply } = context;
-  if (exchange.pending !== undefined) await settle(context, before);
-  return reply.status < 400 && !hasResponded(exchange);
-}
-
 /** Whether the response is certain. */
 function hasResponded({ isOver, reply }: Exchange): boolean {
   return isOver || reply.isSealed;
@@ -173,25 +173,22 @@ function hasResponded({ isOver, reply }: Exchange): boolean {
 
 /** Lets the `error` of middleware respond to what was thrown; rethrows when it does nothing. */
 async function showByHook(
-  context: Context,
+  exchange: Exchange,
   thrown: unknown,
   callHook: () => unknown,
 ): Promise<void> {
-  const { exchange, reply } = context;
+  const { main, reply } = exchange;
   const { isSealed } = reply;
-  if (!isSealed) {
-    reply.startPage(thrown instanceof HttpError ? thrown.status : 500);
-  }
-  await sendReturned(context, await callHook());
-  if (exchange.pending !== undefined) await settle(context, "the error hook");
+  if (!isSealed) startPage(reply, toError(thrown));
+  await sendReturned(main, await callHook());
+  await settle(main, "the error hook");
   if (isSealed || !reply.isSealed && reply.isEmpty) throw thrown;
   noteError(exchange, toError(thrown));
 }
 
 /** Responds with the methods of the path where its routes name others only, else by `notFound`. */
-function respondUnmatched(context: Context): Waiting {
-  const { exchange, reply } = context;
-  const { app, method } = exchange;
+function respondUnmatched(exchange: Exchange): Waiting {
+  const { app, main, method, reply } = exchange;
   const named = new Set<string>();
   for (const { route } of exchange.allRoutes()) {
     for (const name of route.pattern.methods) named.add(name);
@@ -210,5 +207,5 @@ function respondUnmatched(context: Context): Waiting {
     }
     reply.setHeader("allow", methods);
   }
-  return waitingFor(app.call("notFound", [], context));
+  return waitingFor(app.call("notFound", [], main));
 }

@@ -3,9 +3,8 @@
 import type { Application } from "../application/application.ts";
 import { debugTools } from "../application/debug_tools.ts";
 import { type Context, Exchange } from "../application/exchange.ts";
-import { isRefusal, isStop, refusal, toError } from "../errors.ts";
+import { isRefusal, isStop, toError } from "../errors.ts";
 import type { ConnectionInfo } from "../http.ts";
-import { reportError } from "../report.ts";
 import { checkHost } from "../request/headers.ts";
 import { checkScheme, targetOf } from "../request/target.ts";
 import { webResponse } from "../response/web_response.ts";
@@ -17,9 +16,6 @@ import { settle, startDeferred } from "./unfinished.ts";
 import { logErrors, noteError, showPlainly } from "./pages.ts";
 import { receive } from "./receive.ts";
 import { send } from "./send.ts";
-
-/** How deeply requests may be nested, mounted or by `fetch`: deeper counts as a loop. */
-const MAX_NESTING = 100;
 
 /** Handles a request; returns a promise only when something has to be waited for. */
 export function handleRequest(
@@ -40,7 +36,7 @@ async function handleUnderDebug(context: Context): Promise<Response> {
   return debug.handle(exchange, () => handle(context));
 }
 
-/** The steps of a request. What throws leads to `recover`, everything to `finish`. */
+/** The steps of a request. What throws leads to `recover`. */
 function handle({ exchange }: Context): MaybePromise<Response> {
   let waiting: Waiting;
   try {
@@ -57,17 +53,12 @@ function handle({ exchange }: Context): MaybePromise<Response> {
     : handleLater(exchange, waiting);
 }
 
-/** Throws {@linkcode HttpError} for what the server must not take, and for a loop of applications. */
+/** Throws {@linkcode HttpError} for what the server must not take. */
 function admit(exchange: Exchange): void {
   const { isSecure } = exchange.app;
   if (isSecure !== undefined) checkScheme(exchange.raw, isSecure);
   const hosts = exchange.settings["framework.hosts"];
   if (hosts !== null) checkHost(exchange.raw, hosts, exchange.proxies);
-  let depth = 0;
-  for (let { outer } = exchange; outer; outer = outer.exchange.outer) {
-    if (++depth < MAX_NESTING) continue;
-    throw refusal(508, "The applications call each other in a loop");
-  }
 }
 
 async function receiveAndDispatch(exchange: Exchange): Promise<void> {
@@ -111,23 +102,16 @@ async function showError(exchange: Exchange, thrown: unknown): Promise<void> {
   const isHandled = isStop(thrown) || isRefusal(error) ||
     exchange.settings["framework.handle_errors"];
   if (!isHandled) throw thrown;
+  const { app, main } = exchange;
   try {
-    if (!isStop(thrown)) await callError(exchange, error);
-    if (exchange.pending !== undefined) await settle(exchange.main);
+    if (!isStop(thrown)) await app.call("error", [error], main);
+    await settle(main);
   } catch (late) {
     if (isStop(late)) return;
     if (isStop(thrown)) return await showError(exchange, late);
     noteError(exchange, toError(late));
-    showPlainly(exchange, exchange.errors![0]!); // `error` itself has failed
+    showPlainly(exchange); // `error` itself has failed
   }
-}
-
-/** Calls `error`; after the seal, only logs. */
-function callError(exchange: Exchange, error: Error): unknown {
-  if (!exchange.reply.isSealed) {
-    return exchange.app.call("error", [error], exchange.main);
-  }
-  reportError(error, "after the response was sealed", exchange.title);
 }
 
 /** Makes the response, and passes it through `send`. */
@@ -149,7 +133,7 @@ function makeResponse(exchange: Exchange): Response {
     return webResponse(exchange.reply, exchange);
   } catch (thrown) { // a body that was read since it was given, for one
     noteError(exchange, toError(thrown));
-    showPlainly(exchange, toError(thrown));
+    showPlainly(exchange);
     return webResponse(exchange.reply, exchange);
   }
 }

@@ -29,7 +29,7 @@ const NOT_FOUND = new HttpError(404);
 const NO_DETAILS: Details = { html: "", problem: {} };
 
 /** The rule of `notFound` and `error`: a page begins empty, with its status. */
-export const onPage: Rule = (context, method, params) => {
+export const pageRule: Rule = (context, method, params) => {
   const { exchange, reply } = context;
   const isError = method.name === "error";
   const error = isError ? toError(params[0]) : NOT_FOUND;
@@ -89,9 +89,11 @@ function show({ exchange, reply }: Context, error: Error): void {
   reply.replace(errorPage(exchange, reply.status, error, details));
 }
 
-/** Shows the default page when `error` itself has failed. */
-export function showPlainly(exchange: Exchange, error: Error): void {
-  const { reply } = exchange;
+/** Shows the default page when `error` itself has failed: that of an error for the log, if there is one. */
+export function showPlainly(exchange: Exchange): void {
+  const { errors = [], reply } = exchange;
+  const isLogged = (each: Error): boolean => !(each instanceof HttpError);
+  const error = errors.find(isLogged) ?? errors[0]!;
   reply.reopen();
   startPage(reply, error);
   reply.replace(errorPage(exchange, reply.status, error, NO_DETAILS));
@@ -99,7 +101,7 @@ export function showPlainly(exchange: Exchange, error: Error): void {
 }
 
 /** Begins the page of an error: without the content so far, and with what the error says of status and headers. */
-function startPage(reply: Reply, error: Error): void {
+export function startPage(reply: Reply, error: Error): void {
   reply.startPage(error instanceof HttpError ? error.status : 500);
   const headers = error instanceof HttpError ? errorHeaders(error) : undefined;
   if (headers === undefined) return;

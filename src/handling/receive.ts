@@ -26,11 +26,10 @@ export function receive(exchange: Exchange): Waiting {
   if (match === undefined && !isForm) return undefined;
   const matches = exchange.allRoutes(isForm ? undefined : exchange.method);
   if (matches.length === 0) return undefined;
-  let largest = 0;
-  for (const { route } of matches) {
-    largest = Math.max(largest, limitOf(exchange, route) ?? 0);
-  }
-  const reading = read(exchange, largest || settingOf(exchange));
+  const limits = matches.map(({ route }) => limitOf(exchange, route))
+    .filter((limit) => limit !== undefined);
+  const largest = limits.length > 0 ? Math.max(...limits) : settingOf(exchange);
+  const reading = read(exchange, largest);
   return isForm ? reading.then(() => override(exchange)) : reading;
 }
 

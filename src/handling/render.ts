@@ -7,7 +7,7 @@ import { enter } from "../state/current.ts";
 import type { View } from "../view/view.ts";
 
 /** The rule of `render`: a mapped or filtered one, too, writes where its output belongs. */
-export const inPlace: Rule = (context, method, params) => {
+export const placeRule: Rule = (context, method, params) => {
   const { reply, section } = context;
   const hasKey = typeof params[2] === "string";
   if (method.isUnchanged || hasKey || reply.isMade) {

@@ -104,7 +104,7 @@ export function discardReturned(returned: unknown): void {
 // responds alone: it has a reply of its own, which is sent in place of the one so far.
 
 /** The rule of `json`, `jsonp` and `redirect`: the calling code goes on. */
-export const sealing: Rule = (context, method, params) => {
+export const sealingRule: Rule = (context, method, params) => {
   const { exchange, reply } = context;
   if (reply.isSealed) exchange.debug?.ignored(reply, method.name);
   else if (!method.isUnchanged) return respondAlone(context, method, params);
@@ -115,7 +115,7 @@ export const sealing: Rule = (context, method, params) => {
 };
 
 /** The rule of `halt` and `stop`: the calling code does not go on. The request waits for an asynchronous one. */
-export const ending: Rule = (context, method, params) => {
+export const endingRule: Rule = (context, method, params) => {
   const { name } = method;
   const { exchange, reply } = context;
   if (reply.isSealed) exchange.debug?.ignored(reply, name);

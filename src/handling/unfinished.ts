@@ -14,18 +14,17 @@ export async function settle(context: Context, before?: string): Promise<void> {
   const { pending } = exchange;
   const seconds = exchange.settings["framework.wait_timeout"];
   while (pending !== undefined && !pending.isSettled(context)) {
-    // Without the method that responds, there is no response.
-    const limit = reply.isClaimed ? Infinity : seconds;
-    const late = (await pending.settle(context, limit)).join(", ");
-    if (late !== "" && before !== undefined) {
-      throw new Error(
-        `Cannot continue after ${before}: calls that were not awaited did not finish within ${seconds} s (${late})`,
-      );
-    }
+    const late = (await pending.settle(context, seconds)).join(", ");
     if (late !== "") {
-      report(
-        `Sent the response without waiting for: ${late} (over ${seconds} s)`,
-      );
+      const fault =
+        `calls that were not awaited did not finish within ${seconds} s (${late})`;
+      // Without a method that responds alone, there is no response.
+      const without = before ?? (reply.isClaimed ? "them" : undefined);
+      if (without !== undefined) {
+        if (before === undefined) reply.reopen();
+        throw new Error(`Cannot continue after ${without}: ${fault}`);
+      }
+      report(`${exchange.title} Sending the response: ${fault}`);
     }
     for (const reason of pending.takeUncaught(context)) {
       if (!reply.isSealed) throw reason;

@@ -105,6 +105,7 @@ export class Reply {
 
   /** Appends text to a section, by default the body. A sealed body takes none, but the sections in it still do. */
   write(text: string, section: Section = this.body): undefined {
+    if (text === "") return;
     if (section === this.body && (this.isSealed || this.content)) return;
     section.push(text);
   }

@@ -10,6 +10,7 @@ import {
 import { stub } from "@std/testing/mock";
 import { Engine, HttpError } from "@framework/core";
 import { logOf } from "../support/log.ts";
+import { serving } from "../support/serving.ts";
 import { RawConnection } from "../support/raw_http.ts";
 
 /** Connection info of a client on another machine: the request is a served one. */
@@ -332,4 +333,22 @@ Deno.test("`request().signal` aborts when the client leaves, and what fails then
     await ended.promise;
   });
   assertEquals(log, []);
+});
+
+Deno.test("a page that fails is logged, also that of a refusal", async () => {
+  const app = new Engine();
+  app.map("error", () => {
+    throw new Error("The page is broken");
+  });
+  app.route("/", () => {
+    throw new HttpError(403);
+  });
+  await serving(app, async (port) => {
+    const log = await logOf(async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/`);
+      assertEquals(response.status, 500);
+      await response.body?.cancel();
+    });
+    assertStringIncludes(log.join("\n"), "The page is broken");
+  });
 });

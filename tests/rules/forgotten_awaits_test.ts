@@ -1,7 +1,7 @@
 /** Tests forgotten awaits: the request waits for the framework's calls, and their errors are its own. */
 
 import { Engine, HttpError, type View } from "@framework/core";
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { secondsOf } from "../support/clock.ts";
 import { visit } from "../support/forms.ts";
 import { logOf } from "../support/log.ts";
@@ -221,9 +221,22 @@ Deno.test("waiting ends after `framework.wait_timeout`, and what did not settle 
   });
   resolve();
   assertEquals([seconds, text], [10, "sent"]);
-  assertEquals(log, [
-    "Sent the response without waiting for: dawdle (over 10 s)",
-  ]);
+  assertEquals(log.length, 1);
+  assertStringIncludes(log[0]!, "did not finish within 10 s (dawdle)");
+});
+
+Deno.test("a method that responds and never ends is an error after `framework.wait_timeout`", async () => {
+  const app = new Engine();
+  app.map("json", () => new Promise(() => {}));
+  app.route("/", () => void app.json({}));
+  let [seconds, status] = [0, 0];
+  const log = await logOf(async () => {
+    seconds = await secondsOf(async () => {
+      status = (await visit(app, "/")).status;
+    });
+  });
+  assertEquals([seconds, status], [10, 500]);
+  assertEquals(log, []); // the program's own request has got the message
 });
 
 Deno.test("a rejection after the response is a line in the log, and ends no process", async () => {

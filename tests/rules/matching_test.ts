@@ -474,3 +474,14 @@ Deno.test("`resource()` declares the actions of `only`, under the aliases of `as
   assertEquals(aliases, [...names, ...names.map((name) => `admin.${name}`)]);
   assertEquals(app.getUrl("admin.posts.show", { id: 7 }), "/admin/posts/7");
 });
+
+Deno.test("a route that sets a status of 400 or above still passes on", async () => {
+  const app = new Engine();
+  app.route("/*", () => {
+    app.response().status(404);
+    return true;
+  });
+  app.route("/a", () => "found");
+  const response = await app.fetch("/a");
+  assertEquals([response.status, await response.text()], [404, "found"]);
+});

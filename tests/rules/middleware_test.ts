@@ -342,3 +342,22 @@ Deno.test("a filter before `start` that did not await its response lets nobody i
   app.before("start", () => void app.redirect("/login"));
   assertEquals([(await visit(app, "/1")).status, inside], [303, []]);
 });
+
+Deno.test("`error` of middleware begins with the status and the headers of the error", async () => {
+  const app = new Engine();
+  app.route("/slow", () => {
+    throw new HttpError(429, "", { headers: { "retry-after": "9" } });
+  }).addMiddleware({ error: () => "Later" });
+  const response = await app.fetch("/slow");
+  assertEquals(response.status, 429);
+  assertEquals(response.headers.get("retry-after"), "9");
+});
+
+Deno.test("`before` that sets a status and returns false refuses with that status", async () => {
+  const app = new Engine();
+  app.route("/", () => "inside").addMiddleware(() => {
+    app.response().status(401);
+    return false;
+  });
+  assertEquals((await visit(app, "/")).status, 401);
+});

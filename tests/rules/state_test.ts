@@ -330,6 +330,14 @@ Deno.test("`configure()` returns what its work returns, and passes its error on"
   assertThrows(() => app.configure(wrong), TypeError, "must be a function");
 });
 
+Deno.test("`init()` is refused in `configure()` and while a server runs", async () => {
+  const app = new Engine();
+  assertThrows(() => app.configure(() => app.init()), Error, "configure()");
+  await using _server = serve(app);
+  assertThrows(() => app.init(), Error, "serving");
+  assertThrows(() => app.configure(() => app.init()), Error, "serving");
+});
+
 Deno.test("`configure()` has no request inside", async () => {
   const app = new Engine();
   app.route("/", () => {

@@ -246,3 +246,15 @@ Deno.test("long headers and lists are read in one pass", async () => {
     assertEquals(await statusOf(app, request), 200);
   }
 });
+
+Deno.test("`bodyLimit(0)` refuses a body without reading it", async () => {
+  const { app } = counter();
+  app.post("/none", () => "").bodyLimit(0);
+  const body = streamOf(Array(100).fill("x"));
+  const request = new Request("http://localhost/none", {
+    method: "POST",
+    body: body.stream,
+  });
+  assertEquals(await statusOf(app, request), 413);
+  assert(body.seen.taken <= 2, `${body.seen.taken}`);
+});
