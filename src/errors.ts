@@ -157,11 +157,13 @@ export class EndedError extends Error {
   }
 }
 
-/** An error as it is; anything else that was thrown as the cause of a new error. */
+/** An error as it is; anything else that was thrown, also one whose message or stack is no text, in a new error. */
 export function toError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown;
-  const message = `A non-Error value was thrown: ${shown(thrown)}`;
-  return new Error(message, { cause: thrown });
+  const isError = thrown instanceof Error &&
+    [thrown.name, thrown.message, thrown.stack ?? ""]
+      .every((part) => typeof part === "string");
+  if (isError) return thrown;
+  return new Error(`A non-Error value was thrown: ${shown(thrown)}`);
 }
 
 /** A value as a short text. */

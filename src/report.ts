@@ -90,7 +90,8 @@ export function errorText(thrown: unknown, depth = 0): string {
 }
 
 /** The frames of a stack, without the message. */
-function framesOf({ stack = "", message }: Error): string[] {
+function framesOf(error: Error): string[] {
+  const [stack, message] = [String(error.stack), String(error.message)];
   return stack.slice(stack.indexOf(message) + message.length)
     .split("\n").filter((line) => /^\s+at /.test(line));
 }
@@ -103,7 +104,7 @@ export function errorLine(error: Error, origin = ""): string {
   let cause: unknown = error;
   for (let n = 0; n < MAX_CAUSES; n++) cause = causeOf(cause) ?? cause;
   const isKnown = !(cause instanceof Error) ||
-    error.message.includes(cause.message);
+    error.message.includes(String(cause.message));
   const why = isKnown ? "" : ` (caused by ${titleOf(cause as Error)})`;
   const text = (titleOf(error) + why).slice(0, LONGEST);
   const where = placeOf(error) ?? origin;
@@ -116,7 +117,7 @@ function titleOf({ name, message }: Error): string {
 
 function causeOf(error: unknown): unknown {
   return error instanceof AggregateError
-    ? error.errors[0]
+    ? error.errors?.[0]
     : (error as Error | undefined)?.cause;
 }
 

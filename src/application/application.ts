@@ -188,9 +188,10 @@ export class Application implements LayerOwner {
       : called;
     const rule = this.#defaults.rules[name];
     const { filters } = this.method(name, this.layer) ?? {};
+    const original = this.#isOriginal(name) ? this.#original(name) : undefined;
     this.callables.set(
       name,
-      new MappedMethod(name, method, false, false, rule, filters),
+      new MappedMethod(name, method, false, false, rule, original, filters),
     );
   }
 
@@ -246,15 +247,18 @@ export class Application implements LayerOwner {
 
   /** The default of a method; throws `TypeError` when there is none of that name. */
   original(name: string): Method {
-    const originals = this.#originals();
-    if (!originals.includes(name as Original)) {
-      throw noSuchMethod(name, "call the original of", originals);
+    if (!this.#isOriginal(name)) {
+      throw noSuchMethod(name, "call the original of", this.#originals());
     }
-    const method = this.#original(name as Original);
+    const method = this.#original(name);
     // Guards inside of `start` wait for all calls: they would wait for its own.
     return name === "start"
       ? () => method.run([], this.context("start()"))
       : (...params) => method.call(params, this.context());
+  }
+
+  #isOriginal(name: string): name is Original {
+    return this.#originals().includes(name as Original);
   }
 
   #originals(): Original[] {

@@ -131,6 +131,11 @@ export class Exchange {
     return url === null ? mountedAt.get(this.raw) ?? "" : basePath(url);
   }
 
+  /** The exchange of the application that this one is mounted in. */
+  get mountedIn(): Exchange | undefined {
+    return mountedAt.has(this.raw) ? this.outer?.exchange : undefined;
+  }
+
   /** The exchange of the request that a server has received, or a program made, in front of every mount and `fetch`. */
   get root(): Exchange {
     return this.outer === undefined ? this : this.outer.exchange.root;
@@ -243,17 +248,17 @@ export class Context implements Failing {
     /** Where text is written: at the end of the body, or at a place that was kept for later output. */
     readonly section: Section = reply.body,
     readonly parent?: Context,
-    /** The method that responds alone, whose code runs. */
-    readonly responder?: string,
+    /** The method whose code runs, where a mapped or filtered one stands for a default. */
+    readonly method?: string,
   ) {}
 
   get isOver(): boolean {
     return this.exchange.isOver;
   }
 
-  /** Whether the code that runs is that of a method which responds alone, also by way of others. */
+  /** Whether the code of that method runs, also by way of others. */
   isInside(method: string): boolean {
-    return this.responder === method || this.parent?.isInside(method) === true;
+    return this.method === method || this.parent?.isInside(method) === true;
   }
 
   /** Whether it is that context, or one that was made inside of it. */
@@ -261,15 +266,13 @@ export class Context implements Failing {
     return this === context || this.parent?.isWithin(context) === true;
   }
 
-  /** A context that writes to a section of the same reply. */
-  in(section: Section): Context {
-    const { exchange, reply, responder } = this;
-    return exchange.add(
-      new Context(exchange, reply, section, this, responder),
-    );
+  /** A context for the code of a method, which writes to the same reply, perhaps to a section of its body. */
+  inside(method: string, section: Section = this.section): Context {
+    const { exchange, reply } = this;
+    return exchange.add(new Context(exchange, reply, section, this, method));
   }
 
-  /** A context for a method that responds alone, with a reply of its own. */
+  /** A context for the code of a method that responds alone, with a reply of its own. */
   alone(method: string): Context {
     const { exchange } = this;
     const own = this.reply.successor();

@@ -3,7 +3,7 @@
 import { wrongKind } from "../errors.ts";
 import { isFrameworkObject } from "../extension_keys.ts";
 import type { Method } from "../routing/callback.ts";
-import { noRequest } from "../state/current.ts";
+import { enter, noRequest, track } from "../state/current.ts";
 import { run, type Steps } from "../waiting.ts";
 import type { Context } from "./exchange.ts";
 
@@ -36,6 +36,9 @@ const NO_FILTERS: Filters = { before: [], after: [] };
 
 /** A method with its filters. Immutable: a further filter makes another object. */
 export class MappedMethod {
+  /** Whether its code runs without a request. */
+  #isRunning = false;
+
   constructor(
     readonly name: string,
     readonly method: Method,
@@ -43,6 +46,8 @@ export class MappedMethod {
     /** Whether the context of a request is the first argument of `method`. */
     readonly takesContext: boolean,
     readonly rule: Rule | undefined,
+    /** The default that it stands for, mapped or filtered: inside of itself, its name means that. */
+    readonly original?: MappedMethod,
     readonly filters: Filters = NO_FILTERS,
   ) {}
 
@@ -53,17 +58,28 @@ export class MappedMethod {
 
   /** Calls it by the rule of its name. The response waits for a promise that it returns. */
   call(params: unknown[], context: Context | undefined): unknown {
-    if (context === undefined) {
-      if (this.takesContext) throw withoutContext(this.name, params);
-      return this.run(params, undefined);
+    const { original, name, rule } = this;
+    if (original && (context ? context.isInside(name) : this.#isRunning)) {
+      return original.call(params, context);
     }
-    const result = this.rule === undefined
+    if (context === undefined) return this.#callWithoutRequest(params);
+    const result = rule !== undefined
+      ? rule(context, this, params)
+      : original === undefined
       ? this.run(params, context)
-      : this.rule(context, this, params);
+      : enter(context.inside(name), (own) => this.run(params, own));
     // Not any thenable: calling `then` of one, such as a query, may begin its work.
-    return result instanceof Promise
-      ? context.track(this.name, result)
-      : result;
+    return result instanceof Promise ? track(name, result) : result;
+  }
+
+  #callWithoutRequest(params: unknown[]): unknown {
+    if (this.takesContext) throw noRequest(`${this.name}()`);
+    this.#isRunning = true;
+    try {
+      return this.run(params, undefined);
+    } finally {
+      this.#isRunning = false;
+    }
   }
 
   /** Runs it with its filters. It stays synchronous as long as these are. */
@@ -77,7 +93,16 @@ export class MappedMethod {
   filtered(moment: "before" | "after", filter: Filter): MappedMethod {
     const { name, method, isDefault, takesContext, rule, filters } = this;
     const more = { ...filters, [moment]: [...filters[moment], filter] };
-    return new MappedMethod(name, method, isDefault, takesContext, rule, more);
+    const original = this.original ?? (isDefault ? this : undefined);
+    return new MappedMethod(
+      name,
+      method,
+      isDefault,
+      takesContext,
+      rule,
+      original,
+      more,
+    );
   }
 
   *#filtered(
@@ -113,12 +138,4 @@ function checkGuard(returned: unknown): void {
   const rule =
     "it must return nothing or a boolean (call halt() or redirect() to respond)";
   throw wrongKind('continue after a filter before "start"', rule, returned);
-}
-
-/** In other frameworks, `notFound(function)` declares what responds: the error says how here. */
-function withoutContext(name: string, [first]: unknown[]): Error {
-  if (typeof first !== "function") return noRequest(`${name}()`);
-  return new TypeError(
-    `Cannot call ${name}() with a function: use map("${name}", ...) to set its handler`,
-  );
 }

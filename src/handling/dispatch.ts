@@ -46,9 +46,8 @@ export function start({ exchange }: Context): Promise<void> {
 
 async function callRoutesAfterFilters(exchange: Exchange): Promise<void> {
   await settle(exchange.main, 'the before("start") filters');
-  if (exchange.reply.status < 400 && !hasResponded(exchange)) {
-    await callRoutes(exchange);
-  }
+  const isRefused = takeOuterStatus(exchange) >= 400;
+  if (!isRefused && !hasResponded(exchange)) await callRoutes(exchange);
 }
 
 function callRoutes(exchange: Exchange): Waiting {
@@ -139,14 +138,14 @@ async function isAllowed(
   params: RouteParameters,
 ): Promise<boolean> {
   const { main, reply } = exchange;
-  const { status } = reply;
+  const status = takeOuterStatus(exchange);
   const allowed = await hooks.before?.(params);
   await settle(main, nameOf(middleware));
   if (allowed instanceof Response || kindOf(allowed) === "text") {
     await sendReturned(main, allowed);
     return false;
   }
-  const isRefused = reply.status >= 400 && reply.status !== status;
+  const isRefused = takeOuterStatus(exchange) >= 400 && reply.status !== status;
   if (allowed === false && !hasResponded(exchange)) {
     const message = "You are not allowed to make this request";
     throw refusal(isRefused ? reply.status : 403, message);
@@ -166,9 +165,17 @@ async function isAllowed(
   );
 }
 
-/** Whether the response is certain. */
-function hasResponded({ isOver, reply }: Exchange): boolean {
-  return isOver || reply.isSealed;
+/** Whether the response is certain; where the application is mounted, also that of the one around it. */
+function hasResponded({ isOver, mountedIn, reply }: Exchange): boolean {
+  return isOver || reply.isSealed ||
+    mountedIn !== undefined && hasResponded(mountedIn);
+}
+
+/** The status, which is that of the application around where it has set one of 400 or above for a mounted one. */
+function takeOuterStatus({ mountedIn, reply }: Exchange): number {
+  const outer = mountedIn === undefined ? 200 : takeOuterStatus(mountedIn);
+  if (outer >= 400 && reply.status < 400) reply.setStatus(outer);
+  return reply.status;
 }
 
 /** Lets the `error` of middleware respond to what was thrown; rethrows when it does nothing. */

@@ -120,7 +120,8 @@ function finish(exchange: Exchange): MaybePromise<Response> {
   if (exchange.errors !== undefined) logErrors(exchange, response.status);
   const method = exchange.app.method("send", exchange.layer);
   if (method !== undefined && !method.isUnchanged) {
-    return send(exchange, method, response)
+    const own = exchange.main.inside("send");
+    return enter(own, () => send(exchange, method, response))
       .then((sent) => sendUpgrade(exchange, sent))
       .finally(() => complete(exchange));
   }

@@ -8,13 +8,12 @@ import type { View } from "../view/view.ts";
 
 /** The rule of `render`: a mapped or filtered one, too, writes where its output belongs. */
 export const placeRule: Rule = (context, method, params) => {
+  if (method.isUnchanged) return method.run(params, context);
   const { reply, section } = context;
   const hasKey = typeof params[2] === "string";
-  if (method.isUnchanged || hasKey || reply.isMade) {
-    return method.run(params, context);
-  }
-  const place = context.in(reply.openSection(section));
-  return enter(place, () => method.run(params, place));
+  const place = hasKey ? section : reply.openSection(section);
+  const own = context.inside(method.name, place);
+  return enter(own, () => method.run(params, own));
 };
 
 /** Renders a template into the body or, with a key, into a view variable for later templates. */

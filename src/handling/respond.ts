@@ -11,7 +11,7 @@ import { baseOrigin } from "../paths.ts";
 import { locationOf } from "../response/header.ts";
 import { type BodyContent, discard, streamOf } from "../response/stream.ts";
 import { type Match, routeName } from "../routing/tree.ts";
-import { enter } from "../state/current.ts";
+import { enter, track } from "../state/current.ts";
 import { run, type Steps, type Waiting, waitingFor } from "../waiting.ts";
 import { hasJson, SCRIPT } from "./json.ts";
 import { settle } from "./unfinished.ts";
@@ -106,27 +106,30 @@ export function discardReturned(returned: unknown): void {
 /** The rule of `json`, `jsonp` and `redirect`: the calling code goes on. */
 export const sealingRule: Rule = (context, method, params) => {
   const { exchange, reply } = context;
-  if (reply.isSealed) exchange.debug?.ignored(reply, method.name);
-  else if (!method.isUnchanged) return respondAlone(context, method, params);
+  const { name } = method;
+  if (reply.isSealed) return exchange.debug?.ignored(reply, name);
+  if (!method.isUnchanged) return respondAlone(context, method, params);
   const returned = method.run(params, context);
-  reply.seal(`${method.name}()`);
+  reply.seal(`${name}()`);
   exchange.debug?.sealed(reply);
   return returned;
 };
 
 /** The rule of `halt` and `stop`: the calling code does not go on. The request waits for an asynchronous one. */
 export const endingRule: Rule = (context, method, params) => {
-  const { name } = method;
   const { exchange, reply } = context;
+  const { name } = method;
   if (reply.isSealed) exchange.debug?.ignored(reply, name);
-  const isAlone = name === "halt" && !method.isUnchanged &&
-    !context.reply.isSealed;
+  if (reply.isSealed && name === "halt") throwStop();
   const ended = untilStop(() =>
-    isAlone
+    name === "halt" && !method.isUnchanged
       ? respondAlone(context, method, params)
-      : run(endBy(context, method, params))
+      : enter(
+        method.isUnchanged ? context : context.inside(name),
+        (own) => run(endBy(own, method, params)),
+      )
   );
-  if (ended instanceof Promise) context.track(name, ended);
+  if (ended instanceof Promise) track(name, ended);
   throwStop();
 };
 
@@ -152,18 +155,14 @@ function untilStop(work: () => unknown): unknown {
   }
 }
 
-/** Runs a mapped or filtered method that responds. Inside of itself, its name means the default. */
+/** Runs a mapped or filtered method that responds. */
 export function respondAlone(
   context: Context,
   method: MappedMethod,
   params: unknown[],
   begin?: (own: Context) => void,
 ): unknown {
-  const { name } = method;
-  if (context.isInside(name)) {
-    return context.exchange.app.original(name)(...params);
-  }
-  const own = context.alone(name);
+  const own = context.alone(method.name);
   begin?.(own);
   return enter(own, () => run(respondBy(own, method, params)));
 }

@@ -62,8 +62,14 @@ export async function send(
 function replaced(before: Response, sent: unknown): Response {
   if (sent instanceof Response && !sent.bodyUsed) {
     if (sent === before) return before;
-    if (sent.body !== before.body) discard(before);
-    return copied(sent);
+    const copy = copied(sent);
+    if (sent.body === before.body) return copy;
+    discard(before);
+    const length = before.headers.get("content-length");
+    if (copy.headers.get("content-length") === length) {
+      copy.headers.delete("content-length"); // it is true of the other body
+    }
+    return copy;
   }
   const rule = '"send" must return a web Response whose body has not been read';
   throw wrongKind("send the response", rule, sent);

@@ -3,7 +3,7 @@
 import type { Context, Exchange } from "../application/exchange.ts";
 import { wrongKind } from "../errors.ts";
 import { report, reportError } from "../report.ts";
-import { bind } from "../state/current.ts";
+import { bind, enter } from "../state/current.ts";
 
 /**
  * Waits for the calls within a context that were not awaited. Throws the error of one that no code has caught, unless
@@ -34,12 +34,14 @@ export async function settle(context: Context, before?: string): Promise<void> {
 }
 
 /** Keeps work for after the response; what is deferred while a body streams runs at once. */
-export function defer({ exchange }: Context, work: () => unknown): void {
+export function defer(context: Context, work: () => unknown): void {
+  const { exchange } = context;
   if (typeof work !== "function") {
     throw wrongKind("defer work", "it must be a function", work);
   }
   const isRunning = exchange.deferred !== undefined;
-  (exchange.deferred ??= []).push(bind(work));
+  // The calling code may be that of a mounted application, whose request ends first.
+  (exchange.deferred ??= []).push(enter(context, () => bind(work)));
   if (exchange.isConcluded && !isRunning) startDeferred(exchange);
 }
 

@@ -117,21 +117,17 @@ export class Reply {
     return opened;
   }
 
-  /** Drops the body, but not the section of the code that drops it, which is only emptied. */
-  clearBody(section: Section = this.body): void {
-    if (this.isSealed) return;
-    this.#replaceBody();
-    if (section === this.body) return;
-    section.length = 0;
-    this.body.push(section);
+  /** Drops the body. */
+  clearBody(): void {
+    if (!this.isSealed) this.#replaceBody();
   }
 
   /** Resets everything: status 200, no headers, no cookies, no body. */
-  clear(section?: Section): void {
+  clear(): void {
     if (this.isSealed) return;
     this.status = 200;
     this.headers?.clear();
-    this.clearBody(section);
+    this.#replaceBody();
   }
 
   /** Drops the body with the headers that describe it or let clients store it, and begins with another status. */

@@ -123,13 +123,13 @@ export class HttpResponse {
 
   /** Resets everything: status 200, no headers, no cookies, no body. */
   clear(): this {
-    this.#reply.clear(this.#section);
+    this.#reply.clear();
     return this;
   }
 
   /** Drops the body, including the output of renders that were not awaited; headers and status stay. */
   clearBody(): this {
-    this.#reply.clearBody(this.#section);
+    this.#reply.clearBody();
     return this;
   }
 

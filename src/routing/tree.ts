@@ -192,7 +192,8 @@ export function takesMethod(
   if (method === undefined || methods.length === 0) return true;
   if (methods.includes(method)) return true;
   return method === "HEAD" && methods.includes("GET") &&
-    !alike.some(({ pattern: { methods, shape } }) =>
-      methods.includes("HEAD") && shape === pattern.shape
+    !alike.some((other) =>
+      other.pattern.methods.includes("HEAD") &&
+      other.pattern.shape === pattern.shape
     );
 }

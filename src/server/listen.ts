@@ -46,7 +46,7 @@ export function listen(
   const { onListen, onShutdown, signal, signals = true } = options;
   const server = new DrainingServer(serve(fetch, options), app, onShutdown);
   signal?.addEventListener("abort", () => server.shutdown(), { once: true });
-  if (signals) endWithProcess(server);
+  endWithProcess(server, signals);
   if (onListen) onListen(server.addr);
   else announceAddress(server.addr, options);
   return server;

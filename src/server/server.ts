@@ -131,14 +131,17 @@ function unfinished(app: Served): string {
 const servers = new Set<DrainingServer>();
 let ending: Promise<void> | undefined;
 
-/** Lets a first signal drain the server and end the process with it, and a second one end it at once. */
-export function endWithProcess(server: DrainingServer): void {
-  const undo = [
-    onSignal("SIGINT", 130),
-    // Windows has no SIGTERM.
-    ...Deno.build.os === "windows" ? [] : [onSignal("SIGTERM", 143)],
-    surviveErrors(() => endProcess(1)),
-  ];
+/**
+ * Keeps the process alive on uncaught errors while the server runs. With `signals`, a first signal drains the server and
+ * ends the process with it, a second one ends it at once.
+ */
+export function endWithProcess(server: DrainingServer, signals: boolean): void {
+  const undo = [surviveErrors(() => endProcess(1))];
+  if (signals) undo.push(onSignal("SIGINT", 130));
+  // Windows has no SIGTERM.
+  if (signals && Deno.build.os !== "windows") {
+    undo.push(onSignal("SIGTERM", 143));
+  }
   servers.add(server);
   server.ended.catch(() => endProcess(1)).then(() => {
     servers.delete(server);

@@ -1,6 +1,11 @@
 /** `mount()`: which requests another application gets, and what the two applications see of each other. */
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { Engine } from "@framework/core";
 import { visit } from "../support/forms.ts";
 import { logOf } from "../support/log.ts";
@@ -177,4 +182,49 @@ Deno.test("a mounted engine has its own limit for bodies, whatever length is dec
   };
   assertEquals(await (await post("abc")).text(), "abc");
   assertEquals((await post("abcd")).status, 413);
+});
+
+Deno.test("a guard of a mounted engine that responds by the application around lets nobody in", async () => {
+  const guards: Record<string, (app: Engine) => unknown> = {
+    redirect: (app) => void app.redirect("/login"),
+    json: (app) => void app.json({ error: "no" }, 401),
+    notFound: (app) => void app.notFound(),
+    status: (app) => void app.response().status(403),
+    halt: (app) => {
+      try {
+        app.halt(401);
+      } catch {
+        // the request is over all the same
+      }
+    },
+  };
+  for (const [name, guard] of Object.entries(guards)) {
+    for (const isMapped of [false, true]) {
+      const [app, inner] = [new Engine(), new Engine()];
+      let calls = 0;
+      if (isMapped && name !== "status") {
+        app.before(name as "json", () => new Promise((go) => setTimeout(go)));
+      }
+      inner.route("/", () => `secret ${++calls}`)
+        .addMiddleware(() => void guard(app));
+      app.mount("/in", inner);
+      const response = await app.fetch("/in");
+      await response.body?.cancel();
+      assert(response.status >= 300, `${name}: ${response.status}`);
+      assertEquals(calls, 0, name);
+    }
+  }
+});
+
+Deno.test("work that a mounted engine defers by the application around runs with its request", async () => {
+  const [app, inner] = [new Engine(), new Engine()];
+  app.set("mailer", "post");
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  inner.route("/", () => {
+    app.defer(() => resolve(app.get("mailer")));
+    return "ok";
+  });
+  app.mount("/in", inner);
+  assertEquals(await (await app.fetch("/in")).text(), "ok");
+  assertEquals(await promise, "post");
 });

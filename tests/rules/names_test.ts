@@ -244,3 +244,34 @@ Deno.test("a name that is no class name leaves no folder", async () => {
     await assertRejects(escape, TypeError, "it is not the name of a class");
   }
 });
+
+Deno.test("inside of a mapped default method its name means the default, without a request too", async () => {
+  const app = new Engine();
+  app.map("getUrl", (alias: string) => `${app.getUrl(alias)}?mapped`);
+  app.map(
+    "route",
+    (...params: [string, () => string, boolean, string]) =>
+      app.route(...params),
+  );
+  app.map("etag", (id: string) => app.etag(`mapped-${id}`));
+  app.map("stop", () => app.stop(201));
+  app.map("send", (response: Response) => {
+    response.headers.set("x-mapped", "1");
+    return app.send(response);
+  });
+  app.route(
+    "/here",
+    () => {
+      app.etag("a");
+      app.response().write(app.getUrl("here"));
+      return app.stop();
+    },
+    false,
+    "here",
+  );
+  const response = await app.fetch("/here");
+  assertEquals(response.status, 201);
+  assertEquals(await response.text(), "/here?mapped");
+  assertEquals(response.headers.get("etag"), '"mapped-a"');
+  assertEquals(response.headers.get("x-mapped"), "1");
+});

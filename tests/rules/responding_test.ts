@@ -339,3 +339,20 @@ Deno.test("`try { halt(403) } catch {}` still responds with 403, also mapped or 
     assertEquals(log, []);
   }
 });
+
+Deno.test("a mapped `json()` that calls itself is not called again by a second response", async () => {
+  const app = new Engine();
+  let calls = 0;
+  app.map("json", async (data: unknown) => {
+    calls++;
+    await null;
+    app.json({ data });
+  });
+  app.route("/", () => {
+    app.json(1);
+    app.json(2);
+    return { more: 3 };
+  });
+  assertEquals(await get(app), [200, '{"data":1}']);
+  assertEquals(calls, 1);
+});

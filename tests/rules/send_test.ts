@@ -2,7 +2,12 @@
 
 import { Engine } from "@framework/core";
 import { settled } from "@framework/core/testing";
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { visit } from "../support/forms.ts";
 import { logOf } from "../support/log.ts";
 
@@ -157,4 +162,18 @@ Deno.test("what fails in deferred work, or in a call that it does not await, is 
     assertEquals(log.length, 1, path);
     assertStringIncludes(log[0]!, "Error: boom");
   }
+});
+
+Deno.test("a filter of `send` that replaces bytes by a stream does not send their length", async () => {
+  const app = new Engine();
+  app.after("send", (_params, output) => {
+    const compressed = output.value.body.pipeThrough(
+      new CompressionStream("gzip"),
+    );
+    output.value = new Response(compressed, output.value);
+  });
+  app.route("/", () => new Uint8Array(1000));
+  const response = await app.fetch("/");
+  assertEquals(response.headers.get("content-length"), null);
+  assert((await response.bytes()).length < 1000);
 });

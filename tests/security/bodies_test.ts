@@ -258,3 +258,11 @@ Deno.test("`bodyLimit(0)` refuses a body without reading it", async () => {
   assertEquals(await statusOf(app, request), 413);
   assert(body.seen.taken <= 2, `${body.seen.taken}`);
 });
+
+Deno.test("a flood of small chunks is a 413, long before `framework.body_limit`", async () => {
+  const { app, seen } = counter();
+  const body = streamOf(Array(20_000).fill("x"));
+  assertEquals(await statusOf(app, post(body.stream)), 413);
+  assert(body.seen.taken < 10_100, `${body.seen.taken}`);
+  assertEquals(seen.calls, 0);
+});
