@@ -22,9 +22,13 @@ import type {
   VariableValue,
   VariableValues,
 } from "./application/settings.ts";
-import type { CallbackForm, Class, Method } from "./routing/callback.ts";
+import type {
+  CallbackForm,
+  Class,
+  JsonData,
+  Method,
+} from "./routing/callback.ts";
 import { FRAMEWORK_OBJECT } from "./extension_keys.ts";
-import { wrongKind } from "./errors.ts";
 import type { ConnectionInfo } from "./http.ts";
 import { defaults } from "./handling/defaults.ts";
 import { handleRequest } from "./handling/handle.ts";
@@ -32,17 +36,10 @@ import type { Mountable } from "./routing/router.ts";
 import type { HttpRequest } from "./application/request.ts";
 import { webRequest } from "./request/target.ts";
 import type { HttpResponse } from "./response/response.ts";
-import type { JsonData } from "./routing/callback.ts";
 import type { Middleware } from "./routing/middleware.ts";
-import type {
-  DeclareRoute,
-  PassRoute,
-  Route,
-  RouteCallback,
-} from "./routing/route.ts";
-import type { UrlParameters } from "./routing/pattern.ts";
+import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
 import { declareUntyped, type Router } from "./routing/router.ts";
-import type { UrlQuery } from "./routing/pattern.ts";
+import type { UrlParameters, UrlQuery } from "./routing/pattern.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
 import { configure } from "./state/current.ts";
@@ -63,20 +60,6 @@ export type MethodParameters = {
       : Engine[Name] extends (...params: infer Params) => unknown ? Params
       : never;
 };
-
-/**
- * The name of a method to filter: one of the framework, or any other that the application maps. The known names
- * are in the type, so that editors complete them.
- *
- * @internal
- */
-export type FilteredName<Name extends string> = Name extends
-  keyof MethodParameters ? Name
-  : Lowercase<Name> extends Lowercase<Original> ? {
-      [Known in Original]: Lowercase<Known> extends Lowercase<Name> ? Known
-        : never;
-    }[Original]
-  : keyof MethodParameters | (Name & Record<never, never>);
 
 /**
  * A filter of the method of that name, in any form of a callback.
@@ -143,8 +126,7 @@ export class Engine {
       defineMethod(
         Engine.prototype,
         name,
-        function (this: Engine | undefined, ...params: unknown[]): unknown {
-          if (this === undefined) throw unbound(name);
+        function (this: Engine, ...params: unknown[]): unknown {
           return this.#app.call(name, params);
         },
       );
@@ -165,9 +147,7 @@ export class Engine {
   }
 
   /** @ignore */
-  get [FRAMEWORK_OBJECT](): true {
-    return true;
-  }
+  readonly [FRAMEWORK_OBJECT] = true;
 
   // Members: `map()` refuses those that `application/names.ts` lists; `start` alone can be mapped, for each request
 
@@ -200,8 +180,7 @@ export class Engine {
    * A class that is registered during a request belongs to that request, as does its instance. The application's
    * shared instance is made outside of requests, so that it cannot hold on to one.
    *
-   * Throws `TypeError` for the names that {@linkcode map} refuses, and when the type is not a class, the parameters
-   * are not an array, or the callback is not a function.
+   * Throws `TypeError` for the names that {@linkcode map} refuses.
    */
   register<Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,
@@ -218,7 +197,7 @@ export class Engine {
    * unknown methods, and for a second filter.
    */
   before<Name extends string>(
-    name: FilteredName<Name>,
+    name: DeclaredName<Name>,
     filter: FilterOf<Name>,
   ): void {
     checkSingle("before", arguments);
@@ -230,7 +209,7 @@ export class Engine {
    * unknown methods, and for a second filter.
    */
   after<Name extends string>(
-    name: FilteredName<Name>,
+    name: DeclaredName<Name>,
     filter: FilterOf<Name>,
   ): void {
     checkSingle("after", arguments);
@@ -249,12 +228,12 @@ export class Engine {
   /** Declares a route for GET. */
   get<
     Path extends string,
-    Pass extends boolean | string | object = false,
+    Pass extends boolean = false,
     Result = unknown,
   >(
     path: Path,
     callback: RouteCallback<Path, Pass, Result>,
-    passRoute?: PassRoute<Pass>,
+    passRoute?: Pass,
     alias?: string,
   ): Route;
   // The parameters are `never`, so that the compiler holds a wrong call against the overloads alone.
@@ -330,10 +309,6 @@ export class Engine {
    * ```
    */
   configure<Result>(work: () => Result): Result {
-    if (typeof work !== "function") {
-      const rule = "the work must be a function";
-      throw wrongKind("configure the application", rule, work);
-    }
     return configure(work);
   }
 
@@ -346,10 +321,11 @@ export class Engine {
    */
   start(options: StartOptions = {}): Server {
     const app = this.#app;
-    const why = app.context()
-      ? "a request is being handled"
-      : this.#server && "it is already listening";
-    if (why) throw new Error(`Cannot start the server: ${why}`);
+    if (app.context() || this.#server) {
+      throw new Error(
+        "Cannot start the server in a request, or while it is listening",
+      );
+    }
     const server = this.#server = listen(this.fetch, options, app);
     app.isServing = true;
     app.isSecure = options.cert !== undefined;
@@ -369,13 +345,6 @@ export class Engine {
   original<Name extends Original>(name: Name): OriginalMethod<Name> {
     return this.#app.original(name) as OriginalMethod<Name>;
   }
-}
-
-/** The error for a method that is called without its engine. */
-function unbound(name: string): TypeError {
-  return new TypeError(
-    `Cannot call ${name}() on its own: pass (...params) => app.${name}(...params) instead of app.${name}`,
-  );
 }
 
 /** The extensible methods, which are called with their filters, and the components. */

@@ -7,7 +7,6 @@ import type { CallbackForm, Class, Method } from "./routing/callback.ts";
 import { FRAMEWORK_OBJECT } from "./extension_keys.ts";
 import { applicationOf, Engine } from "./engine.ts";
 import type { InstanceOf } from "./application/registered_class.ts";
-import { wrongKind } from "./errors.ts";
 import {
   type DeclaredName,
   defineMethod,
@@ -43,6 +42,11 @@ const /** @internal */ AnyMember: any = class {};
  * ```
  */
 export class Framework extends AnyMember {
+  /** There are no instances: every member is static. */
+  private constructor() {
+    super();
+  }
+
   /** @ignore */
   static readonly [FRAMEWORK_OBJECT] = true;
 
@@ -104,19 +108,13 @@ export class Framework extends AnyMember {
   declare static configure: Engine["configure"];
 
   /**
-   * The engine behind this class. An engine that is passed replaces it, for example in a test. Throws `TypeError`
-   * when it is not an engine, `Error` while the current one serves.
+   * The engine behind this class. An engine that is passed replaces it, for example in a test. Throws `Error`
+   * while the current one serves.
    */
   static app(replacement: Engine = engine): Engine {
-    if (!(replacement instanceof Engine)) {
-      const rule = "it must be an Engine";
-      throw wrongKind("replace the engine", rule, replacement);
-    }
     if (replacement !== engine && applicationOf(engine).isServing) {
       throw new Error(
-        "Cannot replace the engine: the one behind Framework is serving. Shut its server down first; " +
-          "if you called Deno.serve yourself, call Framework.init() once that server has shut down, " +
-          "because the framework cannot detect it",
+        "Cannot replace the engine: the one behind Framework is serving. Shut its server down, and call init() after a Deno.serve of your own",
       );
     }
     engine = replacement;

@@ -98,16 +98,8 @@ export function htmlOf(value: unknown, depth = 0): string {
   if (typeof value === "function" || typeof value === "symbol") {
     throw new TypeError(`Cannot render a ${typeof value} in html`);
   }
-  const isData = isArray || typeof value === "object" && isRecord(value);
+  const isData = isArray || typeof value === "object" && isPlainRecord(value);
   return escape(isData ? JSON.stringify(value) : String(value));
-}
-
-/** Whether an object is a record without a text of its own, such as the client's field `word[toString]=1` makes. */
-function isRecord(value: object): boolean {
-  const { toString } = value;
-  const hasText = typeof toString === "function" &&
-    toString !== Object.prototype.toString;
-  return isPlainRecord(value) && !hasText;
 }
 
 const UNSAFE = /[&<>"']/;

@@ -60,10 +60,15 @@ export function didYouMean(name: string, names: Iterable<string>): string {
 }
 
 /** What to use instead of methods that other frameworks have. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ["use", 'use before("start", ...), or addMiddleware() of a route'],
-  ["listen", "use start()"],
-]);
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  all: "a route without methods takes all of them",
+  download: "use response().attachment(name) and file(path)",
+  jsonHalt: "use json(), then stop()",
+  listen: "use start()",
+  params: "use request().route?.params",
+  session: 'use sessions() of "@framework/core/sessions"',
+  use: 'use before("start", ...), or addMiddleware() of a route',
+};
 
 /** The error for an unknown method. */
 export function noSuchMethod(
@@ -71,8 +76,9 @@ export function noSuchMethod(
   action: string,
   names: Iterable<string>,
 ): TypeError {
-  const elsewhere = ELSEWHERE.get(name);
-  const hint = elsewhere ? `: ${elsewhere}` : didYouMean(name, names);
+  const hint = Object.hasOwn(ELSEWHERE, name)
+    ? `: ${ELSEWHERE[name]}`
+    : didYouMean(name, names);
   return new TypeError(
     `Cannot ${action} "${name}": there is no such method${hint}`,
   );

@@ -18,27 +18,13 @@ export function baseOrigin(baseUrl: string | null): string {
 
 /** A path below a base; one that does not begin with the base stays as it is. */
 export function withoutBase(path: string, base: string): string {
-  const length = lengthOfBase(path, base);
-  return length === undefined ? path : path.slice(length) || "/";
+  return isWithinBase(path, base) ? path.slice(base.length) || "/" : path;
 }
 
 /** Whether a path is the base or lies below it. */
 export function isWithinBase(path: string, base: string): boolean {
-  return lengthOfBase(path, base) !== undefined;
+  return path === base || path.startsWith(`${base}/`);
 }
-
-/** How long the base at the start of a path is, however it is encoded; undefined where it is not there. */
-function lengthOfBase(path: string, base: string): number | undefined {
-  if (path === base || path.startsWith(`${base}/`)) return base.length;
-  if (!path.includes("%")) return undefined;
-  const { length } = base.split("/");
-  const start = path.split("/").slice(0, length).join("/");
-  const isBase = decodeEscapes(start) === (decodeEscapes(base) ?? base);
-  return isBase ? start.length : undefined;
-}
-
-/** The texts that change in lower case, beyond ASCII one UTF-16 code unit each; U+0130 would become two. */
-const CASED = /[A-Z]+|[^ -~\u0130]/g;
 
 /** Undoes percent-escapes; undefined where one is malformed, or not of UTF-8. */
 export function decodeEscapes(text: string): string | undefined {
@@ -49,9 +35,9 @@ export function decodeEscapes(text: string): string | undefined {
   }
 }
 
-/** A text in lower case, of the same length. */
+/** A text as matching without case compares it. */
 export function foldText(text: string): string {
-  return text.replace(CASED, (part) => part.toLowerCase());
+  return text.toLowerCase();
 }
 
 /** A file in a folder, or the folder itself. */

@@ -11,13 +11,7 @@ import { checkRecord, noSuchMethod } from "../options.ts";
 import type { OpenStream } from "../response/stream.ts";
 import type { Router } from "../routing/router.ts";
 import { Tree } from "../routing/tree.ts";
-import {
-  current,
-  isConfiguring,
-  nextId,
-  noRequest,
-  waitingContexts,
-} from "../state/current.ts";
+import { current, isConfiguring, nextId, noRequest } from "../state/current.ts";
 import { type Layer, Layered, type LayerOwner, Store } from "../state/layer.ts";
 import { Autoload } from "./autoload.ts";
 import type { Context } from "./exchange.ts";
@@ -27,7 +21,6 @@ import {
   type ComponentName,
   type OfApplication,
   type OfRequest,
-  type Original,
 } from "./names.ts";
 import { type Component, RegisteredClass } from "./registered_class.ts";
 import {
@@ -72,6 +65,8 @@ export class Application implements LayerOwner {
   /** The methods and classes by name. */
   callables!: Store<MappedMethod | RegisteredClass>;
   routes!: Layered<Tree>;
+  /** The defaults of the methods by name. */
+  #originals!: ReadonlyMap<string, MappedMethod>;
   #components!: Readonly<Record<string, Component>>;
   readonly #defaults: Defaults;
   /** The number before those of requests that can belong to it. */
@@ -84,12 +79,11 @@ export class Application implements LayerOwner {
 
   /** Drops everything that was declared. */
   init(isListening: boolean): void {
-    const why = this.context()
-      ? "a request is being handled"
-      : isListening
-      ? "it is serving"
-      : isConfiguring() && "configure() is running";
-    if (why) throw new Error(`Cannot initialize: ${why}`);
+    if (this.context() || isListening || isConfiguring()) {
+      throw new Error(
+        "Cannot initialize in a request, in configure() or while it is serving",
+      );
+    }
     this.isServing = false;
     this.#declareDefaults();
   }
@@ -101,11 +95,14 @@ export class Application implements LayerOwner {
     this.allSettings = new Layered(this, copy(defaultSettings), copy);
     this.callables = new Store(this);
     this.routes = new Layered(this, new Tree(), (tree) => tree.copy());
-    this.#components = this.#defaults.components(this);
     this.set({ ...defaultSettings });
-    for (const name of this.#originals()) {
-      this.callables.set(name, this.#original(name));
-    }
+    const { ofRequest, ofApplication, components } = this.#defaults;
+    this.#components = components(this);
+    const names = Object.keys({ ...ofRequest, ...ofApplication });
+    this.#originals = new Map(
+      names.map((name) => [name, this.#original(name)]),
+    );
+    for (const each of this.#originals) this.callables.set(...each);
     for (const [name, { type }] of Object.entries(this.#components)) {
       this.register(name, type);
     }
@@ -135,9 +132,7 @@ export class Application implements LayerOwner {
     if (exchange !== undefined) return exchange.layer ??= new Map();
     if (!this.isServing || isConfiguring()) return undefined;
     throw new Error(
-      "Cannot change the application here: it has started serving, and this code belongs to none of its requests. " +
-        "Wrap the change in configure() to apply it to every request, or call init() to start over " +
-        "once no server is running",
+      "Cannot change the application here: it has started serving, and this code belongs to none of its requests. Use configure()",
     );
   }
 
@@ -156,8 +151,7 @@ export class Application implements LayerOwner {
     const entries = Object.entries(values);
     for (const [name, value] of entries) checkSetting(name, value);
     for (const [name, value] of entries) {
-      const isDefault = isSetting(name) && value === null;
-      this.#set(name, isDefault ? defaultSettings[name] : value);
+      this.#set(name, isSetting(name) ? value ?? defaultSettings[name] : value);
     }
   }
 
@@ -188,7 +182,7 @@ export class Application implements LayerOwner {
       : called;
     const rule = this.#defaults.rules[name];
     const { filters } = this.method(name, this.layer) ?? {};
-    const original = this.#isOriginal(name) ? this.#original(name) : undefined;
+    const original = this.#originals.get(name);
     this.callables.set(
       name,
       new MappedMethod(name, method, false, false, rule, original, filters),
@@ -203,8 +197,7 @@ export class Application implements LayerOwner {
     callback?: Method,
   ): void {
     checkName(name, "register");
-    const isClass = typeof type === "function" && "prototype" in type;
-    if (typeof type !== "string" && !isClass) {
+    if (typeof type !== "string" && typeof type !== "function") {
       const rule = "it must be a class or the name of one";
       throw wrongKind(`register "${name}"`, rule, type);
     }
@@ -247,26 +240,18 @@ export class Application implements LayerOwner {
 
   /** The default of a method; throws `TypeError` when there is none of that name. */
   original(name: string): Method {
-    if (!this.#isOriginal(name)) {
-      throw noSuchMethod(name, "call the original of", this.#originals());
+    const method = this.#originals.get(name);
+    if (method === undefined) {
+      const names = this.#originals.keys();
+      throw noSuchMethod(name, "call the original of", names);
     }
-    const method = this.#original(name);
     // Guards inside of `start` wait for all calls: they would wait for its own.
     return name === "start"
       ? () => method.run([], this.context("start()"))
       : (...params) => method.call(params, this.context());
   }
 
-  #isOriginal(name: string): name is Original {
-    return this.#originals().includes(name as Original);
-  }
-
-  #originals(): Original[] {
-    const { ofRequest, ofApplication } = this.#defaults;
-    return Object.keys({ ...ofRequest, ...ofApplication }) as Original[];
-  }
-
-  #original(name: Original): MappedMethod {
+  #original(name: string): MappedMethod {
     const { ofRequest, ofApplication, rules } = this.#defaults;
     const takesContext = name in ofRequest;
     const method: Method = takesContext
@@ -281,25 +266,12 @@ export class Application implements LayerOwner {
     return callable instanceof MappedMethod ? callable : undefined;
   }
 
-  /** How many of its requests are being handled. */
-  get openRequests(): number {
-    const contexts = [...waitingContexts()] as Context[];
-    const open = contexts.filter(({ exchange }) =>
-      exchange.app === this && !exchange.isConcluded
-    );
-    return new Set(open.map(({ exchange }) => exchange)).size;
-  }
-
   router(): Router {
     return this.call("router") as Router;
   }
 
   #unknown(name: string, action: string): TypeError {
-    const known = this.callables.all();
-    if (!Object.hasOwn(known, name)) {
-      return noSuchMethod(name, action, Object.keys(known));
-    }
-    const state = "it is a registered class, not a method";
-    return new TypeError(`Cannot ${action} "${name}": ${state}`);
+    const names = Object.keys(this.callables.all());
+    return noSuchMethod(name, action, names.filter((each) => each !== name));
   }
 }

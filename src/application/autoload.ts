@@ -26,19 +26,16 @@ export class Autoload implements Classes {
   /** Finds a class and remembers it; when there is none, the message names the folders. */
   find(name: string): Promise<Class> {
     const folders = this.#folders.now;
-    if (folders !== this.#folders.shared) return load(name, folders);
+    // What a module does while it loads must not belong to the request that happens to need it first.
+    const load = () => withoutRequest(() => search(name, folders));
+    if (folders !== this.#folders.shared) return load();
     const known = this.#found.get(name);
     if (known !== undefined) return known;
-    const loading = load(name, folders);
+    const loading = load();
     this.#found.set(name, loading);
     loading.catch(() => this.#found.delete(name)); // the next call tries again
     return loading;
   }
-}
-
-/** What a module does while it loads must not belong to the request that happens to need it first. */
-function load(name: string, folders: readonly string[]): Promise<Class> {
-  return withoutRequest(() => search(name, folders));
 }
 
 async function search(

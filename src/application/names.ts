@@ -8,11 +8,8 @@ import type { Method } from "../routing/callback.ts";
 /** The core methods, which can be neither replaced nor filtered. */
 const CORE = [
   ...["map", "register", "before", "after", "path", "get", "set"] as const,
-  ...["has", "clear", "init", "app", "configure"] as const,
+  ...["has", "clear", "init", "app", "configure", "fetch", "original"] as const,
 ];
-
-/** The members that `map` and `register` cannot replace either. */
-const MEMBERS = ["fetch", "original"] as const;
 
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
@@ -36,11 +33,11 @@ export type OfApplication =
 export type Original = OfRequest | OfApplication;
 
 /**
- * The names of members that `map`, `register` and filters refuse: the core methods and two others.
+ * The names of the core methods.
  *
  * @internal
  */
-export type Core = typeof CORE[number] | typeof MEMBERS[number];
+export type Core = typeof CORE[number];
 
 /**
  * The names of the classes that the framework registers.
@@ -62,7 +59,6 @@ export type DeclaredName<Name extends string> =
 /** The names that cannot be mapped: those of the framework itself, of tools, and with a meaning in JavaScript. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...CORE,
-  ...MEMBERS,
   ...["default", "onListen", "onError", "asymmetricMatch", "$$typeof"],
   ...["then", "toJSON", "prototype", "__proto__"],
   ...Object.getOwnPropertyNames(Object.prototype),

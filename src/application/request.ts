@@ -4,7 +4,7 @@
  */
 
 import { accepts, acceptsLanguages } from "@std/http/negotiation";
-import { refusal, unreadable, wrongKind } from "../errors.ts";
+import { refusal, unreadable } from "../errors.ts";
 import { FRAMEWORK_OBJECT, TRACK } from "../extension_keys.ts";
 import { isWithinBase } from "../paths.ts";
 import {
@@ -47,8 +47,6 @@ export type ValidationSource = "body" | "query" | "params";
 
 /** The headers in which proxies pass on the client's address, by precedence. */
 const PROXY_HEADERS = ["client-ip", "x-forwarded-for", "forwarded"] as const;
-
-const WEBSOCKET = /(?:^|[\s,])websocket(?:[\s,]|$)/i;
 
 /**
  * One request. `query`, `data`, `cookies` and `files` are records without a prototype: each name in them
@@ -284,8 +282,7 @@ export class HttpRequest {
    * first one without a preference, undefined when it accepts none.
    */
   accepts<Type extends string>(...types: Type[]): Type | undefined {
-    const { raw } = this.#exchange;
-    return types.length > 0 ? accepts(raw, ...types) : undefined;
+    return accepts(this.#exchange.raw, ...types) as Type | undefined;
   }
 
   /**
@@ -294,8 +291,7 @@ export class HttpRequest {
    * undefined when none fits.
    */
   acceptsLanguages<Tag extends string>(...tags: Tag[]): Tag | undefined {
-    const { raw } = this.#exchange;
-    return tags.length > 0 ? acceptsLanguages(raw, ...tags) as Tag : undefined;
+    return acceptsLanguages(this.#exchange.raw, ...tags) as Tag | undefined;
   }
 
   /**
@@ -376,8 +372,7 @@ export class HttpRequest {
     if (source === "query") return this.query;
     if (source === "params") return this.route?.params ?? {};
     if (source !== "body") {
-      const rule = 'the source must be "body", "query" or "params"';
-      throw wrongKind("validate the request", rule, source);
+      throw new TypeError(`Cannot validate the "${source}" of a request`);
     }
     if (this.#body().length === 0) return {};
     const kind = kindOf(this.type);
@@ -410,9 +405,7 @@ function upgraded(
   options: Deno.UpgradeWebSocketOptions,
 ): Deno.WebSocketUpgrade {
   const { headers, method } = request;
-  const isAsked = method === "GET" &&
-    WEBSOCKET.test(headers.get("upgrade") ?? "");
-  if (!isAsked || headers.get("sec-websocket-version") !== "13") {
+  if (method !== "GET" || headers.get("sec-websocket-version") !== "13") {
     throw refusal(426, "Only WebSocket version 13 is supported here", {
       headers: { upgrade: "websocket", "sec-websocket-version": "13" },
     });

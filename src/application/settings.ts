@@ -167,7 +167,9 @@ const RULES: Readonly<Partial<Record<keyof Settings, Rule>>> = {
   ],
   "framework.trust_proxy": [
     "it must be true, false or a number of proxies",
-    (value) => typeof value === "boolean" || isCount(value),
+    (value) =>
+      typeof value === "boolean" ||
+      Number.isInteger(value) && Number(value) >= 0,
   ],
 };
 
@@ -195,8 +197,4 @@ function isBaseUrl(value: unknown): boolean {
   if (typeof value !== "string" || /[?#\\\s]/.test(value)) return false;
   if (/^https?:\/\/[^/@]+(?:\/|$)/i.test(value)) return URL.canParse(value);
   return !/^[^/]*:/.test(value); // in front of the first slash, it ends a scheme or a host
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isInteger(value) && value as number >= 0;
 }

@@ -31,14 +31,18 @@ const CONFIGURATION = {
 };
 
 const MAIN =
-  `/** Starts the site on http://127.0.0.1:8000; with \`--debug\`, it shows what goes wrong. */
+  `/** Starts the site on the port and address of the command line; with \`--debug\`, it shows what goes wrong. */
 
 import { Framework } from "@framework/core";
 import "./app.ts";
 
-Framework.set("framework.debug", Deno.args.includes("--debug"));
+const isDebug = Deno.args.includes("--debug");
+const [port = "8000", hostname = "127.0.0.1"] = Deno.args
+  .filter((arg) => arg !== "--debug");
 
-if (import.meta.main) Framework.start();
+Framework.set("framework.debug", isDebug);
+
+if (import.meta.main) Framework.start({ port: Number(port), hostname });
 `;
 
 const APP = `/** The site: its settings, its files and its routes. */

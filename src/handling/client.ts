@@ -53,6 +53,10 @@ export function prefersJson({ raw, settings }: Exchange): boolean {
 
 /** Whether something has failed since the client has left: a signal of the request, or reading a streamed body. */
 export function isOfLeaving(error: Error, { raw, hasBody }: Exchange): boolean {
-  if (error.name === "AbortError") return raw.signal.aborted;
-  return hasBody && error instanceof Deno.errors.BadResource;
+  if (hasBody && error instanceof Deno.errors.BadResource) return true;
+  let cause: unknown = error;
+  while (cause instanceof Error && cause.name !== "AbortError") {
+    cause = cause.cause;
+  }
+  return cause instanceof Error && raw.signal.aborted;
 }

@@ -26,9 +26,11 @@ export function receive(exchange: Exchange): Waiting {
   if (match === undefined && !isForm) return undefined;
   const matches = exchange.allRoutes(isForm ? undefined : exchange.method);
   if (matches.length === 0) return undefined;
-  const limits = matches.map(({ route }) => limitOf(exchange, route))
-    .filter((limit) => limit !== undefined);
-  const largest = limits.length > 0 ? Math.max(...limits) : settingOf(exchange);
+  let largest: number | undefined;
+  for (const { route } of matches) {
+    const limit = limitOf(exchange, route);
+    if (limit !== undefined) largest = Math.max(largest ?? 0, limit);
+  }
   const reading = read(exchange, largest);
   return isForm ? reading.then(() => override(exchange)) : reading;
 }
@@ -43,30 +45,30 @@ export function receiveFor(exchange: Exchange, { route }: Match): Waiting {
   }
   if (exchange.raw.bodyUsed) return undefined;
   if (route.takesStream) return void checkStream(exchange, route);
-  return read(exchange, limit ?? settingOf(exchange));
-}
-
-function settingOf(exchange: Exchange): number {
-  return exchange.settings["framework.body_limit"];
+  return read(exchange, limit);
 }
 
 /** The limit of a route. One for everything below, such as one that logs and passes, takes what the others take. */
 function limitOf(
-  exchange: Exchange,
+  { settings }: Exchange,
   { bodyLimit, pattern, takesStream }: Declaration,
 ): number | undefined {
   if (bodyLimit !== undefined) return bodyLimit;
-  return takesStream || pattern.endsInStar ? undefined : settingOf(exchange);
+  const takesAny = takesStream || pattern.endsInStar;
+  return takesAny ? undefined : settings["framework.body_limit"];
 }
 
 function checkStream({ raw }: Exchange, { bodyLimit }: Declaration): void {
   if (bodyLimit !== undefined) checkLength(raw, bodyLimit);
 }
 
-async function read(exchange: Exchange, limit: number): Promise<void> {
-  const seconds = exchange.settings["framework.body_timeout"];
+async function read(exchange: Exchange, given?: number): Promise<void> {
+  const {
+    "framework.body_limit": setting,
+    "framework.body_timeout": seconds,
+  } = exchange.settings;
   try {
-    exchange.body = await readBody(exchange.raw, limit, seconds);
+    exchange.body = await readBody(exchange.raw, given ?? setting, seconds);
   } catch (error) {
     exchange.body = ""; // the page of the error may ask for it
     // Deno cancels a body that is arriving when its server shuts down.

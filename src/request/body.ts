@@ -109,7 +109,9 @@ export function limited(
         return void (isServed && value.buffer.transfer(0));
       }
       reader.cancel().catch(() => {});
-      throw tooLarge(limit);
+      throw isFlood
+        ? unreadable(413, SOURCE, "it comes in too many small chunks")
+        : tooLarge(limit);
     },
     cancel: (reason) => (reader ?? body).cancel(reason),
   }, { highWaterMark: 0 });

@@ -111,14 +111,10 @@ export function methodsOf(target: object): string[] {
   const members = Object.entries(Object.getOwnPropertyDescriptors(target));
   const own = members.filter(([name, { value }]) =>
     typeof value === "function" && name !== "constructor"
-  );
+  ).map(([name]) => name);
   const { prototype = Object.prototype } = target as { prototype?: object };
   const parent = Object.getPrototypeOf(target) ?? Object.prototype;
-  return [
-    ...own.map(([name]) => name),
-    ...methodsOf(prototype),
-    ...methodsOf(parent),
-  ];
+  return [...own, ...methodsOf(prototype), ...methodsOf(parent)];
 }
 
 /**
@@ -145,8 +141,8 @@ export type Taking<Arguments extends unknown[], Result = unknown> =
 /**
  * What a callback may return: `true` passes on to the next route; text is written; a web `Response`,
  * bytes, streams and async iterables are sent; every other object is sent as JSON. A number, a
- * symbol, a function, a `Map`, a `Set` and an `Error` are refused. A promise of any of these is
- * awaited.
+ * symbol, a function, a `Map` and a `Set` are refused, and an `Error` when it is returned. A promise of any of these
+ * is awaited.
  */
 export type RouteResult = Sendable | PromiseLike<Sendable>;
 
@@ -164,46 +160,22 @@ type Sendable =
   | { toJSON(): unknown }
   | JsonObject;
 
-/** Any object but a function, an iterable such as a `Map`, a promise, and an `Error`. */
-type JsonObject =
-  & object
-  & {
-    readonly [Symbol.hasInstance]?: never;
-    readonly [Symbol.iterator]?: never;
-    readonly [Symbol.toStringTag]?: never;
-  }
-  & (
-    | { readonly name?: never }
-    | { readonly message?: never }
-    | { readonly stack?: never }
-  );
+/** Any object but a function, an iterable such as a `Map`, and a promise. */
+type JsonObject = object & {
+  readonly [Symbol.hasInstance]?: never;
+  readonly [Symbol.iterator]?: never;
+  readonly [Symbol.toStringTag]?: never;
+};
 
 /**
- * What a result of that type must be: itself where the type is `unknown`, which is checked when it is sent, and
- * where the type shows a mistake, a text for the message of the compiler. A result of type `any`, or none, is
- * assignable to the type with the text: the message shows it for parameters alone that do not fit.
+ * What a result of that type must be: anything where the type is `unknown` or `any`, which is checked when it is sent;
+ * where a promise was not awaited, a text for the message of the compiler.
  *
  * @internal
  */
-type Checked<Result> = 0 extends Result & 1 ? NoSuchParameter
-  : [Result] extends [void] ? void | NoSuchParameter
-  : [Result] extends [PromiseLike<infer Value>]
-    ? 0 extends Value & 1 ? PromiseLike<NoSuchParameter> : CheckedValue<Value>
-  : CheckedValue<Result>;
-
-/** @internal */
-type CheckedValue<Value> = unknown extends Awaited<Value> ? unknown
-  : true extends HasPromise<Awaited<Value>> ? Unawaited
-  : [Extract<Awaited<Value>, number>] extends [never] ? RouteResult
-  : NumberResult;
-
-/** @internal */
-type NoSuchParameter =
-  "a callback gets the parameters of its pattern and, with passRoute, the route; use request() and response() for the rest";
-
-/** @internal */
-type NumberResult =
-  "a number is not a response: set a status with response().status(), or return text with String()";
+type Checked<Result> = unknown extends Awaited<Result> ? unknown
+  : true extends HasPromise<Awaited<Result>> ? Unawaited
+  : RouteResult;
 
 /**
  * What `json()` takes: anything but a promise and, as far as the compiler looks, an object with one among its

@@ -62,14 +62,10 @@ export function checkMiddleware(value: unknown): asserts value is Middleware {
     const rule = 'it must be a function, or have "before", "after" or "error"';
     throw wrongKind(ADD, rule, value);
   }
-  if (isGuard && HOOKS.some((name) => name in Object(value.prototype))) {
-    throw wrongKind(ADD, "hooks must be methods of a class", value);
-  }
   // One `(context, next)` of another framework would let everybody in.
   if (hooks.before && hooks.before.length > 1) {
     const rule =
-      "it is called with only the route's parameters, not with a context or next(): use request(), " +
-      "return nothing to continue or false to refuse, and use { before, after } to run code afterwards";
+      "it is called with the route's parameters, not with a context or next(); return false to refuse";
     throw wrongKind(ADD, rule, value);
   }
 }

@@ -49,21 +49,15 @@ const EXPRESSION_ENDS = [
   /^(?:\\?[-,;:~_=!&'.])*@[A-Za-z_]/, // a parameter; a bare dot in front of it is text, too
 ];
 
-/** Tokens that are mistakes, each with the problem that the message names, and perhaps what is meant. */
-type Mistakes =
-  readonly (readonly [token: RegExp, problem: string, meant?: string])[];
+/** A token that stands for something only in an expression, or together with others. */
+const MISPLACED = /^(?:[|@[\\+?]|\{\d.*\})$/;
 
-const MISTAKES: Mistakes = [
-  [/^\|$/, 'has a "|" outside an expression', "(?:a|b)"],
-  [/^@$/, "has an @ without a name", "\\@"],
-  [/^[[\\]$/, 'has a lone "$&"', "\\$&"],
-  [TEXT_QUANTIFIER, 'has "$&" with nothing to repeat', "\\$&"],
-];
+/** A token that an expression cannot contain: a slash, also in a class, and a parameter. */
+const NOT_IN_EXPRESSION = /^(?:\\?\/|\[(?!\^).*\/.*|@.+)$/s;
 
 /** Notations of other frameworks, and what is meant. */
 const FOREIGN: readonly (readonly [notation: RegExp, meant: string])[] = [
   [/(?<!\(\?)<(?:\w+:)?([A-Za-z_]\w*)>/, "@$1"],
-  [/(?<=^|[/(])\[\.{3}\w+\]/, "*"],
   [/(?<=^|[/(])\[([A-Za-z_]\w*)\](?=[/()]|$)/, "@$1"],
   [/@([A-Za-z_]\w*)\{([^/]*)\}/, "@$1:$2"],
   [/@([A-Za-z_]\w*)\(((?:\\[dswDSW]|\[|\.[*+])[^()/]*)\)/, "@$1:$2"],
@@ -71,11 +65,6 @@ const FOREIGN: readonly (readonly [notation: RegExp, meant: string])[] = [
   [/(?:(?<=^|[/(]):|(?<!\\[pPu]?)\{|@)([A-Za-z_]\w*)\?\}?/, "(/@$1)"],
   [/(?<=^|[/(]):([A-Za-z_]\w*)/, "@$1"],
   [/(?<!\\[pPu]?)\{([A-Za-z_]\w*)[:}]/, "@$1"],
-];
-
-const EXPRESSION_MISTAKES: Mistakes = [
-  [/^(?:\\?\/|\[(?!\^).*\/.*)$/s, "has a slash inside an expression"],
-  [/^@.+$/, "has a parameter inside an expression"],
 ];
 
 /** Separates the methods of a pattern, in upper case, from its path. Throws `SyntaxError` when one is malformed. */
@@ -189,7 +178,9 @@ export class Parser {
     const token = this.#token;
     const next = this.#tokens[this.#next + 1]?.[0] ?? "";
     if (ATOM.test(token + next)) return [this.#quantified(this.#atom(), at)];
-    this.#checkToken(MISTAKES);
+    if (MISPLACED.test(token)) {
+      this.#fail(`has a misplaced "${token}"`, at, `\\${token}`);
+    }
     this.#take();
     if (token === "/") return [SLASH];
     if (token === "*") return [STAR];
@@ -243,7 +234,9 @@ export class Parser {
     const at = this.#at;
     let [atom, depth] = ["", 0];
     do {
-      this.#checkToken(EXPRESSION_MISTAKES);
+      if (NOT_IN_EXPRESSION.test(this.#token)) {
+        this.#fail(`has "${this.#token}" inside an expression`);
+      }
       const token = this.#take();
       if (token === "") this.#fail("has an unfinished expression", at);
       if (token.startsWith("(")) depth++;
@@ -251,17 +244,6 @@ export class Parser {
       atom += /^\((?:\?<.*)?$/.test(token) ? "(?:" : unescaped(token);
     } while (depth > 0);
     return atom;
-  }
-
-  /** Throws when the next token is one of these mistakes. */
-  #checkToken(mistakes: Mistakes): void {
-    const token = this.#token;
-    const mistake = mistakes.find(([mistaken]) => mistaken.test(token));
-    if (mistake === undefined) return;
-    const at = this.#at + Math.max(0, token.indexOf("/")); // a slash in a class is what is wrong
-    const [pattern, problem, meant] = mistake;
-    const filled = (text: string) => token.replace(pattern, text);
-    this.#fail(filled(problem), at, meant && filled(meant));
   }
 
   #checkExpression(expression: string, at: number): void {

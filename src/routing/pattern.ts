@@ -242,9 +242,7 @@ export function queryText(query: UrlQuery): string {
   const fields = new URLSearchParams();
   for (const [name, values] of Object.entries(query)) {
     for (const value of [values].flat()) {
-      if (value !== null && value !== undefined) {
-        fields.append(name, `${value}`);
-      }
+      if ((value ?? null) !== null) fields.append(name, `${value}`);
     }
   }
   return fields.size > 0 ? `?${fields}` : "";

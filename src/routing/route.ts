@@ -32,27 +32,18 @@ export type RouteCallback<
   | `${string}::${string}`;
 
 /**
- * Whether the route is passed to its callback; for middleware or an alias, what the compiler says of it.
- *
- * @internal
- */
-export type PassRoute<Pass> = Pass extends boolean ? Pass
-  : Pass extends string ? "true or false: the alias is the fourth argument"
-  : "true or false: add middleware with addMiddleware() on the returned route";
-
-/**
  * Declares a route and returns it. The text of the pattern gives the types of the callback; in a group, the parameters
  * of its prefix come first.
  */
 export interface DeclareRoute<Prefix extends string = ""> {
   <
     Path extends string,
-    Pass extends boolean | string | object = false,
+    Pass extends boolean = false,
     Result = unknown,
   >(
     pattern: Path,
     callback: RouteCallback<`${Prefix}${Path}`, Pass, Result>,
-    passRoute?: PassRoute<Pass>,
+    passRoute?: Pass,
     alias?: string,
   ): Route;
 }
@@ -132,9 +123,7 @@ export class Route {
   }
 
   /** @ignore */
-  get [FRAMEWORK_OBJECT](): true {
-    return true;
-  }
+  readonly [FRAMEWORK_OBJECT] = true;
 
   /** The expression for whole decoded paths; parameters are named groups. */
   get regex(): RegExp {

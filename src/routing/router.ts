@@ -28,7 +28,6 @@ import {
 import {
   declarationOf,
   type DeclareRoute,
-  type PassRoute,
   Route,
   type RouteCallback,
 } from "./route.ts";
@@ -178,9 +177,7 @@ export class Router<Prefix extends string = ""> {
   }
 
   /** @ignore */
-  get [FRAMEWORK_OBJECT](): true {
-    return true;
-  }
+  readonly [FRAMEWORK_OBJECT] = true;
 
   /**
    * Appends a route. The pattern is an optional list of methods and a path, such as
@@ -192,12 +189,12 @@ export class Router<Prefix extends string = ""> {
    */
   route<
     Path extends string,
-    Pass extends boolean | string | object = false,
+    Pass extends boolean = false,
     Result = unknown,
   >(
     pattern: Path,
     callback: RouteCallback<`${Prefix}${Path}`, Pass, Result>,
-    passRoute: PassRoute<Pass> = false as PassRoute<Pass>,
+    passRoute: Pass = false as Pass,
     alias: string = "",
   ): Route {
     if (typeof passRoute !== "boolean") {
@@ -278,7 +275,8 @@ export class Router<Prefix extends string = ""> {
         const callback = typeof controller === "string"
           ? `${controller}->${action}` as const
           : [controller, action] as const;
-        router.route(pattern, callback, false, `${as}.${action}`);
+        const route = router.route(pattern, callback, false, `${as}.${action}`);
+        this.#checkArity(route, callback); // the compiler counts no parameters of a controller
       }
     });
   }
@@ -359,9 +357,8 @@ export class Router<Prefix extends string = ""> {
     const { names } = new Pattern([], this.#group.prefix);
     if (arity === 0 || arity >= total || names.length === 0) return;
     throw new TypeError(
-      `Cannot make the route "${pattern.path}": its callback takes ${arity} of ${total} values, of which the first come ` +
-        "from the prefix of the group. Name all of them, or declare it by the group's router, as in " +
-        'router.get("/path", ...): the compiler knows the values there',
+      `Cannot make the route "${pattern.path}": its callback takes ${arity} of ${total} values. Name all of them, ` +
+        'or declare it by the router of the group, as in router.get("/path", ...)',
     );
   }
 }

@@ -42,7 +42,8 @@ export function listen(
   options: StartOptions,
   app: Served,
 ): DrainingServer {
-  checkStart(options);
+  checkOptions("start the server", options, OPTIONS);
+  options.signal?.throwIfAborted();
   const { onListen, onShutdown, signal, signals = true } = options;
   const server = new DrainingServer(serve(fetch, options), app, onShutdown);
   signal?.addEventListener("abort", () => server.shutdown(), { once: true });
@@ -55,16 +56,6 @@ export function listen(
 const OPTIONS = "port hostname path cert key signal signals onListen onShutdown"
   .split(" ");
 
-/** Throws for options that nothing would read, and for a signal that has aborted. */
-function checkStart(options: StartOptions): void {
-  checkOptions("start the server", options, OPTIONS);
-  const { path, cert, signal } = options;
-  if (path !== undefined && cert !== undefined) {
-    throw new TypeError("Cannot start the server: a Unix socket has no TLS");
-  }
-  signal?.throwIfAborted();
-}
-
 function serve(
   handler: Fetch,
   { hostname = "127.0.0.1", port = 8000, path, cert, key }: StartOptions,
@@ -76,8 +67,17 @@ function serve(
       handler,
     );
   } catch (cause) {
-    const address = path ?? hostWithPort(hostname, port);
-    throw explained(cause as Error, address, path);
+    if (!(cause instanceof Deno.errors.AddrInUse)) throw cause;
+    const [address, way] = path === undefined
+      ? [
+        hostWithPort(hostname, port),
+        "choose another port, as in start({ port: 8001 })",
+      ]
+      : [path, "remove the file if no server uses it"];
+    throw new Deno.errors.AddrInUse(
+      `Cannot listen on ${address}: it is in use; ${way}`,
+      { cause },
+    );
   }
 }
 
@@ -104,18 +104,4 @@ function announceAddress(
 function hostWithPort(hostname: string, port: number): string {
   const isBare = hostname.includes(":") && !hostname.startsWith("[");
   return `${isBare ? `[${hostname}]` : hostname}:${port}`;
-}
-
-/** An error of the cause's class that names the address, and the flags for a missing permission. */
-function explained(cause: Error, address: string, path?: string): Error {
-  const flags = path === undefined
-    ? `--allow-net=${address}`
-    : `--allow-read=${path} --allow-write=${path} --allow-net=unix:${path}`;
-  const why = cause instanceof Deno.errors.NotCapable
-    ? `the permission is missing; run with ${flags}`
-    : cause instanceof Deno.errors.AddrInUse
-    ? "it is in use; choose another port, as in start({ port: 8001 })"
-    : cause.message;
-  const type = cause.constructor as ErrorConstructor;
-  return new type(`Cannot listen on ${address}: ${why}`, { cause });
 }

@@ -1,6 +1,6 @@
 /** Owns a running server: draining it when it is shut down, and ending the process on signals. */
 
-import { announce, counted, report, reportError } from "../report.ts";
+import { report, reportError } from "../report.ts";
 import { configure } from "../state/current.ts";
 import { surviveErrors } from "../state/uncaught.ts";
 import { flushAll, settlesWithin } from "../waiting.ts";
@@ -23,8 +23,6 @@ export interface Served {
   readonly settings: { readonly "framework.shutdown_timeout": number };
   /** Whether the server is shutting down. */
   isDraining: boolean;
-  /** How many requests are being handled. */
-  readonly openRequests: number;
   /** Deferred work that is running. */
   readonly deferred: ReadonlySet<Promise<unknown>>;
   /** The streams being sent; the clients of resumable ones connect again. */
@@ -87,15 +85,16 @@ export class DrainingServer implements Server {
     const done = this.#finish();
     for (const stream of app.streams) if (stream.isResumable) stream.stop();
     if (!await settlesWithin(done, seconds)) {
-      const list = unfinished(app) || "connections";
-      report(`Shut down after ${seconds} s with ${list} unfinished`);
+      report(`Shut down after ${seconds} s with work unfinished`);
       const hasStreams = app.streams.size > 0;
       for (const stream of app.streams) stream.stop();
       if (hasStreams) await settlesWithin(done, CLEAN_UP_SECONDS);
     }
     const left = Math.max(CLEAN_UP_SECONDS, (end - performance.now()) / 1_000);
     const isDone = await settlesWithin(this.#callOnShutdown(), left);
-    if (!isDone) report("Shut down with onShutdown unfinished");
+    if (!isDone) {
+      report(`Shut down after ${seconds} s with onShutdown unfinished`);
+    }
     app.isDraining = false;
   }
 
@@ -115,17 +114,6 @@ export class DrainingServer implements Server {
       Deno.exitCode = 1;
     }
   }
-}
-
-/** What an application has not finished, in words such as "2 requests". */
-function unfinished(app: Served): string {
-  const counts = {
-    request: app.openRequests,
-    "open stream": app.streams.size,
-    "deferred task": app.deferred.size,
-  };
-  return Object.entries(counts).filter(([, count]) => count > 0)
-    .map(([unit, count]) => counted(count, unit)).join(", ");
 }
 
 const servers = new Set<DrainingServer>();
@@ -156,7 +144,6 @@ function onSignal(signal: Deno.Signal, status: number): () => void {
   const listener = (): void => {
     first ??= performance.now();
     if (performance.now() - first > PRESS_MILLISECONDS) return exit(status);
-    if (ending === undefined) setTimeout(announceEnd, 100);
     endProcess(0);
   };
   Deno.addSignalListener(signal, listener);
@@ -169,12 +156,6 @@ function endProcess(status: number): void {
   ending ??= Promise.allSettled([...servers].map((each) => each.shutdown()))
     .then(() => flushAll(CLEAN_UP_SECONDS))
     .then(() => exit(Deno.exitCode));
-}
-
-/** Prints what the process still waits for a moment after the signal, if anything. */
-function announceEnd(): void {
-  const list = [...servers].map(({ app }) => unfinished(app)).filter(Boolean);
-  if (list.length > 0) announce(`Waiting for ${list.join(", ")}`);
 }
 
 /** Ends the process; under `deno run --watch` only the program, where `Deno.exit()` then throws. */

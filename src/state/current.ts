@@ -108,10 +108,5 @@ export function isConfiguring(): boolean {
   return storage.getStore() === CONFIGURING;
 }
 
-/** The contexts that wait for something. */
-export function waitingContexts(): Iterable<Enterable> {
-  return waiting.values();
-}
-
 /** Binds a function to the current context, for callers in another one such as a stream's. */
 export const { bind } = AsyncLocalStorage;

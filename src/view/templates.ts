@@ -45,14 +45,8 @@ const EXTENSION = ".vto";
 /** The error codes of a missing file, and of a name that no file can have. */
 const NO_FILE = /^(?:ENOENT|ENOTDIR|ENAMETOOLONG|EINVAL)$/;
 
-/** How deeply templates may include each other: deeper counts as a loop. */
-const MAX_DEPTH = 100;
-
-/** Keeps the depth of inclusion in the variables, which Vento copies from template to template. */
-const DEPTH = Symbol("depth");
-
 /** The variables of a template. */
-type Locals = Record<string, unknown> & { [DEPTH]?: number };
+type Locals = Record<string, unknown>;
 
 /** The templates of one folder, compiled when they are first used. */
 export class Templates {
@@ -92,8 +86,6 @@ export class Templates {
     locals: Locals = {},
     from = "",
   ): Promise<Awaited<ReturnType<Template>>> {
-    const depth = locals[DEPTH] = (locals[DEPTH] ?? 0) + 1;
-    if (depth > MAX_DEPTH) throw new RangeError("Too deeply nested templates");
     const loaded = this.#load(templatePath(name, from));
     // Waiting takes a turn, which a page should not pay for a template that is there.
     const template = loaded instanceof Promise ? await loaded : loaded;

@@ -10,9 +10,6 @@ import type { Store } from "../state/layer.ts";
 import { type MaybePromise, withoutRequest } from "../waiting.ts";
 import type { Templates } from "./templates.ts";
 
-/** How many folders keep their compiled templates: each request may set another one. */
-const MAX_FOLDERS = 32;
-
 /** Tells the settings of the current request; an `Application` does. */
 interface ViewSettings {
   readonly settings: {
@@ -65,9 +62,7 @@ export class View {
   }
 
   /** @ignore */
-  get [FRAMEWORK_OBJECT](): true {
-    return true;
-  }
+  readonly [FRAMEWORK_OBJECT] = true;
 
   /** Sets one variable, or each of a record. */
   set(name: string | Readonly<Record<string, unknown>>, value?: unknown): void {
@@ -131,7 +126,6 @@ export class View {
     const key = `${folder}\0${extension}\0${isDebugging}`;
     const known = this.#templates.get(key);
     if (known !== undefined) return known;
-    if (this.#templates.size >= MAX_FOLDERS) this.#templates.clear();
     // The template engine is loaded with the first templates.
     const load = isDebugging
       ? () => import("../debug/templates.ts")

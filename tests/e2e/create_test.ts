@@ -1,6 +1,7 @@
 /** Tests a new site that `create` has written: its program, its gates, and the permissions of its tasks. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Folder } from "../support/folder.ts";
 import { absoluteImports } from "../support/import_map.ts";
 import { freePort } from "../support/ports.ts";
 import { Process } from "../../tasks/process.ts";
@@ -15,10 +16,8 @@ const FLAGS = [
   `--import-map=${MAP}`,
 ];
 
-/** A folder of a test, removed at its end. */
-class Folder implements AsyncDisposable {
-  readonly path = Deno.realPathSync(Deno.makeTempDirSync());
-
+/** The folder of a new site. */
+class Site extends Folder {
   /** Runs Deno here to its end; returns whether it succeeded, and what it printed. */
   async deno(...args: string[]): Promise<[success: boolean, printed: string]> {
     const command = [Deno.execPath(), ...args] as const;
@@ -42,14 +41,10 @@ class Folder implements AsyncDisposable {
     );
     return tasks[task].match(/(?<= )(?:--(?:allow|deny)-\S+|-\w+)/g) ?? [];
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.path, { recursive: true });
-  }
 }
 
 Deno.test("a new site is formatted, has no lint, and its test and the examples of its notes pass with the permissions of its task", async () => {
-  await using folder = new Folder();
+  await using folder = new Site();
   await folder.create();
   for (
     const permission of ["dev", "start", "test"].flatMap((task) =>
@@ -72,12 +67,13 @@ Deno.test("a new site is formatted, has no lint, and its test and the examples o
 });
 
 /** How a new site is served: by its task `start`, and by workers. */
-const SERVED: Readonly<Record<string, (folder: Folder) => string[]>> = {
+const SERVED: Readonly<Record<string, (folder: Site) => string[]>> = {
   "`main.ts`": (folder) => [
     "run",
     ...FLAGS,
     ...folder.permissions("start").map((each) => each.replace(":8000", ":0")),
     "main.ts",
+    "0",
   ],
   "`deno serve --parallel app.ts`": (folder) => [
     "serve",
@@ -92,11 +88,8 @@ const SERVED: Readonly<Record<string, (folder: Folder) => string[]>> = {
 
 for (const [how, argumentsOf] of Object.entries(SERVED)) {
   Deno.test(`a new site serves by ${how} with the permissions of its task`, async () => {
-    await using folder = new Folder();
+    await using folder = new Site();
     await folder.create();
-    const main = `${folder.path}/main.ts`;
-    const text = await Deno.readTextFile(main);
-    await Deno.writeTextFile(main, text.replace("start(", "start({ port: 0 }"));
     const command = [Deno.execPath(), ...argumentsOf(folder)] as [string];
     await using site = new Process(command, { cwd: folder.path });
     const [, origin] = await site.prints(/Listening on (http:\/\/[^/]+)\//);

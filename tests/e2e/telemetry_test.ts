@@ -77,65 +77,39 @@ function valueOf(owner: Span, wanted: string): string | undefined {
   return values.length === 0 ? undefined : values.join();
 }
 
-/** Declares a test with the application in a process, and the collector of its spans. */
-function watchTest(
-  name: string,
-  test: (
-    get: (path: string) => Promise<number>,
-    collector: Collector,
-  ) => Promise<void>,
-): void {
-  Deno.test(name, async () => {
-    await using collector = new Collector();
-    const { env } = collector;
-    await using process = await ServerProcess.start(SOURCE, { env });
-    const origin = `http://127.0.0.1:${await process.port()}`;
-    await test(async (path) => {
-      const response = await fetch(origin + path);
-      await response.body?.cancel();
-      return response.status;
-    }, collector);
-  });
-}
+/** Paths, the status of each, and what its span names and records; no route where none matched, or all have passed. */
+const SPANS: readonly [
+  path: string,
+  status: number,
+  route?: string,
+  exception?: string,
+][] = [
+  ["/user/1", 200, "/user/@id:[0-9]+"],
+  ["/shop/user/2", 200, "/shop/user/@id"],
+  ["/plain/page", 200, "/plain/*"],
+  ["/missing", 404],
+  ["/passed/1", 404],
+  ["/broken", 500, "/broken", "hidden"],
+  ["/later", 503, "/later", "Later"],
+  ["/refused", 403, "/refused"],
+];
 
-/** Paths, and the route that the span of each names; undefined when none matched, or all have passed. */
-const ROUTES: Readonly<Record<string, string | undefined>> = {
-  "/user/1": "/user/@id:[0-9]+",
-  "/broken": "/broken",
-  "/shop/user/2": "/shop/user/@id",
-  "/plain/page": "/plain/*",
-  "/missing": undefined,
-  "/passed/1": undefined,
-};
-
-watchTest(
-  "`telemetry()` names the span of a request after its route",
-  async (get, collector) => {
-    for (const path of Object.keys(ROUTES)) await get(path);
-    for (const [path, route] of Object.entries(ROUTES)) {
-      const span = await collector.span(path);
-      const expected = route === undefined ? "GET" : `GET ${route}`;
-      assertEquals([span.name, valueOf(span, "http.route")], [expected, route]);
-    }
-  },
-);
-
-/** Paths, and what is recorded of each: the status of the response, and the exceptions. */
-const FAILURES: Readonly<Record<string, [number, string[]]>> = {
-  "/broken": [500, ["hidden"]],
-  "/later": [503, ["Later"]],
-  "/refused": [403, []],
-};
-
-watchTest(
-  "`telemetry()` records the exception of a response of 500 and above",
-  async (get, collector) => {
-    for (const [path, [status, messages]] of Object.entries(FAILURES)) {
-      assertEquals(await get(path), status);
-      const { events } = await collector.span(path);
-      const recorded = events.filter(({ name }: Span) => name === "exception")
-        .map((event: Span) => valueOf(event, "exception.message"));
-      assertEquals(recorded, messages, path);
-    }
-  },
-);
+Deno.test("`telemetry()` names the span of a request after its route, and records the exception of a response of 500 and above", async () => {
+  await using collector = new Collector();
+  const { env } = collector;
+  await using process = await ServerProcess.start(SOURCE, { env });
+  const origin = `http://127.0.0.1:${await process.port()}`;
+  for (const [path, status, route, exception] of SPANS) {
+    const response = await fetch(origin + path);
+    await response.body?.cancel();
+    assertEquals(response.status, status, path);
+    const span = await collector.span(path);
+    const name = route === undefined ? "GET" : `GET ${route}`;
+    assertEquals([span.name, valueOf(span, "http.route")], [name, route]);
+    const recorded = span.events.filter(({ name }: Span) =>
+      name === "exception"
+    )
+      .map((event: Span) => valueOf(event, "exception.message"));
+    assertEquals(recorded, exception === undefined ? [] : [exception], path);
+  }
+});

@@ -2,6 +2,7 @@
 
 import { create } from "@framework/core/create";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { Folder } from "../support/folder.ts";
 
 /** The files of a new site. */
 const FILES = [
@@ -21,12 +22,8 @@ function folderTest(
   test: (folder: string) => Promise<void>,
 ): void {
   Deno.test(name, async () => {
-    const folder = await Deno.makeTempDir();
-    try {
-      await test(folder);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    await using folder = new Folder();
+    await test(folder.path);
   });
 }
 

@@ -301,7 +301,6 @@ async function compress({ folder }: Tree): Promise<void> {
 /** What clients accept, and the text and coding that each gets. */
 const ENCODINGS: Readonly<Record<string, [string, string | null]>> = {
   "": [CSS, null],
-  "br": ["brotli", "br"],
   "gzip, deflate, br, zstd": ["brotli", "br"],
   "*": ["brotli", "br"],
   "br;q=0, *": ["gzip", "gzip"],

@@ -5,26 +5,20 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { Engine } from "@framework/core";
+import { numbers } from "../support/random.ts";
 import { sendRaw } from "../support/raw_http.ts";
 
 const [given] = Deno.args;
 const RUNS = Number(given ?? 200);
 const SEED = given === undefined ? 20_261_120 : Date.now() | 0;
 
-/** Random choices, the same for the same seed (mulberry32). */
+/** Random choices, the same for the same seed. */
 class Random {
-  #state: number;
+  /** A whole number from 0, below a bound. */
+  readonly below: (bound: number) => number;
 
   constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  /** A whole number from 0, below a bound. */
-  below(bound: number): number {
-    this.#state = this.#state + 0x6d2b79f5 | 0;
-    let bits = Math.imul(this.#state ^ this.#state >>> 15, this.#state | 1);
-    bits ^= bits + Math.imul(bits ^ bits >>> 7, bits | 61);
-    return ((bits ^ bits >>> 14) >>> 0) % bound;
+    this.below = numbers(seed);
   }
 
   of<Value>(values: readonly Value[]): Value {

@@ -6,6 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { Engine, type Route } from "@framework/core";
 import { visit } from "../support/forms.ts";
+import { numbers } from "../support/random.ts";
 
 type Random = (limit: number) => number;
 
@@ -30,16 +31,6 @@ const SEGMENTS: [pattern: string, expression: string][] = [
   ["#.y", "(?<=>[^/]+)\\.y"],
   ["#:[ab]+-#", "(?<=>[ab]+)-(?<=>[^/]+)"],
 ];
-
-/** A small generator of pseudo-random numbers below a limit (mulberry32). */
-function generator(seed: number): Random {
-  return (limit) => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
-  };
-}
 
 function pick<Value>(random: Random, list: readonly Value[]): Value {
   return list[random(list.length)]!;
@@ -141,7 +132,7 @@ function follower(
 
 for (const [tables, size] of [[300, 6], [100, 25], [10, 200]] as const) {
   Deno.test(`the router finds what a scan would among up to ${size} routes`, async () => {
-    const random = generator(size);
+    const random = numbers(size);
     for (let table = 0; table < tables; table++) {
       const routes = Array.from(
         { length: 1 + random(size) },
@@ -162,7 +153,7 @@ for (const [tables, size] of [[300, 6], [100, 25], [10, 200]] as const) {
 }
 
 Deno.test("`getUrl()` makes URLs that match with the same parameters", async () => {
-  const random = generator(4);
+  const random = numbers(4);
   const texts = ["a", "1", "x-y", "a b", "é/%", "B.y", "..a", "ab", "+"];
   let made = 0;
   for (let count = 0; count < 2_000; count++) {

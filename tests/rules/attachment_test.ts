@@ -7,8 +7,7 @@ import { Engine } from "@framework/core";
 async function headersOf(route: (app: Engine) => unknown): Promise<Headers> {
   const app = new Engine();
   app.route("/", () => route(app) as never);
-  const { headers, body } = await app.fetch("/");
-  await body?.cancel();
+  const { headers } = await app.fetch("/");
   return headers;
 }
 

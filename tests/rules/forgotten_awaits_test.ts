@@ -42,7 +42,6 @@ Deno.test("the request waits for calls that no code awaits, whatever the callbac
   });
   for (make of Object.values(RETURNED)) {
     const response = await visit(app, "/");
-    await response.body?.cancel();
     assertEquals(response.status, 200);
     assertEquals(response.headers.get("x-saved"), "yes", String(make));
   }
@@ -125,7 +124,6 @@ Deno.test("`validate()` that no code awaits lets nothing invalid through", async
   });
   for (const [path, status] of [["/", 422], ["/?name=Ada", 200]] as const) {
     const response = await visit(app, path);
-    await response.body?.cancel();
     assertEquals(response.status, status, path);
   }
 });
@@ -186,7 +184,6 @@ for (const [what, declare] of Object.entries(DECIDING)) {
       });
       declare(app, () => void checked.check(), () => void (hasRun = true));
       const response = await visit(app, "/");
-      await response.body?.cancel();
       assertEquals([response.status, hasRun], [status, false], how);
     }
   });

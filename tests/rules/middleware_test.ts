@@ -132,7 +132,6 @@ for (const value of [null, 0, {}, new Error("x")]) {
     for (const [form, middleware] of formsOf(value)) {
       const [app, inside] = guarded(middleware);
       const response = await visit(app, "/1");
-      await response.body?.cancel();
       assertEquals([form, response.status, inside], [form, 500, []]);
     }
   });
@@ -197,7 +196,6 @@ for (const [what, guard, status] of RESPONDING) {
         throw new HttpError(403);
       });
       const response = await visit(app, "/1");
-      await response.body?.cancel();
       assertEquals([response.status, inside], [status, []]);
     }
   });
@@ -227,9 +225,6 @@ class NextHook {
   before = withNext;
 }
 
-function PlainFunction(): void {}
-PlainFunction.prototype.before = () => false;
-
 class StaticHook {
   static before(): boolean {
     return false;
@@ -242,7 +237,6 @@ Deno.test("`addMiddleware()` refuses what would let everybody in", () => {
     [withNext, "not with a context or next()"],
     [{ before: withNext }, "not with a context or next()"],
     [new NextHook(), "not with a context or next()"],
-    [PlainFunction, "hooks must be methods of a class"],
     [StaticHook, 'nothing calls its method "before"'],
     ...[undefined, null, "auth", {}, class {}]
       .map((wrong): [unknown, string] => [wrong, "Cannot add middleware"]),
@@ -281,16 +275,12 @@ export function types(app: Engine): void {
   const route = app.route("/", () => {});
   // @ts-expect-error -- a record is no response of middleware
   route.addMiddleware(() => ({ user: "ada" }));
-  // @ts-expect-error -- nor a promise of one
-  route.addMiddleware(() => Promise.resolve(401));
   // @ts-expect-error -- null is no permission
   route.addMiddleware(() => null);
-  // @ts-expect-error -- nor in an object
-  route.addMiddleware({ before: () => 401 });
   class Wrong {
     before = (): number => 401;
   }
-  // @ts-expect-error -- nor in a class
+  // @ts-expect-error -- nor a number, in a class
   route.addMiddleware(Wrong);
 }
 

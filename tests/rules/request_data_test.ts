@@ -54,7 +54,6 @@ async function statusOf(
   length: number,
 ): Promise<number> {
   const response = await app.fetch(post(path, "x".repeat(length)));
-  await response.body?.cancel();
   return response.status;
 }
 
@@ -94,7 +93,6 @@ Deno.test("`query` nests eight levels of brackets, and more are a 400", async ()
   const get = ({ query }: HttpRequest) => Object.keys(query);
   for (const [depth, status] of [[8, 200], [9, 400]]) {
     const response = await responseOf(`/?a${"[x]".repeat(depth!)}=1`, get);
-    await response.body?.cancel();
     assertEquals(response.status, status);
   }
 });
@@ -178,7 +176,6 @@ Deno.test("a malformed body is a 400 when it is first read, and `getBody()` has 
   };
   for (const [type, body] of Object.entries(table)) {
     const refused = await app.fetch(post("/data", body, type));
-    await refused.body?.cancel();
     assertEquals(refused.status, 400, type);
     const response = await app.fetch(post("/text", body, type));
     assertEquals(await response.text(), body, type);
@@ -197,7 +194,6 @@ Deno.test("`json` of malformed JSON is a 400, of another type a 415", async () =
   for (const [type, status] of [[JSON_TYPE, 400], ["text/plain", 415]]) {
     const request = post("/", "{", String(type));
     const response = await responseOf(request, ({ json }) => [json]);
-    await response.body?.cancel();
     assertEquals(response.status, status);
   }
 });

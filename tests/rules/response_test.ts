@@ -14,6 +14,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { Folder } from "../support/folder.ts";
 import { serving } from "../support/serving.ts";
 
 const HTML = "text/html; charset=utf-8";
@@ -279,26 +280,20 @@ Deno.test("`body()` replaces the body, with its type", async () => {
 });
 
 Deno.test("`file()` sends one file, with type, validators, ranges and conditions", async () => {
-  const folder = await Deno.makeTempDir();
-  const path = `${folder}/data.css`;
-  await Deno.writeTextFile(path, "0123456789");
+  await using folder = new Folder({ "data.css": "0123456789" });
   const app = new Engine();
   app.set("framework.handle_errors", false);
-  app.route("/", () => app.response().file(path));
+  app.route("/", () => app.response().file(`${folder.path}/data.css`));
   const visit = async (headers: Record<string, string> = {}) =>
     await app.fetch(new Request("http://localhost/", { headers }));
-  try {
-    const whole = await visit();
-    assertEquals(await whole.text(), "0123456789");
-    assertStringIncludes(whole.headers.get("content-type")!, "text/css");
-    assert(whole.headers.has("last-modified"));
-    const etag = whole.headers.get("etag")!;
-    assertEquals((await visit({ "if-none-match": etag })).status, 304);
-    const part = await visit({ range: "bytes=2-4" });
-    assertEquals([part.status, await part.text()], [206, "234"]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  const whole = await visit();
+  assertEquals(await whole.text(), "0123456789");
+  assertStringIncludes(whole.headers.get("content-type")!, "text/css");
+  assert(whole.headers.has("last-modified"));
+  const etag = whole.headers.get("etag")!;
+  assertEquals((await visit({ "if-none-match": etag })).status, 304);
+  const part = await visit({ range: "bytes=2-4" });
+  assertEquals([part.status, await part.text()], [206, "234"]);
 });
 
 Deno.test("`cache()` says how long a response may be kept", async () => {

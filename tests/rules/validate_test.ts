@@ -124,7 +124,6 @@ Deno.test("`validate()` of a body of another type is a 415, an empty body is `{}
   for (const type of ["text/plain", "application/octet-stream"]) {
     const init = { method: "POST", headers: { "content-type": type } };
     const refused = await visit(app, "/", { ...init, body: "a" });
-    await refused.body?.cancel();
     assertEquals(refused.status, 415, type);
     assertEquals(await (await visit(app, "/", init)).json(), [{}], type);
   }

@@ -9,6 +9,7 @@ import {
   assertStrictEquals,
   assertStringIncludes,
 } from "@std/assert";
+import { Folder } from "../support/folder.ts";
 
 type Files = Record<string, string>;
 
@@ -17,19 +18,10 @@ async function withViews(
   files: Files,
   test: (app: Engine, folder: string, view: View) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "views" });
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      const file = `${folder}/${name}`;
-      await Deno.mkdir(file.replace(/[^/]*$/, ""), { recursive: true });
-      await Deno.writeTextFile(file, text);
-    }
-    const app = new Engine();
-    app.set("framework.views.path", folder);
-    await test(app, folder, app.view());
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  await using folder = new Folder(files);
+  const app = new Engine();
+  app.set("framework.views.path", folder.path);
+  await test(app, folder.path, app.view());
 }
 
 /** The text of one template. */

@@ -2,6 +2,7 @@
 
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Engine, UploadedFile } from "@framework/core";
+import { Folder } from "../support/folder.ts";
 
 const TYPE = "multipart/form-data; boundary=X";
 const encoder = new TextEncoder();
@@ -110,7 +111,6 @@ Deno.test("names are read as browsers and other clients write them", async () =>
     ['; name="a\\"; filename="b\\"', "a\\=b\\"],
     ['; name="ü😀"; filename="日本.txt"', "ü😀=日本.txt"],
     ['; filename="a" ; NAME = f ;', "f=a"],
-    ["; name=f; filename=a.txt", "f=a.txt"],
     ["; name=f; filename=\"plain\"; filename*=UTF-8''%C3%BC", "f=plain"],
     ['; name=""; filename="a"', "=a"],
   ];
@@ -179,7 +179,6 @@ Deno.test("more than 1,000 fields, 100 files or 8 KiB of headers are a 413", asy
   ];
   for (const [text, status] of table) {
     const response = await send(`${text}--X--`);
-    await response.body?.cancel();
     assertEquals(response.status, status);
   }
 });
@@ -192,7 +191,6 @@ Deno.test("a form that was cut short anywhere is a 400", async () => {
   assertEquals((await read(whole)).data, { a: "\r\n-- ü" });
   for (let end = 1; end < whole.length; end++) {
     const response = await send(whole.slice(0, end));
-    await response.body?.cancel();
     assertEquals(response.status, 400, `cut at ${end}`);
   }
 });
@@ -202,7 +200,6 @@ Deno.test("a parameter of a million spaces is read in one pass", async () => {
   const spaces = " ".repeat(1_000_000);
   const form = `${part("a", "1")}--X--`;
   const refused = await send(form, `multipart/form-data; a=${spaces}b c`);
-  await refused.body?.cancel();
   assertEquals(refused.status, 400);
   const type = `multipart/form-data; a=${spaces}"b"; boundary=X`;
   assertEquals((await read(form, type)).data, { a: "1" });
@@ -216,12 +213,8 @@ function upload(name: string, content = "content"): UploadedFile {
 async function inFolder(
   test: (folder: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(`${folder}/`);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  await using folder = new Folder();
+  await test(`${folder.path}/`);
 }
 
 async function namesIn(folder: string): Promise<string[]> {

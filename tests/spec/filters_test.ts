@@ -148,7 +148,7 @@ onBothForms("a filter of an unknown name is an error with near ones", (app) => {
   const table = [
     ["helo", 'there is no such method: did you mean "hello"?'],
     ["zzzzzz", 'Cannot add a filter before "zzzzzz": there is no such method'],
-    ["users", "it is a registered class, not a method"],
+    ["users", 'Cannot add a filter before "users": there is no such method'],
   ] as const;
   for (const [name, message] of table) {
     assertThrows(() => app.before(name, () => {}), TypeError, message);

@@ -39,8 +39,7 @@ onBothForms("`halt()` keeps headers and cookies", async (app) => {
       .header("content-type", "text/plain");
     app.halt(503, "Closed");
   });
-  const { body, headers } = await visit(app, "/");
-  await body?.cancel();
+  const { headers } = await visit(app, "/");
   assertEquals(headers.get("x-a"), "1");
   assertEquals(headers.get("content-type"), "text/plain");
   assertEquals(headers.getSetCookie().length, 1);

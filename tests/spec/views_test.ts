@@ -1,6 +1,7 @@
 /** SPEC, behaviour rules 10 to 12: views, layouts, and another view engine. */
 
 import { assertEquals } from "@std/assert";
+import { Folder } from "../support/folder.ts";
 import { type App, onBothForms, visit } from "../support/forms.ts";
 
 type Files = Record<string, string>;
@@ -11,16 +12,9 @@ async function withViews(
   files: Files,
   test: (folder: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "views" });
-  try {
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.writeTextFile(`${folder}/${name}`, text);
-    }
-    app.set("framework.views.path", folder);
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  await using folder = new Folder(files);
+  app.set("framework.views.path", folder.path);
+  await test(folder.path);
 }
 
 onBothForms(

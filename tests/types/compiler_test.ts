@@ -4,27 +4,25 @@
  */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { Folder } from "../support/folder.ts";
 import { absoluteImports } from "../support/import_map.ts";
-
-const NO_SUCH_PARAMETER =
-  '"a callback gets the parameters of its pattern and, with passRoute, the route; use request() and response() for the rest"';
 
 /** Mistakes, a line of code each, and what the message includes. */
 const MISTAKES: [name: string, code: string, says: string][] = [
   [
     "a context that callbacks do not get",
     'Framework.route("/", (c) => c.text("Hello"));',
-    NO_SUCH_PARAMETER,
+    "Target signature provides too few arguments. Expected 1 or more, but got 0",
   ],
   [
     "a route without passRoute",
     'Framework.route("/@id", (id, route) => id + route.pattern);',
-    NO_SUCH_PARAMETER,
+    "Target signature provides too few arguments. Expected 2 or more, but got 1",
   ],
   [
     "a number returned",
     'Framework.route("/", () => 404);',
-    '"a number is not a response: set a status with response().status(), or return text with String()"',
+    "Type 'number' is not assignable to type 'RouteResult'",
   ],
   [
     "a promise in a returned object",
@@ -39,7 +37,7 @@ const MISTAKES: [name: string, code: string, says: string][] = [
   [
     "middleware in the place of passRoute",
     'Framework.route("/", () => "x", () => true);',
-    '"true or false: add middleware with addMiddleware() on the returned route"',
+    "is not assignable to parameter of type 'boolean | undefined'",
   ],
   [
     "a guard that returns another value",
@@ -96,20 +94,16 @@ const AUGMENTED = `
 
 /** What the compiler says to files by their names; the application may be stricter than the framework asks for. */
 async function check(files: Record<string, string>): Promise<string> {
-  const folder = await Deno.makeTempDir();
   const strict = { compilerOptions: { noUncheckedIndexedAccess: true } };
-  const all = { ...files, "deno.json": JSON.stringify(strict) };
-  for (const [name, text] of Object.entries(all)) {
-    await Deno.writeTextFile(`${folder}/${name}`, text);
-  }
+  const config = { "deno.json": JSON.stringify(strict) };
+  await using folder = new Folder({ ...files, ...config });
   const imports = JSON.stringify({ imports: await absoluteImports() });
   const map = `data:application/json,${encodeURIComponent(imports)}`;
   const { stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["check", "-q", "--no-lock", `--import-map=${map}`, "."],
-    cwd: folder,
+    cwd: folder.path,
     env: { NO_COLOR: "1" },
   }).output();
-  await Deno.remove(folder, { recursive: true });
   return new TextDecoder().decode(stderr);
 }
 
