@@ -1,6 +1,6 @@
 /**
- * Starts the blog on http://127.0.0.1:8000, with a line in the log for each request. Another port, as in
- * `--port=8001`, needs its permission, too: `--allow-net=127.0.0.1:8001`.
+ * Starts the blog on http://127.0.0.1:8000, with a line in the log for each request. `--port=8001` takes another port;
+ * one that the task does not permit needs its permission, too.
  */
 
 import { Framework } from "@framework/core";

@@ -38,7 +38,7 @@ import { webRequest } from "./request/target.ts";
 import type { HttpResponse } from "./response/response.ts";
 import type { Middleware } from "./routing/middleware.ts";
 import type { DeclareRoute, Route, RouteCallback } from "./routing/route.ts";
-import { declareUntyped, type Router } from "./routing/router.ts";
+import type { Router } from "./routing/router.ts";
 import type { UrlParameters, UrlQuery } from "./routing/pattern.ts";
 import { listen, type StartOptions } from "./server/listen.ts";
 import type { Server } from "./server/server.ts";
@@ -239,7 +239,8 @@ export class Engine {
   // The parameters are `never`, so that the compiler holds a wrong call against the overloads alone.
   get(...params: never[]): unknown {
     if (params.length === 1) return this.#app.variables.now[params[0]!];
-    return declareUntyped(this.#app.router(), "get", params);
+    const get: Method = this.#app.router().get;
+    return get(...params);
   }
 
   /**

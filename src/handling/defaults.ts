@@ -9,7 +9,7 @@ import { HttpRequest } from "../application/request.ts";
 import { Reply } from "../response/reply.ts";
 import { HttpResponse } from "../response/response.ts";
 import type { UrlParameters } from "../routing/pattern.ts";
-import { declareUntyped, Router } from "../routing/router.ts";
+import { Router } from "../routing/router.ts";
 import type { UrlQuery } from "../routing/pattern.ts";
 import { Store } from "../state/layer.ts";
 import { View } from "../view/view.ts";
@@ -40,12 +40,12 @@ export const defaults: Defaults = {
     defer,
   },
   ofApplication: {
-    route: declaring("route"),
+    route: onRouter("route"),
     group: onRouter("group"),
-    post: declaring("post"),
-    put: declaring("put"),
-    patch: declaring("patch"),
-    delete: declaring("delete"),
+    post: onRouter("post"),
+    put: onRouter("put"),
+    patch: onRouter("patch"),
+    delete: onRouter("delete"),
     mount: onRouter("mount"),
     getUrl,
     send: (_app, response) => response,
@@ -103,17 +103,10 @@ function getUrl(
 
 /** The router's method of the same name. */
 function onRouter(
-  name: "group" | "mount",
+  name: "route" | "group" | "post" | "put" | "patch" | "delete" | "mount",
 ): (app: Application, ...params: unknown[]) => unknown {
   return (app, ...params) => {
     const router: Record<typeof name, Method> = app.router();
     return router[name](...params);
   };
-}
-
-/** The same for a method that declares a route. */
-function declaring(
-  name: Parameters<typeof declareUntyped>[1],
-): (app: Application, ...params: unknown[]) => unknown {
-  return (app, ...params) => declareUntyped(app.router(), name, params);
 }

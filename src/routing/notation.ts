@@ -58,6 +58,7 @@ const NOT_IN_EXPRESSION = /^(?:\\?\/|\[(?!\^).*\/.*|@.+)$/s;
 /** Notations of other frameworks, and what is meant. */
 const FOREIGN: readonly (readonly [notation: RegExp, meant: string])[] = [
   [/(?<!\(\?)<(?:\w+:)?([A-Za-z_]\w*)>/, "@$1"],
+  [/(?<=^|[/(])\[\.{3}\w+\]/, "*"],
   [/(?<=^|[/(])\[([A-Za-z_]\w*)\](?=[/()]|$)/, "@$1"],
   [/@([A-Za-z_]\w*)\{([^/]*)\}/, "@$1:$2"],
   [/@([A-Za-z_]\w*)\(((?:\\[dswDSW]|\[|\.[*+])[^()/]*)\)/, "@$1:$2"],

@@ -98,13 +98,6 @@ const RESOURCE: readonly [ResourceAction, pattern: string][] = [
   ["destroy", "DELETE /@id"],
 ];
 
-/** Declares a route by a call whose group the compiler does not know: one of the engine, or a static one. */
-export let declareUntyped: (
-  router: Router,
-  name: "route" | "get" | "post" | "put" | "patch" | "delete",
-  params: readonly unknown[],
-) => Route;
-
 /**
  * The routes of an application, followed by those of the current request.
  *
@@ -142,15 +135,6 @@ export class Router<Prefix extends string = ""> {
   /** The group whose callback runs. */
   #group: Group = { prefix: "", middleware: [] };
 
-  static {
-    declareUntyped = (router, name, params) => {
-      const declare: Record<typeof name, Method> = router;
-      const route = declare[name](...params) as Route;
-      router.#checkArity(route, params[1]);
-      return route;
-    };
-  }
-
   /** Appends a route for GET, and so for HEAD. */
   readonly get: DeclareRoute<Prefix> = this.#declarer("GET");
 
@@ -184,8 +168,8 @@ export class Router<Prefix extends string = ""> {
    * `GET|POST /post/@slug`.
    *
    * Throws `SyntaxError` when the pattern is malformed, `TypeError` when the callback is not one, when `passRoute`
-   * is not a boolean and, where the compiler does not know the group, when the callback names some but not all
-   * parameters; `Error` when another path has the alias.
+   * is not a boolean and, in a group whose prefix has parameters, when the callback names some but not all of the
+   * values; `Error` when another path has the alias.
    */
   route<
     Path extends string,
@@ -204,6 +188,7 @@ export class Router<Prefix extends string = ""> {
     }
     const { methods, path } = splitMethods(pattern);
     const parsed = new Pattern(methods, joinPaths(this.#group.prefix, path));
+    this.#checkArity(parsed, callback, passRoute);
     const owner = `the route "${parsed.path}"`;
     const routes = this.#app.routes;
     const tree = routes.writable();
@@ -275,8 +260,7 @@ export class Router<Prefix extends string = ""> {
         const callback = typeof controller === "string"
           ? `${controller}->${action}` as const
           : [controller, action] as const;
-        const route = router.route(pattern, callback, false, `${as}.${action}`);
-        this.#checkArity(route, callback); // the compiler counts no parameters of a controller
+        router.route(pattern, callback, false, `${as}.${action}`);
       }
     });
   }
@@ -350,15 +334,15 @@ export class Router<Prefix extends string = ""> {
   }
 
   /** Throws where a callback would get the first parameters of the prefix under the names of its own. */
-  #checkArity(route: Route, callback: unknown): void {
-    const { pattern, passRoute } = declarationOf(route);
+  #checkArity(pattern: Pattern, callback: unknown, passRoute: boolean): void {
     const total = pattern.names.length + Number(passRoute);
     const arity = arityOf(callback);
     const { names } = new Pattern([], this.#group.prefix);
     if (arity === 0 || arity >= total || names.length === 0) return;
     throw new TypeError(
-      `Cannot make the route "${pattern.path}": its callback takes ${arity} of ${total} values. Name all of them, ` +
-        'or declare it by the router of the group, as in router.get("/path", ...)',
+      `Cannot make the route "${pattern.path}": its callback takes ${arity} of ${total} values, of which the first come ` +
+        'from the prefix of the group. Name all of them; by the group\'s router, as in router.get("/path", ...), ' +
+        "the compiler knows them",
     );
   }
 }

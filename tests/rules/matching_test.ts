@@ -174,6 +174,7 @@ const NOTATIONS: [string, string][] = [
   ["/user/@id{[0-9]+}", "did you mean @id:[0-9]+?"],
   ["/user/@id(\\d+)", "did you mean @id:\\d+?"],
   ["/files/**", "did you mean *?"],
+  ["/files/[...path]", "did you mean *?"],
 ];
 
 for (const [pattern, meant] of NOTATIONS) {
@@ -358,9 +359,15 @@ Deno.test("a route of `app` in a group is refused where its callback names some,
   });
 });
 
-Deno.test("a controller in a group is refused where its method names some, but not all parameters", () => {
+Deno.test("a group's router and its resources refuse a callback that names some, but not all parameters", () => {
   const app = new Engine();
   app.group("/accounts/@account", (router) => {
+    const remove = (item: string) => item;
+    assertThrows(
+      () => router.delete("/items/@item", remove),
+      TypeError,
+      "takes 1 of 2 values",
+    );
     const wrong = { show: (id: string) => id };
     const only = ["show"] as const;
     assertThrows(
