@@ -122,7 +122,7 @@ function messagesByLine(report: string): Map<number, string> {
   return messages;
 }
 
-Deno.test("the compiler names a mistake and the way out, in one error", async (t) => {
+Deno.test("the compiler tells a mistake in one error", async (t) => {
   const code = MISTAKES.map(([, code]) => code).join("\n");
   const report = await check({ "mistakes.ts": DECLARATIONS + code });
   const messages = messagesByLine(report);
