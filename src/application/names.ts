@@ -14,12 +14,20 @@ const CORE = [
 /** The classes that an application registers when it begins. */
 export const COMPONENTS = ["request", "response", "router", "view"] as const;
 
-/** The extensible methods that need a request. `start` runs for each; `Engine.start()`, which has its name, listens. */
+/**
+ * The extensible methods that need a request. `start` runs for each; `Engine.start()`, which has its name, listens.
+ *
+ * @internal
+ */
 export type OfRequest =
   | ("start" | "stop" | "halt" | "redirect" | "render" | "error" | "notFound")
   | ("etag" | "lastModified" | "json" | "jsonp" | "defer");
 
-/** The extensible methods of the application itself. */
+/**
+ * The extensible methods of the application itself.
+ *
+ * @internal
+ */
 export type OfApplication =
   | ("route" | "group" | "getUrl" | "post" | "put" | "patch" | "delete")
   | ("mount" | "send");
