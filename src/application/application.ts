@@ -197,7 +197,8 @@ export class Application implements LayerOwner {
     callback?: Method,
   ): void {
     checkName(name, "register");
-    if (typeof type !== "string" && typeof type !== "function") {
+    const isClass = typeof type === "function" && "prototype" in type;
+    if (typeof type !== "string" && !isClass) {
       const rule = "it must be a class or the name of one";
       throw wrongKind(`register "${name}"`, rule, type);
     }

@@ -1,6 +1,6 @@
 /**
- * DESIGN 4, row `group`: a handler that compiles gets the values that it names. A program of random trees of groups
- * with optional parts is checked by the compiler, and then run.
+ * DESIGN 4, row `group`: a handler that compiles gets the values that it names. A program of random trees of groups,
+ * resources, mounts and optional parts is checked by the compiler, and then run.
  */
 
 import { assertEquals } from "@std/assert";
@@ -10,85 +10,159 @@ import { numbers } from "../support/random.ts";
 
 const TREES = 300;
 
-/** Pieces of patterns, what a visit sends for each, and the type of the value; `#` stands for a number of its own. */
-const PIECES: readonly [pattern: string, path: string, type?: string][] = [
-  ["/s#", "/s#"],
-  ["/@p#", "/v#", "string"],
-  ["/x#/@p#", "/x#/v#", "string"],
-  ["/o#(/@p#)", "/o#/v#", "string | null"],
-  ["/n#(/y/@p#)", "/n#", "string | null"],
-];
+/** A parameter of a pattern, with the value that the visit gives it; null for an optional part that it leaves out. */
+interface Value {
+  readonly name: string;
+  readonly isOptional: boolean;
+  readonly given: string | null;
+}
 
+/** A piece of a pattern, and what a visit sends for it. */
 interface Piece {
   readonly pattern: string;
   readonly path: string;
-  /** Its parameter; null is given for an optional part that a visit leaves out. */
-  readonly values: readonly { name: string; type: string; given: unknown }[];
+  readonly values: readonly Value[];
 }
 
 /** Writes the program. */
 class Program {
   readonly lines: string[] = [];
-  readonly visits: [path: string, expected: unknown[]][] = [];
+  readonly visits: [path: string, expected: (string | null)[]][] = [];
   readonly #random = numbers(20_261_128);
   #count = 0;
 
+  piece(mayBeOptional = true): Piece {
+    const n = this.#count++;
+    const name = `p${n}`;
+    const given = `v${n}`;
+    const value = (isOptional: boolean, given: string | null): Value[] => [
+      { name, isOptional, given },
+    ];
+    switch (this.#random(mayBeOptional ? 5 : 3)) {
+      case 0:
+        return { pattern: `/s${n}`, path: `/s${n}`, values: [] };
+      case 1:
+        return {
+          pattern: `/@${name}`,
+          path: `/${given}`,
+          values: value(false, given),
+        };
+      case 2:
+        return {
+          pattern: `/x${n}/@${name}`,
+          path: `/x${n}/${given}`,
+          values: value(false, given),
+        };
+      case 3:
+        return {
+          pattern: `/o${n}(/@${name})`,
+          path: `/o${n}/${given}`,
+          values: value(true, given),
+        };
+      default:
+        return {
+          pattern: `/n${n}(/y/@${name})`,
+          path: `/n${n}`,
+          values: value(true, null),
+        };
+    }
+  }
+
   tree(index: number): void {
     this.lines.push(`app.group("/t${index}", (r0) => {`);
-    this.#group([{ pattern: "", path: `/t${index}`, values: [] }], 0);
+    this.group([{ pattern: "", path: `/t${index}`, values: [] }], 0);
     this.lines.push("});");
   }
 
-  #piece(): Piece {
-    const n = `${this.#count++}`;
-    const [pattern, path, type] = PIECES[this.#random(PIECES.length)]!;
-    const given = path.includes("v") ? `v${n}` : null;
-    return {
-      pattern: pattern.replaceAll("#", n),
-      path: path.replaceAll("#", n),
-      values: type ? [{ name: `p${n}`, type, given }] : [],
-    };
+  group(around: readonly Piece[], depth: number): void {
+    for (let n = 0; n <= this.#random(2); n++) this.route(around, depth);
+    if (depth < 3 && this.#random(3) > 0) {
+      const piece = this.piece();
+      this.lines.push(
+        `r${depth}.group("${piece.pattern}", (r${depth + 1}) => {`,
+      );
+      this.group([...around, piece], depth + 1);
+      this.lines.push("});");
+    }
+    if (this.#random(4) === 0) this.resource(around, depth);
+    const isFixed = around.every(({ values }) =>
+      values.every(({ isOptional }) => !isOptional)
+    );
+    if (isFixed && this.#random(4) === 0) this.mount(around, depth);
   }
 
-  #group(around: readonly Piece[], depth: number): void {
-    for (let n = 0; n <= this.#random(2); n++) this.#route(around, depth);
-    if (depth === 3 || this.#random(3) === 0) return;
-    const piece = this.#piece();
-    const inner = `r${depth + 1}`;
-    this.lines.push(`r${depth}.group("${piece.pattern}", (${inner}) => {`);
-    this.#group([...around, piece], depth + 1);
-    this.lines.push("});");
-  }
-
-  #route(around: readonly Piece[], depth: number): void {
-    const own = this.#piece();
-    const pattern = `/e${this.#count}${own.pattern}`;
-    const path = around.map((piece) => piece.path).join("");
+  route(around: readonly Piece[], depth: number): void {
+    const end = this.#count++;
+    const own = this.piece();
+    const pattern = `/e${end}${own.pattern}`;
     const values = [...around, own].flatMap((piece) => piece.values);
+    const passes = this.#random(3) === 0;
+    const names = values.map(({ name }) => name);
+    const path = around.map((piece) => piece.path).join("");
     this.visits.push([
-      `${path}/e${this.#count++}${own.path}`,
+      `${path}/e${end}${own.path}`,
       values.map(({ given }) => given),
     ]);
-    const names = values.map(({ name }) => name);
-    const passes = this.#random(3) === 0;
     const params = [...names, ...passes ? ["route"] : []].join(", ");
-    const seen = names.map((name) => `typeof ${name}`).join(", ");
-    const types = values.map(({ type }) => type).join(", ");
-    const more = [...names, "more"].map((name) => `${name}: string`).join(", ");
+    const type = values.map(({ isOptional }) =>
+      isOptional ? "string | null" : "string"
+    ).join(", ");
     this.lines.push(
       `r${depth}.get("${pattern}", (${params}) => {`,
-      `  isTrue<Same<[${seen}], [${types}]>>();`,
+      `  isTrue<Same<[${
+        names.map((name) => `typeof ${name}`).join(", ")
+      }], [${type}]>>();`,
       ...passes ? ["  isTrue<Same<typeof route, Route>>();"] : [],
       `  return [${names.join(", ")}];`,
       `}${passes ? ", true" : ""});`,
       "// @ts-expect-error -- there is one value less",
-      `r${depth}.post("${pattern}", (${more}) => "");`,
+      `r${depth}.post("${pattern}", (${
+        [...names, "more"].map((name) => `${name}: string`).join(", ")
+      }) => "");`,
+    );
+  }
+
+  resource(around: readonly Piece[], depth: number): void {
+    const n = this.#count++;
+    const values = around.flatMap((piece) => piece.values);
+    const names = [...values.map(({ name }) => name), "id"];
+    const params = values.map(({ name, isOptional }) =>
+      `${name}: string${isOptional ? " | null" : ""}`
+    );
+    const path = around.map((piece) => piece.path).join("");
+    this.visits.push([`${path}/r${n}/7`, [
+      ...values.map(({ given }) => given),
+      "7",
+    ]]);
+    this.lines.push(
+      `r${depth}.resource("/r${n}", {`,
+      `  show: (${[...params, "id: string"].join(", ")}) => [${
+        names.join(", ")
+      }],`,
+      '}, { only: ["show"] });',
+      "// @ts-expect-error -- the id is the last value",
+      `r${depth}.resource("/w${n}", { show: (${
+        [...params, "id: string", "more: string"].join(", ")
+      }) => "" }, {`,
+      '  only: ["show"],',
+      "});",
+    );
+  }
+
+  mount(around: readonly Piece[], depth: number): void {
+    const n = this.#count++;
+    const path = around.map((piece) => piece.path).join("");
+    this.visits.push([`${path}/m${n}/in/8`, ["8"]]);
+    this.lines.push(
+      `r${depth}.mount("/m${n}", inner);`,
     );
   }
 
   text(): string {
     return `import { Engine, type Route } from "@framework/core";
 const app = new Engine();
+const inner = new Engine();
+inner.get("/in/@id", (id) => [id]);
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
 function isTrue<_ extends true>(): void {}
 ${this.lines.join("\n")}

@@ -234,6 +234,18 @@ Deno.test("a route that passes keeps what was written, `notFound()` drops it", a
   assertEquals((await response.text()).includes("kept"), false);
 });
 
+Deno.test("a callback passes on only for `true`", async () => {
+  for (const value of ["yes", {}, [], undefined, null, false]) {
+    const app = new Engine();
+    app.route("/", () => value);
+    app.route("/", () => "next");
+    assertEquals(
+      (await (await visit(app, "/")).text()).includes("next"),
+      false,
+    );
+  }
+});
+
 Deno.test("HEAD uses the GET route: the same headers, no body", async () => {
   const app = new Engine();
   app.route("GET /x", () => {

@@ -168,6 +168,14 @@ Deno.test("`map()` refuses what is no callback", () => {
   assertThrows(misspelled, TypeError, 'did you mean "shout"?');
 });
 
+Deno.test("`register()` refuses what is no class", () => {
+  const app = new Engine() as App;
+  for (const type of [undefined, null, 5, {}, () => 0]) {
+    const message = "it must be a class or the name of one";
+    assertThrows(() => app.register("user", type), TypeError, message);
+  }
+});
+
 onBothForms(
   "a class that is registered by its name is loaded when it is first called",
   async (app) => {
