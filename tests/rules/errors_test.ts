@@ -318,7 +318,7 @@ Deno.test("`request().signal` aborts when the client leaves, and what fails then
     entered.resolve();
     await left;
     ended.resolve();
-    signal.throwIfAborted();
+    throw new Error("The upload failed", { cause: signal.reason });
   });
   const log = await logOf(async () => {
     const options = { port: 0, signals: false, onListen() {} };
