@@ -108,7 +108,7 @@ Deno.test("`start()` with `signals: false` leaves the signals to Deno", async ()
   assertEquals((await process.ended()).signal, "SIGTERM");
 });
 
-Deno.test("`start()` serves on a Unix socket", async () => {
+Deno.test("`start()` serves on a Unix socket, and says what to do with one that is in use", async () => {
   const folder = await Deno.makeTempDir();
   const source = `
     import { Engine } from "@framework/core";
@@ -121,6 +121,11 @@ Deno.test("`start()` serves on a Unix socket", async () => {
       "GET /b?c HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n",
     ));
     console.log(await new Response(connection.readable).text());
+    try {
+      new Engine().start({ path });
+    } catch ({ message }) {
+      console.log(message);
+    }
     Deno.exit();
   `;
   const permissions = ["read", "write", "net=unix:"].map((name) =>
@@ -129,6 +134,7 @@ Deno.test("`start()` serves on a Unix socket", async () => {
   await using process = await ServerProcess.start(source, { permissions });
   assertEquals((await process.ended()).code, 0, process.printed);
   assertMatch(process.printed, /\/b\?c over the socket/);
+  assertMatch(process.printed, /socket: it is in use; remove the file/);
   await Deno.remove(folder, { recursive: true });
 });
 

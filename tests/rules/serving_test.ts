@@ -9,7 +9,6 @@ import {
 } from "@std/assert";
 import { Engine, type StartOptions } from "@framework/core";
 import { secondsOf } from "../support/clock.ts";
-import { Folder } from "../support/folder.ts";
 import { logOf } from "../support/log.ts";
 import { RawConnection, untilRefused } from "../support/raw_http.ts";
 
@@ -81,16 +80,6 @@ Deno.test("`start()` on a port that is taken says how to take another", () => {
   );
   assertStringIncludes(error.message, `127.0.0.1:${port}`);
   assertMatch(error.message, /\bport\b/);
-});
-
-Deno.test("`start()` on a Unix socket that a crash left behind says to remove the file", async () => {
-  await using folder = new Folder({ "site.sock": "" });
-  const path = `${folder.path}/site.sock`;
-  const { message } = assertThrows(
-    () => new Engine().start({ ...QUIET, path }),
-    Deno.errors.AddrInUse,
-  );
-  assertStringIncludes(message, `${path}: it is in use; remove the file`);
 });
 
 Deno.test("`start()` responds with 500 and logs when `framework.handle_errors` is false", async () => {
