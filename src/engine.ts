@@ -180,7 +180,7 @@ export class Engine {
    * A class that is registered during a request belongs to that request, as does its instance. The application's
    * shared instance is made outside of requests, so that it cannot hold on to one.
    *
-   * Throws `TypeError` for the names that {@linkcode map} refuses.
+   * Throws `TypeError` for the names that {@linkcode map} refuses, and for what is neither a class nor the name of one.
    */
   register<Name extends string, Type extends Class | string>(
     name: DeclaredName<Name>,

@@ -157,9 +157,12 @@ export class EndedError extends Error {
   }
 }
 
-/** An error as it is; anything else that was thrown in a new error. */
+/** An error as it is; anything else that was thrown, also one whose message or stack is no text, in a new error. */
 export function toError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown;
+  const isError = thrown instanceof Error &&
+    [thrown.name, thrown.message, thrown.stack ?? ""]
+      .every((part) => typeof part === "string");
+  if (isError) return thrown;
   return new Error(`A non-Error value was thrown: ${shown(thrown)}`);
 }
 

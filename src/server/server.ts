@@ -92,9 +92,7 @@ export class DrainingServer implements Server {
     }
     const left = Math.max(CLEAN_UP_SECONDS, (end - performance.now()) / 1_000);
     const isDone = await settlesWithin(this.#callOnShutdown(), left);
-    if (!isDone) {
-      report(`Shut down after ${seconds} s with onShutdown unfinished`);
-    }
+    if (!isDone) report("Shut down with onShutdown unfinished");
     app.isDraining = false;
   }
 

@@ -352,3 +352,19 @@ Deno.test("a page that fails is logged, also that of a refusal", async () => {
     assertStringIncludes(log.join("\n"), "The page is broken");
   });
 });
+
+Deno.test("an error whose message or stack is no text gets a 500", async () => {
+  const app = new Engine();
+  app.route("/message", () => {
+    throw Object.assign(new Error("x"), { message: null });
+  });
+  app.route("/stack", async () => {
+    await null;
+    throw Object.assign(new Error("x"), { stack: {}, name: 1 });
+  });
+  for (const path of ["/message", "/stack"]) {
+    const response = await app.fetch(path);
+    assertEquals(response.status, 500);
+    await response.body?.cancel();
+  }
+});

@@ -175,15 +175,20 @@ Deno.test("`shutdown()` aborts an endless stream after `framework.shutdown_timeo
 
 const never = new Promise<void>(() => {});
 
-/** What outlasts a drain: what it is called, what a handler does, and the options of the server. */
+/** What outlasts a drain: what the log says, what a handler does, and the options of the server. */
 const UNFINISHED: Readonly<
-  Record<string, [name: string, (app: Engine) => void, StartOptions?]>
+  Record<string, [says: string, (app: Engine) => void, StartOptions?]>
 > = {
-  "deferred work": ["work", (app) => app.defer(() => never)],
-  "`onShutdown`": ["onShutdown", () => {}, { onShutdown: () => never }],
+  "deferred work": [
+    "Shut down after 3 s with work unfinished",
+    (app) => app.defer(() => never),
+  ],
+  "`onShutdown`": ["Shut down with onShutdown unfinished", () => {}, {
+    onShutdown: () => never,
+  }],
 };
 
-for (const [what, [name, work, options]] of Object.entries(UNFINISHED)) {
+for (const [what, [says, work, options]] of Object.entries(UNFINISHED)) {
   Deno.test(`\`shutdown()\` gives up ${what} after \`framework.shutdown_timeout\`, and says so`, async () => {
     const app = new Engine();
     app.set("framework.shutdown_timeout", 3);
@@ -195,7 +200,7 @@ for (const [what, [name, work, options]] of Object.entries(UNFINISHED)) {
       waited = await secondsOf(() => server.shutdown());
     });
     assertEquals(waited, 3);
-    assertEquals(log, [`Shut down after 3 s with ${name} unfinished`]);
+    assertEquals(log, [says]);
   });
 }
 
