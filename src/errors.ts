@@ -157,12 +157,14 @@ export class EndedError extends Error {
   }
 }
 
-/** An error as it is; anything else that was thrown, also one whose message or stack is no text, in a new error. */
+/**
+ * An error as it is; anything else that was thrown, also one whose message is no text, in a new error. Its stack is not
+ * looked at: the runtime makes one only where it is read, which takes longer than a response.
+ */
 export function toError(thrown: unknown): Error {
-  const isError = thrown instanceof Error &&
-    [thrown.name, thrown.message, thrown.stack ?? ""]
-      .every((part) => typeof part === "string");
-  if (isError) return thrown;
+  if (thrown instanceof Error && typeof thrown.message === "string") {
+    return thrown;
+  }
   return new Error(`A non-Error value was thrown: ${shown(thrown)}`);
 }
 

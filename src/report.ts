@@ -91,24 +91,23 @@ export function errorText(thrown: unknown, depth = 0): string {
 
 /** The frames of a stack, without the message. */
 function framesOf(error: Error): string[] {
-  const [stack, message] = [String(error.stack), String(error.message)];
-  return stack.slice(stack.indexOf(message) + message.length)
-    .split("\n").filter((line) => /^\s+at /.test(line));
+  const stack = String(error.stack);
+  const frames = stack.slice(
+    stack.indexOf(error.message) + error.message.length,
+  );
+  return frames.match(/^[ \t]+at .*$/gm) ?? [];
 }
 
-/**
- * An error in one line: its name, its message, that of its innermost cause, and its first place in the application,
- * without which `origin` tells where it came from.
- */
-export function errorLine(error: Error, origin = ""): string {
+/** An error in one line: its name, its message, that of its innermost cause, and its first place in the application. */
+export function errorLine(error: Error): string {
   let cause: unknown = error;
   for (let n = 0; n < MAX_CAUSES; n++) cause = causeOf(cause) ?? cause;
   const isKnown = !(cause instanceof Error) ||
     error.message.includes(String(cause.message));
   const why = isKnown ? "" : ` (caused by ${titleOf(cause as Error)})`;
   const text = (titleOf(error) + why).slice(0, LONGEST);
-  const where = placeOf(error) ?? origin;
-  return inOneLine(where === "" ? text : `${text} at ${where}`);
+  const place = placeOf(error);
+  return inOneLine(place === undefined ? text : `${text} at ${place}`);
 }
 
 function titleOf({ name, message }: Error): string {

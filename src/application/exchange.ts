@@ -13,7 +13,7 @@ import { Reply, type Section } from "../response/reply.ts";
 import type { OpenStream } from "../response/stream.ts";
 import { Path } from "../routing/path.ts";
 import type { Match } from "../routing/tree.ts";
-import { currentIfOpen, leave, nextId } from "../state/current.ts";
+import { current, leave, nextId } from "../state/current.ts";
 import type { Layer } from "../state/layer.ts";
 import { Pending } from "../state/pending.ts";
 import type { Failing } from "../state/uncaught.ts";
@@ -38,6 +38,9 @@ export class Exchange {
   method: string;
   target: Target = NO_TARGET;
   readonly hasBody: boolean;
+  readonly isHead: boolean;
+  /** Whether a server has received the request, or the one around it. */
+  readonly isServed: boolean;
   /** The whole body, once it was read. */
   body: Body | undefined = undefined;
   path: Path | undefined = undefined;
@@ -79,12 +82,15 @@ export class Exchange {
     readonly info: ConnectionInfo | undefined,
   ) {
     this.method = raw.method;
+    this.isHead = this.method === "HEAD";
     this.hasBody = this.method !== "GET" && hasBody(raw);
-    const around = currentIfOpen() as Context | undefined;
+    const around = current() as Context | undefined;
+    const isReceived = isFromServer(raw);
     // Deno leaks the context of a request that has imported something into whatever runs next.
     const isInside = around !== undefined &&
-      (around.exchange.raw === raw || !isFromServer(raw));
+      (around.exchange.raw === raw || !isReceived);
     this.outer = isInside ? around : undefined;
+    this.isServed = isInside ? around.exchange.isServed : isReceived;
     this.main = new Context(this, this.reply);
     const { send } = app.callables.shared;
     const isSendChanged = send instanceof MappedMethod && !send.isUnchanged;
@@ -146,14 +152,6 @@ export class Exchange {
     const { instance } = this;
     if (instance instanceof HttpRequest) return instance;
     return this.#http ??= new HttpRequest(this);
-  }
-
-  get isServed(): boolean {
-    return isFromServer(this.root.raw);
-  }
-
-  get isHead(): boolean {
-    return this.raw.method === "HEAD";
   }
 
   /** How many proxies in front are trusted. */

@@ -377,7 +377,7 @@ export class HttpRequest {
     if (this.#body().length === 0) return {};
     const kind = kindOf(this.type);
     if (kind === "JSON") return this.json;
-    if (kind !== undefined) return this.#form.whole();
+    if (kind !== undefined) return this.#form.whole;
     throw unreadable(415, "the body", `its type is "${this.type}"`);
   }
 

@@ -1,7 +1,7 @@
 /** Owns the header `Server-Timing`, which shows where the time of a request went. */
 
 import type { Context, Exchange } from "../application/exchange.ts";
-import { currentIfOpen } from "../state/current.ts";
+import { current } from "../state/current.ts";
 import { deskOf } from "./desk.ts";
 
 /** The metrics of the requests that are timed. */
@@ -17,7 +17,7 @@ export function beginTiming(exchange: Exchange): () => string {
 
 /** Notes how long a render has taken that the current request began at that time of `performance.now()`. */
 export function noteRender(template: string, began: number): void {
-  const context = currentIfOpen() as Context | undefined;
+  const context = current() as Context | undefined;
   const noted = context && metrics.get(deskOf(context.exchange));
   const text = template.replace(/[^\x20-\x7e]|["\\]/g, "?");
   noted?.push(`render;desc="${text}";${since(began)}`);

@@ -17,9 +17,10 @@ const OWN_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])\//;
 const JSON_TYPES = ["application/problem+json", "application/json"];
 
 /** Whether the program made the request itself, as tests do. */
-export function isFromProgram({ isServed, raw, remote }: Exchange): boolean {
-  return !isServed && remote === undefined && OWN_ORIGIN.test(raw.url) &&
-    !raw.headers.has("host") && !isForwarded(raw);
+export function isFromProgram(exchange: Exchange): boolean {
+  const { isServed, raw } = exchange;
+  return !isServed && exchange.remote === undefined &&
+    OWN_ORIGIN.test(raw.url) && !raw.headers.has("host") && !isForwarded(raw);
 }
 
 /** Whether the client may see details: under debug, on this machine. */

@@ -99,13 +99,13 @@ async function recover(
  */
 async function showError(exchange: Exchange, thrown: unknown): Promise<void> {
   const error = toError(thrown);
-  const isHandled = isStop(thrown) || isRefusal(error) ||
-    exchange.settings["framework.handle_errors"];
+  const isHandled = exchange.settings["framework.handle_errors"] ||
+    isStop(thrown) || isRefusal(error);
   if (!isHandled) throw thrown;
   const { app, main } = exchange;
   try {
     if (!isStop(thrown)) await app.call("error", [error], main);
-    await settle(main);
+    if (exchange.pending !== undefined) await settle(main);
   } catch (late) {
     if (isStop(late)) return;
     if (isStop(thrown)) return await showError(exchange, late);

@@ -14,7 +14,6 @@ import { errorLine, errorText, report, reportError } from "../report.ts";
 import { ValidationError } from "../request/schema.ts";
 import type { Content, Reply } from "../response/reply.ts";
 import { HTML } from "../response/web_response.ts";
-import { routeName } from "../routing/tree.ts";
 import {
   isFromProgram,
   isOfLeaving,
@@ -42,12 +41,9 @@ export const pageRule: Rule = (context, method, params) => {
     noteError(exchange, error);
   }
   if (!method.isUnchanged) {
-    return respondAlone(
-      context,
-      method,
-      params,
-      ({ reply }) => startPage(reply, error),
-    );
+    const own = context.alone(method.name);
+    startPage(own.reply, error);
+    return respondAlone(own, method, params);
   }
   method.run(params, context);
   reply.seal(`${method.name}()`);
@@ -216,8 +212,7 @@ export function logErrors(exchange: Exchange, status: number): void {
 
 /** Logs an error in one line, or whole where a setting asks for that. */
 export function logError(exchange: Exchange, error: Error): void {
-  const origin = exchange.match ? routeName(exchange.match) : "";
-  const text = logsAll(exchange) ? errorText(error) : errorLine(error, origin);
+  const text = logsAll(exchange) ? errorText(error) : errorLine(error);
   report(`${exchange.title} ${text}`);
 }
 

@@ -22,6 +22,7 @@ export function sendReturned(
   returned: unknown,
   match?: Match,
 ): Waiting {
+  if (returned === undefined) return undefined;
   const { exchange, reply } = context;
   const isFinal = exchange.pending === undefined || reply.isSealed ||
     typeof returned !== "object";
@@ -108,7 +109,9 @@ export const sealingRule: Rule = (context, method, params) => {
   const { exchange, reply } = context;
   const { name } = method;
   if (reply.isSealed) return exchange.debug?.ignored(reply, name);
-  if (!method.isUnchanged) return respondAlone(context, method, params);
+  if (!method.isUnchanged) {
+    return respondAlone(context.alone(name), method, params);
+  }
   const returned = method.run(params, context);
   reply.seal(`${name}()`);
   exchange.debug?.sealed(reply);
@@ -123,7 +126,7 @@ export const endingRule: Rule = (context, method, params) => {
   if (reply.isSealed && name === "halt") throwStop();
   const ended = untilStop(() =>
     name === "halt" && !method.isUnchanged
-      ? respondAlone(context, method, params)
+      ? respondAlone(context.alone(name), method, params)
       : enter(
         method.isUnchanged ? context : context.inside(name),
         (own) => run(endBy(own, method, params)),
@@ -155,15 +158,12 @@ function untilStop(work: () => unknown): unknown {
   }
 }
 
-/** Runs a mapped or filtered method that responds. */
+/** Runs a mapped or filtered method that responds, in a context of its own. */
 export function respondAlone(
-  context: Context,
+  own: Context,
   method: MappedMethod,
   params: unknown[],
-  begin?: (own: Context) => void,
 ): unknown {
-  const own = context.alone(method.name);
-  begin?.(own);
   return enter(own, () => run(respondBy(own, method, params)));
 }
 

@@ -160,7 +160,7 @@ export function parseForm(body: Body, type: string): Form {
     : [];
   const data: Data = nest(entries);
   if (kind === "JSON") copyMembers(parseJson(body, type), data);
-  return { data, entries, files: Object.create(null), whole: () => data };
+  return { data, entries, files: Object.create(null), whole: data };
 }
 
 /** What a body holds by its Content-Type; undefined for what is neither JSON nor a form. */

@@ -31,7 +31,7 @@ export interface Form {
   readonly entries: readonly (readonly [name: string, value: string])[];
   readonly files: Files;
   /** The data and the uploads in one record. */
-  whole(): Data;
+  readonly whole: Data;
 }
 
 type AnyRecord = NestedRecord<unknown>;
@@ -93,7 +93,10 @@ export function nest<Leaf>(
     }
     parent[key] = value;
   }
-  for (const key in root) root[key] = withLists(root[key]) as Nested<Leaf>;
+  for (const key in root) {
+    const value = root[key];
+    if (typeof value === "object") root[key] = withLists(value) as Nested<Leaf>;
+  }
   return root;
 }
 

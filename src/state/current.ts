@@ -55,22 +55,17 @@ export function leave({ id }: Enterable): void {
 }
 
 /**
- * The context of the calling code, of any application; throws when its request is over. A request that began before
- * `since` is not the caller's: Deno leaks the context of an `import()` into what runs next, such as another test.
+ * The context of the calling code, of any application; undefined when its request is over. Throws then when the request
+ * began after `since`, where that is given: an earlier one is not the caller's, since Deno leaks the context of an
+ * `import()` into what runs next, such as another test.
  */
-export function current(since: number): Enterable | undefined {
+export function current(since = Infinity): Enterable | undefined {
   const id = storage.getStore();
   if (id === undefined || id === CONFIGURING) return undefined;
-  const context = find(id);
+  const context = running?.id === id ? running : waiting.get(id);
   if (context !== undefined && !context.isOver) return context;
   if (id <= since) return undefined;
   throw new EndedError();
-}
-
-/** As `current()`, but undefined for code whose request is over. */
-export function currentIfOpen(): Enterable | undefined {
-  const context = find(storage.getStore());
-  return context?.isOver ? undefined : context;
 }
 
 /** Has the current request, if any, wait for a promise that a public method returns. */
@@ -78,7 +73,7 @@ export function track<Value>(
   name: string,
   call: Promise<Value>,
 ): Promise<Value> {
-  return currentIfOpen()?.track(name, call) ?? call;
+  return current()?.track(name, call) ?? call;
 }
 
 /** Whether the calling code belongs to a request, also one that is over. */
@@ -88,15 +83,10 @@ export function isInRequest(): boolean {
 
 /** The error for a call that needs a request of the application. */
 export function noRequest(call: string): Error {
-  const state = currentIfOpen()
+  const state = current()
     ? "the request that is being handled belongs to another application"
     : "no request is being handled";
   return new Error(`Cannot call ${call} here: ${state}`);
-}
-
-function find(id: number | undefined): Enterable | undefined {
-  if (id === undefined) return undefined;
-  return running?.id === id ? running : waiting.get(id);
 }
 
 /** Runs work, and what it leaves behind, outside of every request. */

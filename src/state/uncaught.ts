@@ -6,7 +6,7 @@
 import { EndedError, isStop } from "../errors.ts";
 import { errorText, report, reportError } from "../report.ts";
 import { withoutRequest } from "../waiting.ts";
-import { currentIfOpen, type Enterable, isInRequest } from "./current.ts";
+import { current, type Enterable, isInRequest } from "./current.ts";
 
 /** A context that takes the errors of its code. */
 export interface Failing extends Enterable {
@@ -51,7 +51,7 @@ function catchError(
   reason: unknown,
   late: (reason: unknown) => void,
 ): Failing | undefined {
-  const context = currentIfOpen() as Failing | undefined;
+  const context = current() as Failing | undefined;
   const isOurs = isInRequest() || isStop(reason) ||
     Error.isError(reason) && reason instanceof EndedError;
   if (!isOurs && keepers.size === 0) return undefined;
