@@ -84,8 +84,9 @@ async function follow(
   returned: unknown,
 ): Promise<void> {
   const value = await returned;
-  if (value === true) await passOn(exchange, match);
-  else await sendReturned(exchange.main, value, match);
+  await (value === true
+    ? passOn(exchange, match)
+    : sendReturned(exchange.main, value, match));
 }
 
 async function passOn(exchange: Exchange, match: Match): Promise<void> {
@@ -196,13 +197,11 @@ async function showByHook(
 /** Responds with the methods of the path where its routes name others only, else by `notFound`. */
 function respondUnmatched(exchange: Exchange): Waiting {
   const { app, main, method, reply } = exchange;
-  const named = new Set<string>();
-  for (const { route } of exchange.allRoutes()) {
-    for (const name of route.pattern.methods) named.add(name);
-  }
-  if (named.has("GET")) named.add("HEAD");
-  if (named.size > 0 && !named.has(method)) {
-    const methods = [...named.add("OPTIONS")].join(", ");
+  const named = exchange.allRoutes()
+    .flatMap(({ route }) => route.pattern.methods);
+  if (named.includes("GET")) named.push("HEAD");
+  if (named.length > 0 && !named.includes(method)) {
+    const methods = [...new Set([...named, "OPTIONS"])].join(", ");
     const headers = { allow: methods };
     if (method === "OPTIONS") {
       reply.replace({ status: 204, headers });

@@ -322,3 +322,37 @@ Deno.test("`sent` says whether the response is sealed", async () => {
   await app.fetch("/");
   assertEquals(seen, [false, true]);
 });
+
+Deno.test("two responses of the same status and text share no header, no cookie and no body", async () => {
+  const app = new Engine();
+  app.route("/@name", (name) => {
+    const response = app.response().status(409).header("x-name", name);
+    response.cookie("name", name).write("Taken");
+  });
+  app.route("/typed/@name", (name) => {
+    app.response().status(409).header("content-type", `text/${name}`);
+    return "Taken";
+  });
+  app.after("send", (_params, output) => {
+    output.value.headers.append("x-sent", "1");
+  });
+  const sent = await Promise.all(
+    ["/ann", "/ben", "/typed/plain", "/typed/csv", "/ann"]
+      .map((path) => app.fetch(path)),
+  );
+  const seen = sent.map(({ headers }) => [
+    headers.get("x-name"),
+    headers.getSetCookie()[0]?.split(";")[0],
+    headers.get("content-type"),
+    headers.get("x-sent"),
+  ]);
+  const html = "text/html; charset=utf-8";
+  assertEquals(seen, [
+    ["ann", "name=ann", html, "1"],
+    ["ben", "name=ben", html, "1"],
+    [null, undefined, "text/plain", "1"],
+    [null, undefined, "text/csv", "1"],
+    ["ann", "name=ann", html, "1"],
+  ]);
+  for (const response of sent) assertEquals(await response.text(), "Taken");
+});
