@@ -33,6 +33,8 @@ export class Exchange {
   readonly main: Context;
   /** The context of the code of another application that has called `fetch`, as a mount does. */
   readonly outer: Context | undefined;
+  /** The exchange of the request that a server has received, or a program made, in front of every mount and `fetch`. */
+  readonly root: Exchange;
   readonly reply: Reply = new Reply();
   /** The method that was received, or the one that a form asks for. */
   method: string;
@@ -90,7 +92,8 @@ export class Exchange {
     const isInside = around !== undefined &&
       (around.exchange.raw === raw || !isReceived);
     this.outer = isInside ? around : undefined;
-    this.isServed = isInside ? around.exchange.isServed : isReceived;
+    this.root = isInside ? around.exchange.root : this;
+    this.isServed = isInside ? this.root.isServed : isReceived;
     this.main = new Context(this, this.reply);
     const { send } = app.callables.shared;
     const isSendChanged = send instanceof MappedMethod && !send.isUnchanged;
@@ -140,11 +143,6 @@ export class Exchange {
   /** The exchange of the application that this one is mounted in. */
   get mountedIn(): Exchange | undefined {
     return mountedAt.has(this.raw) ? this.outer?.exchange : undefined;
-  }
-
-  /** The exchange of the request that a server has received, or a program made, in front of every mount and `fetch`. */
-  get root(): Exchange {
-    return this.outer === undefined ? this : this.outer.exchange.root;
   }
 
   /** What `request()` returns or, where that is something else, an object of the framework's own. */

@@ -26,8 +26,8 @@ export interface Component {
   readonly type: Class;
   /** The arguments of its constructor, and of classes that extend it. */
   readonly params: (context: Context, isNew: boolean) => readonly unknown[];
-  /** What keeps the instance, which is made for each of these; the application without this. */
-  readonly keeper?: (context: Context) => Keeper;
+  /** What an instance is made for, and kept by; the application without this. */
+  readonly scope?: "request" | "context";
 }
 
 export class RegisteredClass implements Keeper {
@@ -48,10 +48,11 @@ export class RegisteredClass implements Keeper {
 
   /** The shared instance, made on first use; a new one for `false`. A promise for an autoloaded class. */
   call([isShared]: unknown[], context?: Context): object {
-    const keeperOf = this.component?.keeper;
-    const within = keeperOf && (context ?? this.app.context(`${this.name}()`));
+    const scope = this.component?.scope;
+    const within = scope && (context ?? this.app.context(`${this.name}()`));
     if (isShared === false) return this.#make(within, true);
-    const keeper = within && keeperOf ? keeperOf(within) : this;
+    const ofContext = scope === "request" ? within?.exchange : within;
+    const keeper: Keeper = ofContext ?? this;
     if (keeper.instance !== undefined) return keeper.instance;
     // The application's instance is made outside of requests, so that it cannot keep one.
     const isShareable = keeper === this && !this.#isOfRequest;

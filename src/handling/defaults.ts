@@ -68,7 +68,7 @@ function components(app: Application): Record<ComponentName, Component> {
     request: {
       type: HttpRequest,
       params: ({ exchange }) => [exchange],
-      keeper: ({ exchange }) => exchange,
+      scope: "request",
     },
     response: {
       type: HttpResponse,
@@ -82,7 +82,7 @@ function components(app: Application): Record<ComponentName, Component> {
         };
         return [reply, of, section];
       },
-      keeper: (context) => context,
+      scope: "context",
     },
     router: { type: Router, params: () => [app, mountingOf(app)] },
     view: { type: View, params: () => [variables, app] },

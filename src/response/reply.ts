@@ -59,7 +59,11 @@ export class Reply {
 
   /** The text of the body. */
   get text(): string {
-    return joined(this.body);
+    const { body } = this;
+    const [first] = body;
+    return body.length === 1 && typeof first === "string"
+      ? first
+      : joined(body);
   }
 
   /** Sets the status; throws `RangeError` unless it is from 200 to 599. */
@@ -231,8 +235,6 @@ export class Reply {
 }
 
 function joined(section: Section): string {
-  const [first] = section;
-  if (section.length === 1 && typeof first === "string") return first;
   let text = "";
   for (const part of section) {
     text += typeof part === "string" ? part : joined(part);
