@@ -41,7 +41,6 @@ export function webResponse(reply: Reply, delivery: Delivery): Response {
   const isValue = body !== "" && !(body instanceof ReadableStream);
   for (const [name, lines] of headers) {
     if (name === "content-type" || isValue && OF_LENGTH.test(name)) continue;
-    // A third of the time of a further member of the record.
     for (const line of lines) response.headers.append(name, line);
   }
   return response;
@@ -54,21 +53,22 @@ function made(
   type: string | undefined,
   delivery: Delivery,
 ): Response {
-  const headers: Record<string, string> = type ? { "content-type": type } : {};
-  if (isChunked(body, delivery)) {
-    headers["transfer-encoding"] = "chunked";
-  } else if (delivery.isHead || typeof body !== "string") { // else the runtime adds the length
-    const length = lengthOf(body);
-    if (length) headers["content-length"] = String(length);
-  } else if (status !== 200 && body.length < FIRST_CHUNKED) {
+  const isText = typeof body === "string" && !delivery.isHead;
+  if (isText && body.length < FIRST_CHUNKED && status !== 200) {
     return copyOfText(status, body, type);
   }
   const content = sendable(body, delivery);
-  // With its status, even 200, Deno takes three times as long.
-  return new Response(
-    content,
-    status === 200 ? { headers } : { status, headers },
-  );
+  // Deno makes a response without options in a sixth of the time, and takes headers faster later.
+  const response = status === 200
+    ? new Response(content)
+    : new Response(content, { status });
+  if (type) response.headers.set("content-type", type);
+  const length = isText ? undefined : lengthOf(body); // the runtime adds that of a text
+  if (length) response.headers.append("content-length", `${length}`);
+  if (isText && isChunked(body, delivery)) {
+    response.headers.append("transfer-encoding", "chunked");
+  }
+  return response;
 }
 
 /** A response of a text, as it was made. */
@@ -92,16 +92,15 @@ function copyOfText(
 ): Response {
   let last = kept.get(status);
   if (last === undefined || last.text !== text || last.type !== type) {
-    const headers: HeadersInit = type ? { "content-type": type } : {};
-    const response = new Response(text || null, { status, headers });
+    const response = new Response(text || null, { status });
+    if (type) response.headers.set("content-type", type);
     kept.set(status, last = { text, type, response });
   }
   return last.response.clone();
 }
 
-function isChunked(body: BodyContent, delivery: Delivery): boolean {
-  return typeof body === "string" && body.length >= FIRST_CHUNKED &&
-    body.length <= LAST_CHUNKED && !delivery.isHead && delivery.isServed;
+function isChunked({ length }: string, { isServed }: Delivery): boolean {
+  return length >= FIRST_CHUNKED && length <= LAST_CHUNKED && isServed;
 }
 
 /** A response that the application has made, with the collected headers and cookies: its own take precedence. */
