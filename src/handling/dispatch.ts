@@ -59,23 +59,22 @@ function callRoutes(exchange: Exchange): Waiting {
 
 /** Calls a route and sends what it returns; when that is `true`, calls the next route. */
 function callRoute(exchange: Exchange, match: Match): Waiting {
-  if (exchange.hasBody || match.route.middleware.length > 0) {
-    return callRouteLater(exchange, match);
+  const receiving = exchange.hasBody ? receiveFor(exchange, match) : undefined;
+  if (receiving !== undefined) {
+    return receiving.then(() => callReceived(exchange, match));
   }
-  const returned = match.call();
+  return callReceived(exchange, match);
+}
+
+/** Calls a route whose body, if any, was read. */
+function callReceived(exchange: Exchange, match: Match): Waiting {
+  const returned = match.route.middleware.length === 0
+    ? match.call()
+    : callGuarded(exchange, match, match.params, 0);
   if (typeof returned === "string") return exchange.reply.write(returned); // the most frequent one
   return returned === true || isThenable(returned)
     ? follow(exchange, match, returned)
     : sendReturned(exchange.main, returned, match);
-}
-
-async function callRouteLater(exchange: Exchange, match: Match): Promise<void> {
-  if (exchange.hasBody) await receiveFor(exchange, match);
-  const { middleware } = match.route;
-  const returned = middleware.length === 0
-    ? match.call()
-    : callGuarded(exchange, match, match.params, 0);
-  await follow(exchange, match, returned);
 }
 
 async function follow(
@@ -141,7 +140,7 @@ async function isAllowed(
   const { main, reply } = exchange;
   const status = takeOuterStatus(exchange);
   const allowed = await hooks.before?.(params);
-  await settle(main, nameOf(middleware));
+  if (exchange.pending !== undefined) await settle(main, nameOf(middleware));
   if (allowed instanceof Response || kindOf(allowed) === "text") {
     await sendReturned(main, allowed);
     return false;
