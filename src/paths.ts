@@ -11,8 +11,8 @@ export function basePath(baseUrl: string | null | undefined): string {
 }
 
 /** The scheme and host of a base; "" where it is a path. */
-export function baseOrigin(baseUrl: string | null): string {
-  const url = URL.parse(baseUrl ?? "");
+export function baseOrigin(baseUrl: string): string {
+  const url = URL.parse(baseUrl);
   return url && /^https?:$/.test(url.protocol) ? url.origin : "";
 }
 

@@ -277,19 +277,18 @@ export class Context implements Failing {
 
   /** Has the response wait for a call of the framework. */
   track<Value>(name: string, call: Promise<Value>): Promise<Value> {
-    return this.#pending.track(name, this, call);
+    const { exchange } = this;
+    exchange.pending ??= new Pending(exchange);
+    return exchange.pending.track(name, this, call);
   }
 
   fail(reason: unknown): void {
-    this.#pending.fail(reason, this);
+    const { exchange } = this;
+    exchange.pending ??= new Pending(exchange);
+    exchange.pending.fail(reason, this);
   }
 
   forget(reason: unknown): void {
     this.exchange.pending?.forget(reason);
-  }
-
-  get #pending(): Pending {
-    const { exchange } = this;
-    return exchange.pending ??= new Pending(exchange);
   }
 }

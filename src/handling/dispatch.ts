@@ -71,21 +71,23 @@ function callReceived(exchange: Exchange, match: Match): Waiting {
   const returned = match.route.middleware.length === 0
     ? match.call()
     : callGuarded(exchange, match, match.params, 0);
-  if (typeof returned === "string") return exchange.reply.write(returned); // the most frequent one
+  if (returned === undefined) return undefined; // it has responded, perhaps
+  if (typeof returned === "string") return exchange.reply.write(returned);
   return returned === true || isThenable(returned)
     ? follow(exchange, match, returned)
     : sendReturned(exchange.main, returned, match);
 }
 
-async function follow(
+function follow(
   exchange: Exchange,
   match: Match,
   returned: unknown,
 ): Promise<void> {
-  const value = await returned;
-  await (value === true
-    ? passOn(exchange, match)
-    : sendReturned(exchange.main, value, match));
+  return Promise.resolve(returned).then((value) =>
+    value === true
+      ? passOn(exchange, match)
+      : sendReturned(exchange.main, value, match)
+  );
 }
 
 async function passOn(exchange: Exchange, match: Match): Promise<void> {

@@ -48,9 +48,9 @@ function handle({ exchange }: Context): MaybePromise<Response> {
   } catch (thrown) {
     return recover(exchange, thrown);
   }
-  return waiting === undefined && exchange.pending === undefined
-    ? finish(exchange)
-    : handleLater(exchange, waiting);
+  if (waiting === undefined) return finishSettled(exchange);
+  return waiting
+    .then(() => finishSettled(exchange), (thrown) => recover(exchange, thrown));
 }
 
 /** Throws {@linkcode HttpError} for what the server must not take. */
@@ -66,18 +66,11 @@ async function receiveAndDispatch(exchange: Exchange): Promise<void> {
   await dispatch(exchange);
 }
 
-/** Waits for the routes, and for the calls of the framework that no code has awaited. */
-async function handleLater(
-  exchange: Exchange,
-  waiting: Waiting,
-): Promise<Response> {
-  try {
-    if (waiting !== undefined) await waiting;
-    if (exchange.pending !== undefined) await settle(exchange.main);
-  } catch (thrown) {
-    return recover(exchange, thrown);
-  }
-  return finish(exchange);
+/** Finishes once the calls of the framework have ended that no code has awaited. */
+function finishSettled(exchange: Exchange): MaybePromise<Response> {
+  if (exchange.pending === undefined) return finish(exchange);
+  return settle(exchange.main)
+    .then(() => finish(exchange), (thrown) => recover(exchange, thrown));
 }
 
 async function recover(

@@ -212,7 +212,8 @@ export function redirect(
   code = 303,
 ): void {
   checkStatus("redirect", code, 300, 399);
-  const origin = baseOrigin(exchange.settings["framework.base_url"]);
+  const baseUrl = exchange.settings["framework.base_url"];
+  const origin = baseUrl === null ? "" : baseOrigin(baseUrl);
   const location = locationOf(url, exchange.base, origin);
   reply.replace({ status: code, headers: { location } });
 }
