@@ -91,10 +91,8 @@ export function errorText(thrown: unknown, depth = 0): string {
 
 /** The frames of a stack, without the message. */
 function framesOf(error: Error): string[] {
-  const stack = String(error.stack);
-  const frames = stack.slice(
-    stack.indexOf(error.message) + error.message.length,
-  );
+  const [stack, message] = [String(error.stack), String(error.message)];
+  const frames = stack.slice(stack.indexOf(message) + message.length);
   return frames.match(/^[ \t]+at .*$/gm) ?? [];
 }
 

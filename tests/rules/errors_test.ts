@@ -353,8 +353,9 @@ Deno.test("a page that fails is logged, also that of a refusal", async () => {
   });
 });
 
-Deno.test("an error whose message or stack is no text gets a 500", async () => {
+Deno.test("an error whose message, stack or cause is no text gets a 500, and a log", async () => {
   const app = new Engine();
+  app.set("framework.log_errors", true);
   app.route("/message", () => {
     throw Object.assign(new Error("x"), { message: null });
   });
@@ -362,9 +363,16 @@ Deno.test("an error whose message or stack is no text gets a 500", async () => {
     await null;
     throw Object.assign(new Error("x"), { stack: {}, name: 1 });
   });
-  for (const path of ["/message", "/stack"]) {
-    const response = await app.fetch(path);
-    assertEquals(response.status, 500);
-    await response.body?.cancel();
+  app.route("/cause", () => {
+    const cause = Object.assign(new Error("y"), { message: null });
+    throw new Error("x", { cause });
+  });
+  for (const path of ["/message", "/stack", "/cause"]) {
+    const log = await logOf(async () => {
+      const response = await app.fetch(path);
+      assertEquals(response.status, 500);
+      await response.body?.cancel();
+    });
+    assertEquals(log.length, 1);
   }
 });
