@@ -173,7 +173,7 @@ export class Exchange {
   }
 
   /** What begins a line of the log about it. */
-  get title(): string {
+  get label(): string {
     return `${this.id} ${this.method} ${this.root.target.path}`;
   }
 
@@ -212,7 +212,7 @@ export class Exchange {
 
   /** Reports why a stream has failed, once: no page can show it. */
   reportFailure(error: Error): void {
-    if (this.isServed && !this.outer) reportStream(error, this.title);
+    if (this.isServed && !this.outer) reportStream(error, this.label);
   }
 
   /** Reads what Deno drops after the response. */

@@ -9,7 +9,7 @@ import { FRAMEWORK_OBJECT, TRACK } from "../extension_keys.ts";
 import { isWithinBase } from "../paths.ts";
 import {
   type Body,
-  kindOf,
+  formatOf,
   limited,
   parseForm,
   parseJson,
@@ -375,9 +375,9 @@ export class HttpRequest {
       throw new TypeError(`Cannot validate the "${source}" of a request`);
     }
     if (this.#body().length === 0) return {};
-    const kind = kindOf(this.type);
-    if (kind === "JSON") return this.json;
-    if (kind !== undefined) return this.#form.whole;
+    const format = formatOf(this.type);
+    if (format === "JSON") return this.json;
+    if (format !== undefined) return this.#form.whole;
     throw unreadable(415, "the body", `its type is "${this.type}"`);
   }
 

@@ -80,7 +80,7 @@ function responseOf(body: BodyInit, type: string): Response {
 
 /** Says that a callback has returned nothing, where that may be a mistake. */
 function reportNothing(
-  { isHead, match, reply: { body, sealedBy }, title }: Exchange,
+  { isHead, match, reply: { body, sealedBy }, label }: Exchange,
   response: Response,
 ): void {
   const isEmpty = body.length === 0 && response.body === null;
@@ -88,7 +88,7 @@ function reportNothing(
     sealedBy === "the end of the request";
   if (match === undefined || isHead || !isEmpty || !isUnsaid) return;
   const why = `${routeName(match)} returned and wrote nothing`;
-  report(`${title} Sent an empty response: ${why} (if meant, set status 204)`);
+  report(`${label} Sent an empty response: ${why} (if meant, set status 204)`);
 }
 
 const warned = new WeakSet<Application>();

@@ -33,7 +33,7 @@ function handOver(
   const parts = path.split("/");
   const prefix = parts.slice(0, segments.length).join("/");
   const rest = parts.slice(segments.length).join("/");
-  const request = forwarded(exchange, `/${rest}${exchange.target.search}`);
+  const request = requestBelow(exchange, `/${rest}${exchange.target.search}`);
   mountedAt.set(request, exchange.base + prefix);
   const made = fetch(request, exchange.info);
   return made instanceof Promise
@@ -48,7 +48,7 @@ function checked(made: unknown, { pattern }: Route): Response {
 }
 
 /** A request with another target. The body is unread, unless a route that passed on has had it read. */
-function forwarded(exchange: Exchange, target: string): Request {
+function requestBelow(exchange: Exchange, target: string): Request {
   const { raw, method } = exchange;
   if (FORBIDDEN_METHODS.has(raw.method)) {
     throw refusal(501, `The method ${raw.method} cannot be forwarded`);

@@ -34,7 +34,7 @@ export const pageRule: Rule = (context, method, params) => {
   const error = isError ? toError(params[0]) : NOT_FOUND;
   if (reply.isSealed) {
     if (!isError) return exchange.debug?.ignored(reply, method.name);
-    return reportError(error, "after the response was sealed", exchange.title);
+    return reportError(error, "after the response was sealed", exchange.label);
   }
   if (isError) {
     params[0] = error;
@@ -213,7 +213,7 @@ export function logErrors(exchange: Exchange, status: number): void {
 /** Logs an error in one line, or whole where a setting asks for that. */
 export function logError(exchange: Exchange, error: Error): void {
   const text = logsAll(exchange) ? errorText(error) : errorLine(error);
-  report(`${exchange.title} ${text}`);
+  report(`${exchange.label} ${text}`);
 }
 
 function logsAll({ settings }: Exchange): boolean {

@@ -8,7 +8,7 @@ import { refusal } from "../errors.ts";
 import { OVERRIDES } from "../http.ts";
 import {
   checkLength,
-  kindOf,
+  formatOf,
   readBody,
   sizeOf,
   tooLarge,
@@ -84,8 +84,8 @@ function mayOverride(exchange: Exchange): boolean {
   if (method !== "POST" || !exchange.settings["framework.method_override"]) {
     return false;
   }
-  const kind = kindOf(headerOf(raw, "content-type") ?? "");
-  return kind === "form" || kind === "multipart";
+  const format = formatOf(headerOf(raw, "content-type") ?? "");
+  return format === "form" || format === "multipart";
 }
 
 /** Takes the method that the field `_method` of a form asks for. */

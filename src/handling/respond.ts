@@ -39,7 +39,7 @@ function respondWith(
   const { exchange, reply, section } = context;
   switch (kindOf(returned)) {
     case "text":
-      return reply.write(textOf(returned), section);
+      return reply.write(sentText(returned), section);
     case "json": {
       const hasStatus = reply.status !== 200; // a mapped `json` may have a default of its own
       const params = hasStatus ? [returned, reply.status] : [returned];
@@ -80,7 +80,7 @@ function isMarkupList(value: readonly unknown[]): boolean {
   return value.length > 0 && value.every((item) => item instanceof Markup);
 }
 
-function textOf(value: unknown): string {
+function sentText(value: unknown): string {
   return Array.isArray(value) ? value.join("") : String(value);
 }
 

@@ -24,11 +24,11 @@ export async function settle(context: Context, before?: string): Promise<void> {
         if (before === undefined) reply.reopen();
         throw new Error(`Cannot continue after ${without}: ${fault}`);
       }
-      report(`${exchange.title} Sending the response: ${fault}`);
+      report(`${exchange.label} Sending the response: ${fault}`);
     }
     for (const reason of pending.takeUncaught(context)) {
       if (!reply.isSealed) throw reason;
-      reportError(reason, "in work that was not awaited", exchange.title);
+      reportError(reason, "in work that was not awaited", exchange.label);
     }
   }
 }
@@ -65,7 +65,7 @@ async function runDeferred(exchange: Exchange): Promise<void> {
     try {
       await deferred.shift()!();
     } catch (error) {
-      reportError(error, "in deferred work", exchange.title);
+      reportError(error, "in deferred work", exchange.label);
     }
   }
   exchange.deferred = undefined;

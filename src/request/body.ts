@@ -151,20 +151,20 @@ export function parseJson(body: Body, type: string): unknown {
 
 /** Parses the fields and files of a form, or the members of JSON. A body of any other type has none. */
 export function parseForm(body: Body, type: string): Form {
-  const kind = body.length === 0 ? undefined : kindOf(type);
-  if (kind === "multipart") {
+  const format = body.length === 0 ? undefined : formatOf(type);
+  if (format === "multipart") {
     return parseMultipart(body as Bytes, type); // never text: `UTF8_TEXT`
   }
-  const entries = kind === "form"
+  const entries = format === "form"
     ? entriesOf(`?${textOf(body)}`, "the form", 413)
     : [];
   const data: Data = nest(entries);
-  if (kind === "JSON") copyMembers(parseJson(body, type), data);
+  if (format === "JSON") copyMembers(parseJson(body, type), data);
   return { data, entries, files: Object.create(null), whole: data };
 }
 
 /** What a body holds by its Content-Type; undefined for what is neither JSON nor a form. */
-export function kindOf(
+export function formatOf(
   type: string,
 ): "JSON" | "form" | "multipart" | undefined {
   if (JSON_TYPE.test(type)) return "JSON";

@@ -32,7 +32,7 @@ export interface Delivery {
   /** Whether a server sends the response. */
   readonly isServed: boolean;
   /** What begins a line of the log about the request. */
-  readonly title: string;
+  readonly label: string;
   /** Keeps the request open for a stream, until the returned function is called. */
   holdStream(stream: OpenStream): () => void;
   /** Reports why the stream has failed: no page can show it. */
@@ -71,7 +71,7 @@ export function bindStream(
     isCancelled = true;
     const cancelled = reader.cancel(reason).catch((error) => {
       if (error !== reason) {
-        reportError(error, "at the end of a stream", open?.title);
+        reportError(error, "at the end of a stream", open?.label);
       }
     });
     // A source that waits for something may never notice.

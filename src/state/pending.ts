@@ -31,7 +31,7 @@ interface Caller {
 /** The request; an `Exchange` is one. */
 interface Owner {
   /** What begins a line of the log about it. */
-  readonly title: string;
+  readonly label: string;
   /** Whether its response is made. */
   readonly isConcluded: boolean;
 }
@@ -91,7 +91,7 @@ export class Pending {
   report(): void {
     for (const { reason, call } of this.#failed.splice(0)) {
       if (call?.isTaken) continue;
-      reportError(reason, "in work that was not awaited", this.#owner.title);
+      reportError(reason, "in work that was not awaited", this.#owner.label);
     }
   }
 
