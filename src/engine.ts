@@ -101,7 +101,9 @@ export class Engine {
     request: Request | URL | string,
     info?: ConnectionInfo,
   ) => Response | Promise<Response> = (request, info) =>
-    handleRequest(this.#app, webRequest(request, info), info);
+    request instanceof Request
+      ? handleRequest(this.#app, request, info)
+      : handleRequest(this.#app, webRequest(request, info), info);
 
   readonly #app = new Application(defaults);
   #server: Server | undefined;

@@ -103,14 +103,13 @@ function badRequest(fault: string, received: string): HttpError {
 }
 
 /**
- * A web request as it is, or the GET of a URL or of a path of this machine. Throws `TypeError` for anything else, and
- * for the options of the runtime's `fetch()` in place of what a server passes on.
+ * The GET of a URL or of a path of this machine. Throws `TypeError` for anything else, and for the options of the
+ * runtime's `fetch()` in place of what a server passes on.
  */
 export function webRequest(
-  request: Request | URL | string,
+  request: URL | string,
   info?: ConnectionInfo,
 ): Request {
-  if (request instanceof Request) return request;
   const given = Object(info);
   if ("method" in given || "body" in given || "headers" in given) {
     throw new TypeError(
