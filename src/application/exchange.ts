@@ -271,7 +271,7 @@ export class Context implements Failing {
   /** A context for the code of a method that responds alone, with a reply of its own. */
   alone(method: string): Context {
     const { exchange } = this;
-    const own = this.reply.claim(`${method}()`);
+    const own = this.reply.successor();
     return exchange.add(new Context(exchange, own, own.body, this, method));
   }
 

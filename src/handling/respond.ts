@@ -175,6 +175,7 @@ function* respondBy(
 ): Steps<unknown> {
   const { reply, parent } = own;
   const by = `${method.name}()`;
+  parent!.reply.claim(by);
   try {
     const returned = yield method.run(params, own);
     const kind = kindOf(returned);

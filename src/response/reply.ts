@@ -178,20 +178,22 @@ export class Reply {
     this.isClaimed = false;
   }
 
-  // A method that responds alone: it claims the reply of its caller, which adopts in the end what that method responds.
+  // A method that responds alone: it claims the reply of its caller, writes to a successor, and in the end the caller's
+  // reply adopts what that has.
 
-  /**
-   * Seals the reply for a method that responds alone, until that is done, or has failed and reopens it. Returns the one
-   * that the method writes to: empty, with the same headers and cookies.
-   */
-  claim(by: string): Reply {
+  /** An empty reply with the same headers and cookies. */
+  successor(): Reply {
+    const successor = new Reply();
+    successor.status = this.status;
+    successor.headers = this.headers ??= new Map();
+    return successor;
+  }
+
+  /** Seals the reply for a method that responds alone, until that is done, or has failed and reopens it. */
+  claim(by: string): void {
     this.#drop(BYTE_HEADERS);
     this.seal(by);
     this.isClaimed = true;
-    const own = new Reply();
-    own.status = this.status;
-    own.headers = this.headers ??= new Map();
-    return own;
   }
 
   /** Takes over the response of the method that has claimed this reply. */

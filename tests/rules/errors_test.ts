@@ -353,6 +353,19 @@ Deno.test("a page that fails is logged, also that of a refusal", async () => {
   });
 });
 
+Deno.test("an error whose headers cannot be sent gets a 500, also where error() is called", async () => {
+  const app = new Engine();
+  app.map("error", (error: Error) => {
+    app.response().write(error.message);
+  });
+  app.route("/", () => {
+    app.error(new HttpError(403, "", { headers: { "x-a": "a\x01b" } }));
+  });
+  const response = await app.fetch("/");
+  assertEquals(response.status, 500);
+  assertStringIncludes(await response.text(), "x-a");
+});
+
 Deno.test("an error whose message, stack or cause is no text gets a 500, and a log", async () => {
   const app = new Engine();
   app.set("framework.log_errors", true);
